@@ -1,0 +1,1 @@
+"""What experiments read: cards, checksummed sources and loaders."""

@@ -1,0 +1,47 @@
+"""Errors that a user can act on, each with the exit code of the command line."""
+
+
+class CasebookError(Exception):
+    """Base of every error that ends a command with one clear line.
+
+    The message names the file, the row and the remedy; it is shown without a
+    traceback. ``exit_code`` is what the command line returns.
+    """
+
+    exit_code = 1
+
+
+class InputError(CasebookError):
+    """Bad input or wrong use: a malformed file, an unknown name, a wrong value."""
+
+    @classmethod
+    def at(cls, path, line, problem):
+        """Build the error for one line of one file.
+
+        Parameters
+        ----------
+        path : path-like
+            File that holds the defect.
+        line : int
+            Line number, from 1.
+        problem : str
+            What is wrong and what to do about it.
+
+        Returns
+        -------
+        InputError
+            With the message ``path:line: problem``.
+        """
+        return cls(f"{path}:{line}: {problem}")
+
+
+class CheckFailed(CasebookError):
+    """A gate or a check came out negative."""
+
+    exit_code = 2
+
+
+class BatchFailed(CasebookError):
+    """Part of a batch failed; the rest of it is complete."""
+
+    exit_code = 3

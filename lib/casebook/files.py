@@ -1,0 +1,103 @@
+"""Files that appear whole or not at all, and their hashes."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Write a file under a temporary name and rename it when the block succeeds.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name; its folder is created.
+
+    Yields
+    ------
+    pathlib.Path
+        Temporary file in the same folder, to be written by the caller. It is synced
+        and renamed at the end of the block, and removed if the block raises.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}.", suffix=".partial", dir=path.parent
+    )
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path, text):
+    """Write text atomically, as UTF-8 with the newlines given.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name.
+    text : str
+        Content.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(text.encode())
+    return Path(path)
+
+
+def write_json(path, value):
+    """Write JSON atomically: sorted keys, two spaces, no NaN, one final newline.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name.
+    value : object
+        Anything the standard ``json`` module writes; NaN and infinities are refused.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ValueError
+        If a number is NaN or infinite.
+    """
+    text = json.dumps(
+        value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
+    return write_text(path, text + "\n")
+
+
+def sha256_file(path):
+    """Hash a file's bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        File to read.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
+    """
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Readers and writers of the field's file formats; numpy only."""

@@ -1,0 +1,1 @@
+"""Intervals, tests, corrections for multiplicity and power."""

@@ -1,0 +1,1 @@
+"""Encoders and rerankers; the only package that imports torch."""

@@ -1,0 +1,87 @@
+"""Where things live, whatever the working directory, and which names are allowed."""
+
+import os
+import re
+from pathlib import Path
+
+import platformdirs
+
+from casebook.errors import InputError
+
+ROOT = Path(os.environ.get("CASEBOOK_ROOT") or Path(__file__).resolve().parents[2])
+NOTEBOOKS = ROOT / "notebooks"
+DATA = ROOT / "data"
+CARDS = DATA / "cards"
+RESULTS = ROOT / "results"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_RESERVED = {"con", "prn", "aux", "nul"} | {
+    f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)
+}
+
+
+def valid_name(name, kind="name"):
+    """Check a name that will become a file or folder name.
+
+    Parameters
+    ----------
+    name : str
+        Candidate: 1 to 100 ASCII letters, digits, ``_``, ``-`` and ``.``, starting
+        with a letter or digit, without ``..`` and not reserved by an operating system.
+    kind : str
+        What the name is for, quoted in the error.
+
+    Returns
+    -------
+    str
+        The name, unchanged: names are validated, never sanitised.
+
+    Raises
+    ------
+    InputError
+        If the name is not allowed.
+    """
+    text = str(name)
+    stem = text.split(".")[0].lower()
+    allowed = _NAME.fullmatch(text) and ".." not in text and not text.endswith(".")
+    if not allowed or stem in _RESERVED:
+        raise InputError(
+            f"{kind} {text!r} is not allowed: use letters, digits, '_', '-' and '.', "
+            "at most 100, starting with a letter or digit"
+        )
+    return text
+
+
+def run_dir(run):
+    """Give the folder that holds everything one named run produced.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Returns
+    -------
+    pathlib.Path
+        ``results/<run>``; not created.
+    """
+    return RESULTS / valid_name(run, "run")
+
+
+def cache_dir(*parts):
+    """Give a folder of the user's cache (``CASEBOOK_CACHE`` overrides the place).
+
+    Parameters
+    ----------
+    *parts : str
+        Sub-folders.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, created.
+    """
+    base = os.environ.get("CASEBOOK_CACHE") or platformdirs.user_cache_dir("casebook")
+    folder = Path(base).joinpath(*parts)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,1 @@
+"""The six retrieval stages and the pipeline that joins them."""

@@ -1,0 +1,1 @@
+"""Run artefacts: what an experiment leaves behind."""
