@@ -1,0 +1,192 @@
+"""Fusion of several ranked lists per query: by reciprocal rank, or by weighted score.
+
+References
+----------
+.. [1] Cormack, Clarke and Buettcher (2009), Reciprocal rank fusion outperforms
+   Condorcet and individual rank learning methods, SIGIR.
+"""
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.retrieval.rankings import ABSENT, RankedLists, positive_depth
+
+NORMALISATIONS = ("min-max", "z", "sum", "none")
+
+
+def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
+    """Fuse ranked lists by the sum of reciprocal ranks.
+
+    The score of a document is the sum over lists of weight / (k + rank), with rank
+    from 1; a list that lacks the document adds nothing.
+
+    Parameters
+    ----------
+    lists : sequence of RankedLists
+        One per first-stage retriever, with the same queries in the same order.
+    k : float
+        Rank constant, at least 0; the larger, the less the top ranks weigh.
+    depth : int, optional
+        Cut every list here first; by default lists are used whole.
+    weights : sequence of float, optional
+        Weight of each list, at least 0 and not all 0; 1 each by default.
+
+    Returns
+    -------
+    RankedLists
+        Every document of any list. With m lists of weight 1, scores lie in
+        (0, m / (k + 1)]. Ties: best rank in a single list, then lower position.
+
+    Raises
+    ------
+    InputError
+        If there are no lists, they differ in queries, or a parameter is out of range.
+
+    Notes
+    -----
+    Formula of [1]_ (there k = 60). Rank 1 in one list only scores 1 / (k + 1).
+    """
+    lists, weights = _checked(lists, weights)
+    if not 0 <= k < np.inf:
+        raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
+    if depth is not None:
+        lists = [entry.truncate(depth) for entry in lists]
+    gains = [
+        weight / (k + np.arange(1.0, entry.shape[1] + 1))
+        for entry, weight in zip(lists, weights, strict=True)
+    ]
+    return _sum_by_id(
+        lists, [np.broadcast_to(g, e.shape) for g, e in zip(gains, lists, strict=True)]
+    )
+
+
+def weighted_sum(lists, weights=None, normalisation="min-max"):
+    """Fuse ranked lists by the weighted sum of their normalised scores.
+
+    A document that a list lacks gets 0 from it, which is what its worst document
+    gets under ``min-max``.
+
+    Parameters
+    ----------
+    lists : sequence of RankedLists
+        One per first-stage retriever, with the same queries in the same order.
+    weights : sequence of float, optional
+        Weight of each list, at least 0 and not all 0; 1 each by default.
+    normalisation : {"min-max", "z", "sum", "none"}
+        Applied to each list of each query over its own entries: ``min-max`` to
+        [0, 1]; ``z`` to mean 0 and standard deviation 1; ``sum`` shifts the minimum
+        to 0 and divides by the sum; ``none`` keeps the scores.
+
+    Returns
+    -------
+    RankedLists
+        Every document of any list. Ties: best rank in a single list, then lower
+        position.
+
+    Raises
+    ------
+    InputError
+        If there are no lists, they differ in queries, or a parameter is unknown or
+        out of range.
+
+    Notes
+    -----
+    A list whose scores are all equal (a list of one entry too) has no range. Its
+    documents were retrieved, all equally well, so they get the top value: 1 under
+    ``min-max``, 1/n under ``sum``. Under ``z`` they get 0, the mean of the list.
+    Giving them 0 under ``min-max`` would equal not having been retrieved.
+    """
+    lists, weights = _checked(lists, weights)
+    if normalisation not in NORMALISATIONS:
+        raise InputError(
+            f"unknown normalisation {normalisation!r}; one of "
+            f"{', '.join(NORMALISATIONS)}"
+        )
+    parts = [
+        weight * normalised_scores(entry, normalisation)
+        for entry, weight in zip(lists, weights, strict=True)
+    ]
+    return _sum_by_id(lists, parts)
+
+
+def normalised_scores(lists, normalisation):
+    """Bring the scores of each list to a common scale, over its own entries.
+
+    Parameters
+    ----------
+    lists : RankedLists
+        Lists to normalise.
+    normalisation : {"min-max", "z", "sum", "none"}
+        See :func:`weighted_sum`.
+
+    Returns
+    -------
+    array of float, shape (Q, K)
+        Normalised scores, 0 where padded.
+    """
+    filled = lists.ids >= 0
+    scores = np.where(filled, lists.scores, 0.0)
+    if normalisation == "none" or lists.ids.size == 0:
+        return scores
+    count = np.maximum(lists.lengths, 1)[:, None]
+    if normalisation == "z":
+        centred = np.where(filled, scores - scores.sum(1, keepdims=True) / count, 0.0)
+        spread = np.sqrt((centred**2).sum(1, keepdims=True) / count)
+        return centred / np.where(spread > 0, spread, 1.0)
+    low = np.where(filled, scores, np.inf).min(1, keepdims=True)
+    shifted = np.where(filled, scores - low, 0.0)
+    flat = shifted.max(1, keepdims=True) == 0
+    shifted = np.where(flat & filled, 1.0, shifted)
+    total = shifted.max if normalisation == "min-max" else shifted.sum
+    scale = total(axis=1, keepdims=True)
+    return shifted / np.where(scale > 0, scale, 1.0)
+
+
+def _checked(lists, weights):
+    """Check that lists and weights fit together."""
+    lists = list(lists)
+    if not lists:
+        raise InputError("fusion needs at least one ranked list")
+    if len({entry.shape[0] for entry in lists}) > 1:
+        sizes = ", ".join(str(entry.shape[0]) for entry in lists)
+        raise InputError(f"fused lists must have the same queries, got {sizes}")
+    weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
+    valid = weights.shape == (len(lists),) and np.isfinite(weights).all()
+    if not valid or (weights < 0).any() or not weights.any():
+        raise InputError(
+            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not "
+            f"all 0, got {weights.tolist()}"
+        )
+    return lists, weights
+
+
+def _sum_by_id(lists, parts):
+    """Add up the parts of each document of each query and rank the sums."""
+    ids = np.concatenate([entry.ids for entry in lists], axis=1)
+    if ids.size == 0:
+        return RankedLists(ids, np.full(ids.shape, -np.inf))
+    values = np.concatenate(parts, axis=1)
+    ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
+    by_id = np.argsort(ids, axis=1, kind="stable")
+    ids = np.take_along_axis(ids, by_id, axis=1)
+    first = np.ones(ids.shape, dtype=bool)
+    first[:, 1:] = ids[:, 1:] != ids[:, :-1]
+    starts = np.flatnonzero(first)
+    totals = np.full(ids.shape, -np.inf)
+    totals[first] = np.add.reduceat(
+        np.take_along_axis(values, by_id, axis=1).ravel(), starts
+    )
+    best = np.full(ids.shape, np.iinfo(np.int64).max)
+    best[first] = np.minimum.reduceat(ranks[by_id].ravel(), starts)
+    totals[ids < 0] = -np.inf
+    return _ranked(ids, totals, best)
+
+
+def _ranked(ids, totals, best):
+    """Sort rows by total descending, best single rank, position; cut the padding."""
+    order = np.lexsort((ids, best, -totals), axis=1)
+    depth = max(1, int((totals > -np.inf).sum(axis=1).max()))
+    order = order[:, : positive_depth(depth)]
+    totals = np.take_along_axis(totals, order, axis=1)
+    ids = np.take_along_axis(ids, order, axis=1)
+    return RankedLists(np.where(totals > -np.inf, ids, ABSENT), totals)
