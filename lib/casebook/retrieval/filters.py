@@ -114,7 +114,7 @@ def candidate_mask(allowed, n_queries, n_items):
     """
     if allowed is None:
         return None
-    if getattr(allowed, "dtype", None) == bool:
+    if pd.api.types.is_bool_dtype(allowed):
         allowed = np.asarray(allowed)
         if allowed.shape not in ((n_items,), (n_queries, n_items)):
             raise InputError(

@@ -133,13 +133,34 @@ def normalised_scores(lists, normalisation):
         centred = np.where(filled, scores - scores.sum(1, keepdims=True) / count, 0.0)
         spread = np.sqrt((centred**2).sum(1, keepdims=True) / count)
         return centred / np.where(spread > 0, spread, 1.0)
-    low = np.where(filled, scores, np.inf).min(1, keepdims=True)
-    shifted = np.where(filled, scores - low, 0.0)
-    flat = shifted.max(1, keepdims=True) == 0
-    shifted = np.where(flat & filled, 1.0, shifted)
-    total = shifted.max if normalisation == "min-max" else shifted.sum
-    scale = total(axis=1, keepdims=True)
-    return shifted / np.where(scale > 0, scale, 1.0)
+    scaled = min_max(scores, filled)
+    if normalisation == "min-max":
+        return scaled
+    total = scaled.sum(axis=1, keepdims=True)
+    return scaled / np.where(total > 0, total, 1.0)
+
+
+def min_max(scores, filled):
+    """Scale each row to [0, 1] over the entries that count.
+
+    Parameters
+    ----------
+    scores : array of float, shape (Q, K)
+        Values to scale.
+    filled : array of bool, shape (Q, K)
+        True where an entry counts.
+
+    Returns
+    -------
+    array of float, shape (Q, K)
+        (score - minimum) / (maximum - minimum), or 1 where the row has no range;
+        0 where an entry does not count.
+    """
+    low = np.where(filled, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    shifted = np.subtract(scores, low, out=np.zeros(scores.shape), where=filled)
+    span = shifted.max(axis=1, keepdims=True, initial=0.0)
+    flat = np.where(filled, 1.0, 0.0)
+    return np.where(span > 0, shifted / np.where(span > 0, span, 1.0), flat)
 
 
 def _checked(lists, weights):

@@ -236,6 +236,31 @@ def from_scores(scores, k, allowed=None):
     return RankedLists(ids, values)
 
 
+def stack(parts, depth):
+    """Join lists of consecutive blocks of queries.
+
+    Parameters
+    ----------
+    parts : sequence of RankedLists
+        Blocks in order; may be empty.
+    depth : int
+        Depth of the result, at least that of every part.
+
+    Returns
+    -------
+    RankedLists
+        All queries.
+    """
+    rows = sum(part.shape[0] for part in parts)
+    ids, scores = np.full((rows, depth), ABSENT), np.full((rows, depth), -np.inf)
+    start = 0
+    for part in parts:
+        stop, width = start + part.shape[0], part.shape[1]
+        ids[start:stop, :width], scores[start:stop, :width] = part.ids, part.scores
+        start = stop
+    return RankedLists(ids, scores)
+
+
 def collapse(lists, owner):
     """Turn lists of chunks into lists of documents, each at its best chunk.
 

@@ -1,0 +1,158 @@
+"""Overlapping chunks of documents, short enough for an encoder to read whole."""
+
+import bisect
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from casebook.errors import InputError
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """Chunks of a collection, in the order of their documents.
+
+    Parameters
+    ----------
+    texts : list of str
+        Text of each of C chunks, exactly ``document[start:end]``.
+    owner : array of int, shape (C,)
+        Position of each chunk's document, non-decreasing.
+    start, end : array of int, shape (C,)
+        Character span of each chunk in its document.
+    """
+
+    texts: list
+    owner: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    def __len__(self):
+        return len(self.texts)
+
+
+def chunk_documents(
+    texts,
+    *,
+    max_words=130,
+    overlap=40,
+    token_counter=None,
+    max_tokens=None,
+    sentence_ends=None,
+):
+    """Cut documents into windows of words that overlap.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents. One without any word becomes one chunk, the text itself, so
+        that every document stays in the collection.
+    max_words : int
+        Longest chunk in words (runs of characters without white space), at least 1.
+    overlap : int
+        Words that a chunk shares with the next, in [0, max_words); a chunk cut short
+        shares proportionally less.
+    token_counter : callable, optional
+        Number of tokens of a text as the encoder counts them, special tokens
+        included. A chunk of more than ``max_tokens`` is cut shorter, inside a word if
+        one word alone is too long.
+    max_tokens : int, optional
+        The encoder's limit; needed with ``token_counter``.
+    sentence_ends : callable, optional
+        Character offsets at which the sentences of a text end. A chunk then ends with
+        the last sentence that ends in its second half, if one does.
+
+    Returns
+    -------
+    Chunks
+        Every word of every document lies in at least one chunk.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or one character exceeds ``max_tokens``.
+    """
+    if max_words < 1 or not 0 <= overlap < max_words:
+        raise InputError(
+            f"chunks need max_words >= 1 and 0 <= overlap < max_words, got {max_words} "
+            f"and {overlap}"
+        )
+    if (token_counter is None) != (max_tokens is None):
+        raise InputError("a limit in tokens needs both token_counter and max_tokens")
+    spans = [
+        (owner, start, end)
+        for owner, text in enumerate(texts)
+        for start, end in _windows(
+            text,
+            max_words,
+            overlap,
+            _within_limit(text, token_counter, max_tokens),
+            [] if sentence_ends is None else sorted(sentence_ends(text)),
+        )
+    ]
+    owner, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    return Chunks([texts[o][s:e] for o, s, e in spans], owner, start, end)
+
+
+def _within_limit(text, token_counter, max_tokens):
+    """Give the test whether a span of a text fits the encoder."""
+    if token_counter is None:
+        return lambda start, end: True
+    return lambda start, end: token_counter(text[start:end]) <= max_tokens
+
+
+def _windows(text, max_words, overlap, fits, ends):
+    """Yield the spans of one document's chunks."""
+    units = [match.span() for match in _WORD.finditer(text)]
+    if not units:
+        yield 0, len(text)
+        return
+    first = 0
+    while True:
+        last = _last_unit(units, first, min(first + max_words, len(units)), fits)
+        if last < len(units):
+            last = _sentence_break(units, first, last, ends)
+        yield units[first][0], units[last - 1][1]
+        if last >= len(units):
+            return
+        shared = overlap * (last - first) // max_words
+        first = max(first + 1, last - shared)
+
+
+def _last_unit(units, first, last, fits):
+    """Shorten a window until it fits, by bisection over its length in units."""
+    if fits(units[first][0], units[last - 1][1]):
+        return last
+    while not fits(*units[first]):
+        _halve(units, first)
+        last = first + 1
+    lengths = range(first + 1, last)
+    return (
+        first
+        + bisect.bisect_left(
+            lengths, True, key=lambda end: not fits(units[first][0], units[end][1])
+        )
+        + 1
+    )
+
+
+def _halve(units, index):
+    """Cut an overlong word into two units, in place."""
+    start, end = units[index]
+    if end - start < 2:
+        raise InputError("one character exceeds the limit in tokens: raise max_tokens")
+    middle = (start + end) // 2
+    units[index : index + 1] = [(start, middle), (middle, end)]
+
+
+def _sentence_break(units, first, last, ends):
+    """Move the end of a window back to a sentence end in its second half."""
+    middle = first + (last - first) // 2
+    for stop in range(last, middle, -1):
+        position = bisect.bisect_right(ends, units[stop - 1][0])
+        if position < len(ends) and ends[position] <= units[stop - 1][1]:
+            return stop
+    return last
