@@ -1,0 +1,61 @@
+SHELL := bash -eu -o pipefail
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN ?= report
+TAG ?= default
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export HF_HUB_OFFLINE ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help report test smoke lab lint bench lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(BIN)/casebook: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --requirement requirements.lock
+	$(BIN)/pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/.test: $(BIN)/casebook requirements-test.lock
+	$(BIN)/pip install --quiet --requirement requirements-test.lock
+	touch $@
+
+$(VENV)/.lab: $(BIN)/casebook
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[lab]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(BIN)/pip install --quiet --constraint requirements-test.lock --editable '.[bench]'
+	touch $@
+
+report: $(BIN)/casebook ## pull the data, run the experiments, build the book, say where it is
+	$(BIN)/casebook report --run $(RUN) --tag $(TAG)
+
+test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test
+	$(BIN)/casebook build --run smoke
+	$(BIN)/pytest
+	git diff --exit-code results/smoke
+
+smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compares with
+	SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook run --run smoke --tag smoke --force
+
+lab: $(VENV)/.lab ## open JupyterLab on the notebooks
+	$(BIN)/jupyter lab notebooks
+
+lint: $(VENV)/.test ## check style, formatting and that notebooks hold no outputs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+
+bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book's table
+	$(BIN)/python tests/benchmarks/run.py
+
+lock: ## pin again everything that pyproject.toml asks for
+	bash .ci/lock
+
+clean: ## remove what can be made again, but not the results
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis .benchmarks

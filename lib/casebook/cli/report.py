@@ -1,0 +1,134 @@
+"""``casebook report | run | build``: execute the grid and render the book."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from casebook.errors import InputError
+
+RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
+Grid = Annotated[
+    Path | None, typer.Option(help="Grid file instead of notebooks/experiments.yml.")
+]
+Tag = Annotated[
+    str, typer.Option(help="Cells to run: smoke, default, permissive or full.")
+]
+Workers = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Run unchanged cells again.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would run and why; run nothing.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--parameter", help="name=value, as YAML; repeatable."),
+]
+
+
+def register(app):
+    """Add the commands to the application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The commands are registered in place.
+    """
+    for command in (report, run, build):
+        app.command()(command)
+
+
+def report(
+    run: RunName = "report",
+    grid: Grid = None,
+    tag: Tag = "default",
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+    force: Force = False,
+):
+    """Run everything with a tag, then build the book.
+
+    Example: casebook report --run nightly --tag full --workers 2
+    """
+    _run_cells(run, (), grid, tag, workers, scheduler, force, {})
+    build(run)
+
+
+def run(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(help="Experiments or cells; none means all.")
+    ] = None,
+    run: RunName = "report",
+    grid: Grid = None,
+    tag: Tag = "default",
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    parameter: Overrides = None,
+):
+    """Execute experiments; unchanged ones are skipped.
+
+    Example: casebook run retrieval_ablation --run mine -p dataset=my_beir_folder
+    """
+    overrides = _overrides(parameter or [])
+    arguments = (workers, scheduler, force, overrides, dry_run)
+    _run_cells(run, tuple(experiments or ()), grid, tag, *arguments)
+
+
+def build(run: RunName = "report"):
+    """Render results/<run> as one self-contained site.
+
+    Example: casebook build --run report
+    """
+    from casebook.book import build_book
+
+    index = build_book(run)
+    typer.echo(f"report: {index}")
+
+
+def _run_cells(
+    run, names, grid, tag, workers, scheduler, force, overrides, dry_run=False
+):
+    from casebook import batch
+    from casebook.grid import DEFAULT_GRID, load_grid, select
+
+    cells = select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+    planned = batch.plan(cells, run, force)
+    if dry_run:
+        for item in planned:
+            why = f"  {', '.join(item.changed)} changed" if item.changed else ""
+            typer.echo(f"{item.status:7} {item.cell.name}{why}")
+        return
+    batch.run_batch(planned, run, workers, scheduler, _say)
+
+
+def _say(line):
+    typer.echo(line, err=True)
+
+
+def _overrides(pairs):
+    """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
+    result = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"-p {pair}: expected name=value")
+        try:
+            result[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InputError(f"-p {pair}: the value is not YAML") from None
+        try:
+            json.dumps(result[name])
+        except TypeError:
+            raise InputError(f"-p {pair}: quote the value to make it text") from None
+    return result

@@ -1,0 +1,158 @@
+"""``casebook evaluate | compare``: measures and tests on TREC files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.errors import InputError
+
+DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
+
+Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
+Measures = Annotated[
+    list[str] | None, typer.Option("-m", "--measure", help="Repeatable.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app):
+    """Add the commands to the application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The commands are registered in place.
+    """
+    app.command()(evaluate)
+    app.command()(compare)
+
+
+def evaluate(
+    qrels: Qrels,
+    run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
+    measure: Measures = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="One line per query and measure.")
+    ] = False,
+    as_json: Json = False,
+):
+    """Score one run against judgements, with intervals and a query account.
+
+    Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
+    """
+    from casebook.inference.bootstrap import bootstrap_mean
+    from casebook.measures import ranking
+
+    result = ranking.evaluate(qrels, run, measure or DEFAULT)
+    frame = result.frame()
+    intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
+    if as_json:
+        typer.echo(json.dumps(_evaluation(result, intervals, per_query), indent=2))
+        return
+    for name, interval in intervals.items():
+        bounds = _bounds(interval.low, interval.high)
+        typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
+    typer.echo(_account(result.accounting))
+    if per_query:
+        typer.echo(frame.to_string(float_format="%.4f"))
+
+
+def _evaluation(result, intervals, per_query):
+    measures = {
+        name: {
+            "mean": result.mean[name],
+            "ci": [interval.low, interval.high],
+            "n": interval.n,
+            "reason": interval.reason,
+        }
+        for name, interval in intervals.items()
+    }
+    return {
+        "measures": measures,
+        "queries": _counts(result.accounting),
+        "per_query": {q: dict(values) for q, values in result.per_query.items()},
+    }
+
+
+_ACCOUNT = ("judged", "retrieved", "missing", "extra", "empty", "no_relevant")
+
+
+def _counts(accounting):
+    return {name: getattr(accounting, name) for name in _ACCOUNT}
+
+
+def _account(accounting):
+    counts = _counts(accounting)
+    return "queries: " + ", ".join(
+        f"{count} {name.replace('_', ' ')}" for name, count in counts.items()
+    )
+
+
+def _bounds(low, high):
+    return "[no interval]" if low is None else f"[{low:.4f}, {high:.4f}]"
+
+
+def compare(
+    qrels: Qrels,
+    runs: Annotated[list[Path], typer.Argument(help="Two or more TREC runs.")],
+    measure: Measures = None,
+    as_json: Json = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of bootstrap and randomisation.")] = 0,
+):
+    """Compare runs query by query: intervals, corrected tests, effect sizes.
+
+    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --markdown
+    """
+    from casebook.inference.comparison import compare_systems
+
+    scores = _scores(qrels, runs, measure or DEFAULT)
+    found = {name: compare_systems(table, seed=seed) for name, table in scores.items()}
+    if as_json:
+        typer.echo(json.dumps({n: _comparison(c) for n, c in found.items()}, indent=2))
+        return
+    for name, comparison in found.items():
+        for part in ("systems", "pairs"):
+            typer.echo(f"{name}: {part}")
+            typer.echo(_rendered(getattr(comparison, part), latex, markdown))
+
+
+def _scores(qrels, runs, measures):
+    """Score every run once; give one frame of queries x systems per measure."""
+    import pandas as pd
+
+    from casebook.measures import ranking
+
+    if len(runs) < 2:
+        raise InputError("compare needs two or more runs")
+    names = [path.name.split(".")[0] for path in runs]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in runs]
+    frames = [ranking.evaluate(qrels, run, measures).frame() for run in runs]
+    columns = {m: [frame[m] for frame in frames] for m in frames[0]}
+    return {m: pd.concat(c, axis=1, keys=names) for m, c in columns.items()}
+
+
+def _comparison(comparison):
+    return {
+        part: json.loads(getattr(comparison, part).to_json(orient="records"))
+        for part in ("systems", "pairs")
+    }
+
+
+def _rendered(frame, latex, markdown):
+    if latex:
+        return frame.to_latex(index=False, float_format="%.4f", escape=True)
+    if markdown:
+        return frame.to_markdown(index=False, floatfmt=".4f")
+    return frame.to_string(index=False, float_format="%.4f")

@@ -1,0 +1,173 @@
+"""Execute a parameterised notebook: its result is whole, clean and repeatable."""
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+from casebook.errors import CasebookError, InputError
+from casebook.paths import NOTEBOOKS, ROOT, run_dir, valid_name
+
+QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "TQDM_DISABLE": "1",
+}
+
+
+class NotebookFailed(CasebookError):
+    """A cell of a notebook raised, or the notebook did not run to its end."""
+
+
+def parameter_names(source):
+    """List the parameters that a notebook declares.
+
+    Parameters
+    ----------
+    source : path-like
+        Notebook with one cell tagged ``parameters``.
+
+    Returns
+    -------
+    dict
+        Name to default, as source text.
+
+    Raises
+    ------
+    InputError
+        If the notebook is missing or unreadable.
+    """
+    import papermill
+
+    if not Path(source).is_file():
+        raise InputError(f"{source}: no such notebook; see notebooks/experiments.yml")
+    found = papermill.inspect_notebook(str(source))
+    return {name: item["default"] for name, item in found.items()}
+
+
+def check_parameters(source, parameters):
+    """Refuse parameters that the notebook does not declare.
+
+    Parameters
+    ----------
+    source : path-like
+        Notebook.
+    parameters : dict
+        What would be injected.
+
+    Returns
+    -------
+    dict
+        The parameters, unchanged.
+
+    Raises
+    ------
+    InputError
+        Papermill itself would only warn, and run with the defaults.
+    """
+    known = parameter_names(source)
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise InputError(
+            f"{Path(source).name} has no parameter {', '.join(unknown)}; "
+            f"it takes {', '.join(sorted(known))}"
+        )
+    return parameters
+
+
+def execute(notebook, cell, run, parameters):
+    """Run one notebook; the output appears only if every cell succeeded.
+
+    Parameters
+    ----------
+    notebook : str
+        File name below ``notebooks/``.
+    cell : str
+        Name of the result: ``results/<run>/notebooks/<cell>.ipynb``.
+    run : str
+        Name of the run, injected like ``cell``.
+    parameters : dict
+        Further parameters to inject.
+
+    Returns
+    -------
+    pathlib.Path
+        The executed notebook.
+
+    Raises
+    ------
+    NotebookFailed
+        If a cell raised or was not reached; the partial file is kept beside, hidden.
+    """
+    import papermill
+
+    source = NOTEBOOKS / notebook
+    injected = check_parameters(source, {"run": run, "cell": cell, **parameters})
+    folder = run_dir(run) / "notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{valid_name(cell, 'cell')}.partial.ipynb"
+    os.environ.update({k: v for k, v in QUIET.items() if k not in os.environ})
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
+    try:
+        with tempfile.TemporaryDirectory(prefix="casebook-ipython-") as profile:
+            os.environ["IPYTHONDIR"] = profile
+            result = papermill.execute_notebook(
+                str(source),
+                str(partial),
+                parameters=injected,
+                cwd=str(ROOT),
+                progress_bar=False,
+            )
+    except papermill.PapermillExecutionError as error:
+        raise NotebookFailed(_explain(notebook, error)) from None
+    return _finish(result, partial, folder / f"{cell}.ipynb")
+
+
+def _explain(notebook, error):
+    """Give one line: which cell failed and what its last line says."""
+    if error.ename in {"InputError", "CasebookError"}:
+        return error.evalue
+    return f"{notebook}: cell {error.exec_count}: {error.ename}: {error.evalue}"
+
+
+def _finish(result, partial, final):
+    """Check that every cell ran, drop what changes from run to run, and rename."""
+    import nbformat
+
+    unreached = [
+        cell.id
+        for cell in result.cells
+        if cell.cell_type == "code" and cell.source and cell.execution_count is None
+    ]
+    if unreached:
+        raise NotebookFailed(f"{final.stem}: stopped before cell {unreached[0]}")
+    nbformat.write(normalised(result), partial)
+    partial.replace(final)
+    return final
+
+
+def normalised(notebook):
+    """Drop timestamps and random ids, so that equal results give equal files.
+
+    Parameters
+    ----------
+    notebook : nbformat.NotebookNode
+        Executed notebook; changed in place.
+
+    Returns
+    -------
+    nbformat.NotebookNode
+        The same notebook.
+    """
+    notebook.metadata = {
+        "kernelspec": notebook.metadata.kernelspec,
+        "language_info": {"name": "python"},
+    }
+    for cell in notebook.cells:
+        for key in ("execution", "papermill"):
+            cell.metadata.pop(key, None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"
+    return notebook

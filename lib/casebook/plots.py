@@ -1,0 +1,207 @@
+"""One function per figure kind, in one style, legible on a phone."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+
+WIDTH = 6.4  # inches; the book's column at 100 dots per inch
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#6b6b6b"
+
+
+def use_style():
+    """Set the one look of all figures, and the same bytes for the same figure.
+
+    Returns
+    -------
+    None
+        Matplotlib's settings are changed in place.
+    """
+    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+    mpl.rcParams.update(
+        {
+            "axes.titlelocation": "left",
+            "axes.titlesize": "medium",
+            "figure.dpi": 100,
+            "figure.constrained_layout.use": True,
+            "font.family": "DejaVu Sans",
+            "savefig.dpi": 150,
+            "svg.fonttype": "path",
+            "svg.hashsalt": "casebook",
+        }
+    )
+
+
+def forest(systems, measure, controls=()):
+    """Draw each system's mean with its interval, best on top.
+
+    Parameters
+    ----------
+    systems : pandas.DataFrame
+        Columns system, mean, ci_low, ci_high and tie_class.
+    measure : str
+        Axis label.
+    controls : sequence of str
+        Systems drawn in grey: they know nothing of the question.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    rows = systems.sort_values("mean").reset_index(drop=True)
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(rows) + 1.1))
+    colours = [GREY if name in controls else BLUE for name in rows["system"]]
+    axes.hlines(rows.index, rows["ci_low"], rows["ci_high"], color=colours, lw=3)
+    axes.scatter(rows["mean"], rows.index, color=colours, s=45, zorder=3)
+    labels = [f"{r.system}  ({r.tie_class})" for r in rows.itertuples()]
+    axes.set_yticks(rows.index, labels)
+    axes.grid(axis="y", visible=False)
+    _ = axes.set(xlabel=f"{measure}, mean and 95 % interval", xlim=(0, 1))
+    return figure
+
+
+def pair_matrix(pairs, systems, alpha=0.05):
+    """Draw all mean differences; those that survive the correction are starred.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        Columns system_a, system_b, difference, p_holm.
+    systems : sequence of str
+        Order of rows and columns.
+    alpha : float
+        Family-wise error rate of the star.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Heat map: row minus column.
+    """
+    size = len(systems)
+    place = {name: i for i, name in enumerate(systems)}
+    values, labels = np.full((size, size), np.nan), np.full((size, size), "", object)
+    for row in pairs.itertuples():
+        i, j = place[row.system_a], place[row.system_b]
+        star = "*" if row.p_holm is not None and row.p_holm < alpha else ""
+        for a, b, sign in ((i, j, 1), (j, i, -1)):
+            values[a, b] = sign * row.difference
+            labels[a, b] = f"{values[a, b]:+.2f}{star}".replace("0.", ".")
+    side = 0.52 * size + 1.8
+    figure, axes = plt.subplots(figsize=(max(side, WIDTH), side))
+    limit = np.nanmax(np.abs(values))
+    sns.heatmap(
+        values,
+        annot=labels,
+        fmt="",
+        cmap="RdBu",
+        vmin=-limit,
+        vmax=limit,
+        xticklabels=systems,
+        yticklabels=systems,
+        annot_kws={"fontsize": 8},
+        cbar_kws={"label": "row minus column", "shrink": 0.7},
+        ax=axes,
+    )
+    axes.tick_params(axis="x", rotation=90)
+    axes.tick_params(axis="y", rotation=0)
+    return figure
+
+
+def per_query(scores, system, baseline, measure):
+    """Draw each query's difference between two systems, sorted.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Queries x systems.
+    system, baseline : str
+        The two columns.
+    measure : str
+        For the axis label.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars above zero are queries that `system` answers better.
+    """
+    change = np.sort((scores[system] - scores[baseline]).to_numpy())[::-1]
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    colours = np.where(change > 0, BLUE, ORANGE)
+    axes.bar(np.arange(1, len(change) + 1), change, color=colours, width=1.0, lw=0)
+    axes.axhline(0, color=GREY, lw=1)
+    counts = [(change > 0).sum(), (change == 0).sum(), (change < 0).sum()]
+    axes.set_title("{} better, {} equal, {} worse".format(*counts))
+    _ = axes.set(xlabel="queries, sorted", ylabel=f"{measure}: {system} − {baseline}")
+    return figure
+
+
+def sweep(frame, parameter, measure, chosen):
+    """Draw a measure against a parameter, on the split where it is chosen.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns value, mean, ci_low, ci_high; one row per setting.
+    parameter, measure : str
+        Axis labels.
+    chosen : float
+        Setting with the best mean, marked.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Line with its interval.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.0))
+    axes.fill_between(frame["value"], frame["ci_low"], frame["ci_high"], alpha=0.2)
+    axes.plot(frame["value"], frame["mean"], marker="o", color=BLUE)
+    axes.axvline(chosen, color=ORANGE, ls="--", label=f"chosen: {chosen:g}")
+    axes.legend(loc="lower right")
+    _ = axes.set(xlabel=parameter, ylabel=f"{measure}, development split")
+    return figure
+
+
+def attrition(frame):
+    """Draw where the relevant documents were lost on the way to the result.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns stage and share (of all relevant documents, 0 to 1), in stage order.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Horizontal bars with their values.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
+    bars = axes.barh(frame["stage"], frame["share"], color=BLUE)
+    axes.bar_label(bars, fmt="%.3f", padding=3)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
+    return figure
+
+
+def stage_times(frame):
+    """Draw the time of each stage per query.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns stage and milliseconds (per query), in stage order.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Horizontal bars.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
+    bars = axes.barh(frame["stage"], frame["milliseconds"], color=BLUE)
+    axes.bar_label(bars, fmt="%.1f", padding=3)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.margins(x=0.15)
+    _ = axes.set(xlabel="milliseconds per query, processor time, one thread")
+    return figure

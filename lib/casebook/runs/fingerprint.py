@@ -1,0 +1,151 @@
+"""Fingerprints: what an experiment's numbers depend on, as hashes.
+
+A run's *content key* is the hash of all its inputs. Two runs with one key hold the
+same numbers, so the second need not be executed.
+"""
+
+import hashlib
+import json
+import platform
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.paths import CARDS, DATA, ROOT
+
+# Executing, batching and rendering do not enter a number.
+_OUTSIDE = ("cli", "batch.py", "book", "grid.py", "notebooks.py")
+
+
+def digest(value):
+    """Hash a JSON-serialisable value, whatever the order of its keys.
+
+    Parameters
+    ----------
+    value : object
+        Anything that ``json`` writes.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def tree_digest(folder, pattern="**/*", skip=()):
+    """Hash the names and bytes of the files below a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Root of the tree; a single file is hashed alone.
+    pattern : str
+        Glob below the folder.
+    skip : sequence of str
+        First path components to leave out.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits; hidden and compiled files do not count.
+    """
+    folder = Path(folder)
+    if folder.is_file():
+        return sha256_file(folder)
+    names = {}
+    for path in folder.glob(pattern):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+        if path.is_file() and not hidden and parts[0] not in skip:
+            names["/".join(parts)] = sha256_file(path)
+    return digest(names)
+
+
+def library_digest():
+    """Hash the library modules that can change a number.
+
+    Returns
+    -------
+    str
+        SHA-256 over ``lib/casebook`` without the command line, batch and book code.
+    """
+    return tree_digest(Path(__file__).parents[1], "**/*.py", skip=_OUTSIDE)
+
+
+def lock_digest():
+    """Hash the lock file, which pins every package and packaged model weight.
+
+    Returns
+    -------
+    str or None
+        SHA-256 of ``requirements.lock``; None where there is none.
+    """
+    lock = ROOT / "requirements.lock"
+    return sha256_file(lock) if lock.is_file() else None
+
+
+def dataset_digest(name):
+    """Hash what a dataset name stands for, without reading the data.
+
+    Parameters
+    ----------
+    name : str
+        Key of a card, which pins the content of its files, or a folder.
+
+    Returns
+    -------
+    str
+        SHA-256 of the card and of shipped files, or of the user's folder.
+
+    Raises
+    ------
+    InputError
+        If there is neither a card nor a folder of that name.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        return tree_digest(folder)
+    # The longest card key that starts the name: "<key>_<split>" is an alias.
+    for key in sorted((p.stem for p in CARDS.glob("*.yml")), key=len, reverse=True):
+        if name == key or name.startswith(f"{key}_"):
+            shipped = DATA / key
+            tree = tree_digest(shipped) if shipped.is_dir() else None
+            return digest([sha256_file(CARDS / f"{key}.yml"), tree])
+    raise InputError(
+        f"dataset {name!r}: no card and no folder of that name; "
+        "'casebook data list' shows the cards"
+    )
+
+
+def model_digest(name):
+    """Hash what a model name stands for.
+
+    Parameters
+    ----------
+    name : str
+        Registered name, hub name or local folder.
+
+    Returns
+    -------
+    str
+        Hash of a folder's files, else the name itself: packaged weights are pinned by
+        the lock and checked when they are loaded.
+    """
+    return tree_digest(name) if Path(name).is_dir() else str(name)
+
+
+def environment():
+    """Describe the interpreter and machine of a run.
+
+    Returns
+    -------
+    dict
+        Python version, platform and processor architecture.
+    """
+    return {
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "machine": platform.machine(),
+    }

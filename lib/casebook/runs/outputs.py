@@ -1,0 +1,159 @@
+"""Where one executed notebook puts its numbers, rows, tables and figures."""
+
+import json
+
+from casebook.errors import InputError
+from casebook.files import replacing, write_json
+from casebook.paths import run_dir, valid_name
+
+DIGITS = 6  # of every stored number: far below any interval, above float noise
+
+
+class RunOutputs:
+    """The part of ``results/<run>`` that belongs to one cell of the grid.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    cell : str
+        Name of the cell: one notebook with one set of parameters.
+    """
+
+    def __init__(self, run, cell):
+        self.run, self.cell = run, valid_name(cell, "cell")
+        self.folder = run_dir(run)
+
+    def rows(self, frame):
+        """Keep the tidy per-unit rows, so that any later comparison can be paired.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row per query, edge, judgement or claim.
+
+        Returns
+        -------
+        pathlib.Path
+            ``rows/<cell>.csv.gz``, the same bytes for the same frame.
+        """
+        path = self.folder / "rows" / f"{self.cell}.csv.gz"
+        compression = {"method": "gzip", "mtime": 0}
+        with replacing(path) as temporary:
+            frame.to_csv(
+                temporary,
+                index=False,
+                float_format=f"%.{DIGITS}f",
+                lineterminator="\n",
+                compression=compression,
+            )
+        return path
+
+    def table(self, name, frame):
+        """Write a table that readers can download.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table within the cell.
+        frame : pandas.DataFrame
+            The table; its index is not written.
+
+        Returns
+        -------
+        pathlib.Path
+            ``tables/<cell>.<name>.csv``.
+        """
+        path = self.folder / "tables" / f"{self.cell}.{valid_name(name, 'table')}.csv"
+        with replacing(path) as temporary:
+            frame.to_csv(
+                temporary,
+                index=False,
+                float_format=f"%.{DIGITS}f",
+                lineterminator="\n",
+            )
+        return path
+
+    def figure(self, name, figure):
+        """Write a figure as SVG without a date, so that reruns give the same bytes.
+
+        Parameters
+        ----------
+        name : str
+            Name of the figure within the cell.
+        figure : matplotlib.figure.Figure
+            The figure.
+
+        Returns
+        -------
+        pathlib.Path
+            ``figures/<cell>.<name>.svg``.
+        """
+        path = self.folder / "figures" / f"{self.cell}.{valid_name(name, 'figure')}.svg"
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
+        return path
+
+    def numbers(self, experiment, values):
+        """Write the numbers that the book may quote.
+
+        Parameters
+        ----------
+        experiment : str
+            Name of the experiment.
+        values : dict
+            {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
+
+        Returns
+        -------
+        pathlib.Path
+            ``numbers/<cell>.json``.
+        """
+        path = self.folder / "numbers" / f"{self.cell}.json"
+        return write_json(path, {experiment: _rounded(values)})
+
+
+def _rounded(value):
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def merge_numbers(run):
+    """Join the numbers of all cells of a run into ``numbers.json``.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Returns
+    -------
+    dict
+        {experiment: {dataset: {system: {measure: {...}}}}}.
+
+    Raises
+    ------
+    InputError
+        If two cells report different values for one number.
+    """
+    merged = {}
+    for path in sorted((run_dir(run) / "numbers").glob("*.json")):
+        _merge(merged, json.loads(path.read_text(encoding="utf-8")), path)
+    write_json(run_dir(run) / "numbers.json", merged)
+    return merged
+
+
+def _merge(target, source, path):
+    for key, value in source.items():
+        if isinstance(value, dict) and isinstance(target.get(key), dict):
+            _merge(target[key], value, path)
+        elif key in target and target[key] != value:
+            raise InputError(
+                f"{path}: another cell of this run gives {key!r} another value "
+                f"({target[key]!r}, here {value!r}); give the two runs different names"
+            )
+        else:
+            target[key] = value

@@ -1,0 +1,142 @@
+"""Tables as accessible HTML: escaped, sortable, the full value behind each cell."""
+
+import html
+import math
+
+import pandas as pd
+
+
+class Table:
+    """A table that a notebook shows and the book sorts, filters and downloads.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        What to show; the index is not shown.
+    caption : str
+        Says what the table shows; also its accessible name.
+    digits : int
+        Decimals of numbers that are not whole.
+    formats : dict, optional
+        Column to format specification or callable, instead of ``digits``.
+    """
+
+    def __init__(self, frame, caption, digits=3, formats=None):
+        self.frame, self.caption = frame, caption
+        self.digits, self.formats = digits, formats or {}
+
+    def _repr_html_(self):
+        """Give the HTML that Jupyter and the book show."""
+        return to_html(self.frame, self.caption, self.digits, self.formats)
+
+    def __repr__(self):
+        return f"<Table: {self.caption} ({len(self.frame)} rows)>"
+
+
+def to_html(frame, caption, digits=3, formats=None):
+    """Write a DataFrame as an HTML table that needs nothing from the network.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        What to show; the index is not shown. All text is escaped.
+    caption : str
+        Caption.
+    digits : int
+        Decimals of numbers that are not whole.
+    formats : dict, optional
+        Column to format specification or callable.
+
+    Returns
+    -------
+    str
+        A scrollable region with one ``<table class="data-table">``. Numbers carry
+        their unrounded value in ``data-sort``; missing values show as a dash.
+    """
+    formats = formats or {}
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in frame.columns)
+    columns = [
+        _cells(frame[name], formats.get(name, f".{digits}f")) for name in frame.columns
+    ]
+    rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    return (
+        f'<div class="table-scroll" role="region" tabindex="0"'
+        f' aria-label="{html.escape(caption)}">\n<table class="data-table">\n'
+        f"<caption>{_text(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
+    )
+
+
+class Markup(str):
+    """Text that is HTML already and must not be escaped again."""
+
+
+def _cells(column, spec):
+    return [_cell(value, spec) for value in column]
+
+
+def _cell(value, spec):
+    if isinstance(value, Markup):
+        return f"<td>{value}</td>"
+    if value is None or value is pd.NaT or (_is_number(value) and math.isnan(value)):
+        return '<td data-sort=""><span aria-label="not available">–</span></td>'
+    if callable(spec):
+        return f"<td>{_text(spec(value))}</td>"
+    if _is_number(value) and not isinstance(value, bool):
+        whole = float(value).is_integer() and not isinstance(value, float)
+        shown = f"{value:,}" if whole else format(float(value), spec)
+        return f'<td class="number" data-sort="{value:.6g}">{shown}</td>'
+    return f"<td>{_text(value)}</td>"
+
+
+def _is_number(value):
+    return hasattr(value, "__float__") and not isinstance(value, str)
+
+
+def _text(value):
+    return html.escape(str(value))
+
+
+def with_interval(frame, value, low, high, digits=3, name=None):
+    """Join a value and its interval into one readable column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Has the three columns.
+    value, low, high : str
+        Names of the columns of the estimate and of its bounds.
+    digits : int
+        Decimals.
+    name : str, optional
+        Name of the joined column; the value's by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A copy in which ``0.656 [0.621, 0.690]`` stands for the three columns, and
+        sorts by the value. A missing bound shows as a dash.
+    """
+    name = name or value
+    joined = [
+        _interval(*row, digits)
+        for row in frame[[value, low, high]].itertuples(index=False, name=None)
+    ]
+    place = frame.columns.get_loc(value)
+    rest = frame.drop(columns=[value, low, high])
+    rest.insert(min(place, rest.shape[1]), name, joined)
+    return rest
+
+
+def _interval(value, low, high, digits):
+    if value is None or math.isnan(value):
+        return None
+    bounds = (
+        "no interval"
+        if low is None or high is None or math.isnan(low) or math.isnan(high)
+        else f"[{low:.{digits}f}, {high:.{digits}f}]"
+    )
+    return Markup(
+        f'<data value="{value:.6g}">{value:.{digits}f}</data> '
+        f'<span class="interval">{bounds}</span>'
+    )
