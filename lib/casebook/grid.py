@@ -130,23 +130,25 @@ def select(cells, names=(), tag="default", overrides=None):
         If a name is unknown, or nothing carries the tag.
     """
     overrides = overrides or {}
-    chosen = []
-    for name in names or sorted({cell.experiment for cell in cells}):
-        exact = [cell for cell in cells if cell.name == name]
-        group = [cell for cell in cells if cell.experiment == name]
-        if not exact and not group:
-            known = sorted({c.experiment for c in cells} | {c.name for c in cells})
-            raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
-        if exact or not overrides:
-            chosen += exact or [cell for cell in group if tag in cell.tags]
-        else:
-            suffix = digest(overrides)[:8]
-            chosen.append(Cell(f"{name}-{suffix}", group[0].notebook))
+    chosen = [cell for cell in cells if tag in cell.tags] if not names else []
+    for name in names:
+        chosen += _named(cells, name, tag, overrides)
     if not chosen:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
     unique = {cell.name: cell for cell in chosen}
     return [_overridden(cell, overrides) for cell in unique.values()]
+
+
+def _named(cells, name, tag, overrides):
+    exact = [cell for cell in cells if cell.name == name]
+    group = [cell for cell in cells if cell.experiment == name]
+    if not exact and not group:
+        known = sorted({c.experiment for c in cells} | {c.name for c in cells})
+        raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
+    if exact or not overrides:
+        return exact or [cell for cell in group if tag in cell.tags]
+    return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
 
 
 def _overridden(cell, overrides):

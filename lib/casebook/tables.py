@@ -124,7 +124,8 @@ def with_interval(frame, value, low, high, digits=3, name=None):
     ]
     place = frame.columns.get_loc(value)
     rest = frame.drop(columns=[value, low, high])
-    rest.insert(min(place, rest.shape[1]), name, joined)
+    column = pd.Series(joined, index=frame.index, dtype=object)
+    rest.insert(min(place, rest.shape[1]), name, column)
     return rest
 
 

@@ -1,9 +1,10 @@
 """Where one executed notebook puts its numbers, rows, tables and figures."""
 
+import gzip
 import json
 
 from casebook.errors import InputError
-from casebook.files import replacing, write_json
+from casebook.files import replacing, write_json, write_text
 from casebook.paths import run_dir, valid_name
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
@@ -38,15 +39,9 @@ class RunOutputs:
             ``rows/<cell>.csv.gz``, the same bytes for the same frame.
         """
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
-        compression = {"method": "gzip", "mtime": 0}
+        # Without time and file name in the header, equal rows give equal bytes.
         with replacing(path) as temporary:
-            frame.to_csv(
-                temporary,
-                index=False,
-                float_format=f"%.{DIGITS}f",
-                lineterminator="\n",
-                compression=compression,
-            )
+            temporary.write_bytes(gzip.compress(_csv(frame).encode(), mtime=0))
         return path
 
     def table(self, name, frame):
@@ -65,14 +60,7 @@ class RunOutputs:
             ``tables/<cell>.<name>.csv``.
         """
         path = self.folder / "tables" / f"{self.cell}.{valid_name(name, 'table')}.csv"
-        with replacing(path) as temporary:
-            frame.to_csv(
-                temporary,
-                index=False,
-                float_format=f"%.{DIGITS}f",
-                lineterminator="\n",
-            )
-        return path
+        return write_text(path, _csv(frame))
 
     def figure(self, name, figure):
         """Write a figure as SVG without a date, so that reruns give the same bytes.
@@ -111,6 +99,10 @@ class RunOutputs:
         """
         path = self.folder / "numbers" / f"{self.cell}.json"
         return write_json(path, {experiment: _rounded(values)})
+
+
+def _csv(frame):
+    return frame.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
 
 
 def _rounded(value):

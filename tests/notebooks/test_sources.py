@@ -1,0 +1,55 @@
+"""Source notebooks tell and do not define; they are clean and runnable by parameter."""
+
+import ast
+import itertools
+import json
+
+import pytest
+
+from casebook.notebooks import parameter_names
+from casebook.paths import NOTEBOOKS
+
+SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.fixture(params=SOURCES, ids=lambda path: path.stem)
+def source(request):
+    return request.param
+
+
+def code_cells(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [c for c in cells if c["cell_type"] == "code"]
+
+
+def test_there_are_sources():
+    assert SOURCES
+
+
+def test_cells_are_few_and_short(source):
+    cells = code_cells(source)
+    assert 8 <= len(cells) <= 18
+    assert all(len(cell["source"]) <= 14 for cell in cells)
+
+
+def test_prose_stands_before_every_cell(source):
+    cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+    kinds = [cell["cell_type"] for cell in cells]
+    assert ("code", "code") not in set(itertools.pairwise(kinds))
+
+
+def test_nothing_is_defined_in_a_cell(source):
+    for cell in code_cells(source):
+        nodes = ast.walk(ast.parse("".join(cell["source"])))
+        assert not any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in nodes)
+
+
+def test_figures_have_alternative_text(source):
+    for cell in code_cells(source):
+        if "plots." in "".join(cell["source"]) and "use_style" not in str(cell):
+            image = cell["metadata"].get("mystnb", {}).get("image", {})
+            assert len(image.get("alt", "")) > 20
+
+
+def test_run_and_cell_are_parameters(source):
+    assert {"run", "cell", "seed"} <= set(parameter_names(source))

@@ -1,0 +1,46 @@
+import gzip
+import json
+
+import pandas as pd
+import pytest
+
+from casebook import paths
+from casebook.errors import InputError
+from casebook.runs.outputs import RunOutputs, merge_numbers
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def test_rows_are_the_same_bytes_every_time(results):
+    frame = pd.DataFrame({"query_id": ["q1", "é"], "nDCG@10": [1 / 3, 1.0]})
+    first = RunOutputs("mine", "a").rows(frame).read_bytes()
+    assert RunOutputs("mine", "a").rows(frame).read_bytes() == first
+    text = gzip.decompress(first).decode()
+    assert text == "query_id,nDCG@10\nq1,0.333333\né,1.000000\n"
+
+
+def test_numbers_of_all_cells_are_merged(results):
+    for cell, dataset in (("a", "x"), ("b", "y")):
+        number = {"value": 1 / 3, "ci": [0.1, None], "n": 3, "control": None}
+        RunOutputs("mine", cell).numbers("e", {dataset: {"s": {"m": number}}})
+    merged = merge_numbers("mine")
+    assert merged["e"]["x"]["s"]["m"]["value"] == 0.333333
+    assert json.loads((results / "mine" / "numbers.json").read_text()) == merged
+    assert set(merged["e"]) == {"x", "y"}
+
+
+def test_two_values_for_one_number_are_refused(results):
+    for cell, value in (("a", 1.0), ("b", 2.0)):
+        RunOutputs("mine", cell).numbers("e", {"x": {"s": {"m": {"value": value}}}})
+    with pytest.raises(InputError, match="another cell of this run"):
+        merge_numbers("mine")
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a/b"])
+def test_names_are_validated(name):
+    with pytest.raises(InputError, match="not allowed"):
+        RunOutputs("mine", name)

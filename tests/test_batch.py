@@ -1,0 +1,135 @@
+"""Executing, skipping, failing and resuming, on notebooks made here."""
+
+import json
+import os
+
+import nbformat
+import pytest
+
+from casebook import batch, grid, notebooks, paths
+from casebook.errors import BatchFailed, InputError
+from casebook.runs.artifact import read_record
+
+PARAMETERS = 'run = "scratch"\ncell = "made"\ndataset = "smoke"\nfail = False\nn = 2'
+WORK = (
+    "from casebook.runs.outputs import RunOutputs\n"
+    "assert not fail, 'asked to fail'\n"
+    "number = {'value': n / 3, 'ci': [0.0, 1.0], 'n': n, 'control': 0.1}\n"
+    "_ = RunOutputs(run, cell).numbers('made', {dataset: {cell: {'m@1': number}}})\n"
+    "n"
+)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    source = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+            nbformat.v4.new_code_cell(WORK),
+        ],
+        metadata={
+            "kernelspec": {
+                "name": "python3",
+                "display_name": "Python 3",
+                "language": "python",
+            }
+        },
+    )
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    nbformat.write(source, folder / "01_made.ipynb")
+    for module in (notebooks, batch):
+        monkeypatch.setattr(module, "NOTEBOOKS", folder)
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    # Kernels are processes of their own: they find the folder by the variable.
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    return tmp_path
+
+
+def cells(*changes):
+    return [
+        grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change})
+        for i, change in enumerate(changes)
+    ]
+
+
+def run(some, lines=None, **options):
+    planned = batch.plan(some, "mine")
+    say = lines.append if lines is not None else str
+    return batch.run_batch(planned, "mine", report=say, **options)
+
+
+def tree(folder):
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.slow
+def test_run_skip_change_fail_and_carry_on(project):
+    assert set(run(cells({}, {"n": 3}))) == {"made-0", "made-1"}
+    results = project / "results" / "mine"
+    record = read_record(results / "runs" / "made-1" / "run.json")
+    assert record.metrics == {"smoke.made-1.m@1": 1.0}
+    assert record.workflow == "made"
+    numbers = json.loads((results / "numbers.json").read_text())
+    assert numbers["made"]["smoke"]["made-0"]["m@1"]["value"] == 0.666667
+
+    lines = []
+    assert run(cells({}, {"n": 3}), lines) == {}
+    assert all(line.startswith("cached") for line in lines)
+
+    (same, other) = batch.plan(cells({}, {"n": 4}), "mine")
+    assert (same.status, other.status) == ("cached", "stale")
+    assert other.changed == ("parameters",)
+
+    before = (results / "notebooks" / "made-0.ipynb").read_bytes()
+    with pytest.raises(BatchFailed, match=r"1 of 2 failed: made-0: .*asked to fail"):
+        run(cells({"fail": True}, {"n": 5}))
+    assert (results / "notebooks" / "made-0.ipynb").read_bytes() == before
+    assert not (results / "runs" / "made-0" / "run.json").exists()
+    assert set(run(cells({}, {"n": 5}))) == {"made-0"}
+
+
+@pytest.mark.slow
+def test_worker_processes_give_the_same_bytes_as_one_process(project):
+    run(cells({}, {"n": 3}))
+    (project / "results").rename(project / "serial")
+    run(cells({}, {"n": 3}), workers=2)
+    serial, parallel = tree(project / "serial"), tree(project / "results")
+    for files in (serial, parallel):
+        files.pop("timings.json")
+    assert serial == parallel
+
+
+def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
+    with pytest.raises(InputError, match="has no parameter colour; it takes cell"):
+        batch.plan(cells({"colour": 1}), "mine")
+    with pytest.raises(InputError, match="no card and no folder"):
+        batch.plan(cells({"dataset": "../etc"}), "mine")
+    assert not (project / "results").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only folders")
+def test_a_read_only_results_folder_is_one_clear_line(project):
+    (project / "results").mkdir(mode=0o555)
+    with pytest.raises(PermissionError):
+        run(cells({}))
+
+
+def test_needs_order_the_cells_and_spread_failure():
+    first, second = (
+        grid.Cell(n, "x", needs=needs) for n, needs in [("a", ()), ("b", ("a",))]
+    )
+    waiting = {c.name: batch.Planned(c, {}, "run") for c in (first, second)}
+    assert [p.cell.name for p in batch._ready(waiting, {})] == ["a"]
+    del waiting["a"]
+    failures = {"a": "boom"}
+    assert batch._ready(waiting, failures) == []
+    assert failures["b"] == "needs a, which failed"
+
+
+def test_cells_that_need_each_other_are_refused():
+    pair = [grid.Cell("a", "x", needs=("b",)), grid.Cell("b", "x", needs=("a",))]
+    waiting = {c.name: batch.Planned(c, {}, "run") for c in pair}
+    with pytest.raises(InputError, match="circle"):
+        batch._ready(waiting, {})

@@ -1,0 +1,49 @@
+"""The lock is the one set of pins, and everything that needs it names it."""
+
+import re
+import tomllib
+
+import yaml
+
+from casebook.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def pins(name):
+    lines = (ROOT / name).read_text().splitlines()
+    return dict(line.lower().split("==") for line in lines if "==" in line)
+
+
+def wanted(requirements):
+    names = (re.split(r"[\[<>=!~]", item)[0] for item in requirements)
+    return {name.lower() for name in names}
+
+
+def test_lock_pins_every_dependency_exactly():
+    assert wanted(PROJECT["dependencies"]) <= set(pins("requirements.lock"))
+    tests = wanted(PROJECT["optional-dependencies"]["test"])
+    both = set(pins("requirements.lock")) | set(pins("requirements-test.lock"))
+    assert tests <= both
+
+
+def test_torch_is_pinned_without_a_local_version():
+    assert pins("requirements.lock")["torch"] == "2.13.0"
+
+
+def test_jupyterlab_stays_out_of_the_lock():
+    assert "jupyterlab" not in pins("requirements.lock") | pins(
+        "requirements-test.lock"
+    )
+
+
+def test_conda_environment_installs_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pip = environment["dependencies"][-1]["pip"]
+    assert pip[0] == "-r requirements.lock"
+
+
+def test_readme_names_every_make_target():
+    targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    readme = (ROOT / "README.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in targets if f"make {name}" not in readme] == []

@@ -1,0 +1,48 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from casebook.files import replacing, sha256_file, write_json, write_text
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
+    path = write_text(tmp_path / "a.txt", "old")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_is_the_same_whatever_the_order_of_keys(tmp_path):
+    a = write_json(tmp_path / "a.json", {"b": 1, "a": "é"})
+    b = write_json(tmp_path / "b.json", {"a": "é", "b": 1})
+    assert a.read_bytes() == b.read_bytes()
+    assert json.loads(a.read_text(encoding="utf-8")) == {"a": "é", "b": 1}
+
+
+def test_nan_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_killed_while_writing_shows_no_half_file(tmp_path):
+    code = (
+        "import os, sys; from casebook.files import replacing\n"
+        "with replacing(sys.argv[1]) as t:\n"
+        "    t.write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    target = tmp_path / "x.json"
+    subprocess.run([sys.executable, "-c", code, str(target)], check=False)
+    assert not target.exists()
+    assert write_text(target, "whole").read_text() == "whole"
+
+
+def test_hash_is_that_of_the_published_example(tmp_path):
+    path = write_text(tmp_path / "abc", "abc")
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert sha256_file(path) == expected  # FIPS 180-4, example for "abc"
+    assert path.stat().st_mode & 0o777 == 0o644

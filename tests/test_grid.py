@@ -1,0 +1,79 @@
+import pytest
+
+from casebook.errors import InputError
+from casebook.grid import DEFAULT_GRID, Cell, load_grid, select
+from casebook.paths import NOTEBOOKS
+
+ROWS = """
+- {name: a-one, notebook: 01_a.ipynb, parameters: {dataset: x}, tags: [default]}
+- {name: a-two, notebook: 01_a.ipynb, tags: [default, full]}
+- {name: b, notebook: 02_b.ipynb, tags: [full], needs: [a-one]}
+"""
+
+
+@pytest.fixture
+def cells(tmp_path):
+    path = tmp_path / "grid.yml"
+    path.write_text(ROWS)
+    return load_grid(path)
+
+
+def names(cells):
+    return [cell.name for cell in cells]
+
+
+def test_no_name_selects_the_tag(cells):
+    assert names(select(cells)) == ["a-one", "a-two"]
+    assert names(select(cells, tag="full")) == ["a-two", "b"]
+
+
+def test_an_experiment_or_a_cell_can_be_named(cells):
+    assert cells[0].experiment == "a"
+    assert names(select(cells, ["a"])) == ["a-one", "a-two"]
+    assert names(select(cells, ["b"])) == ["b"]
+
+
+def test_overriding_an_experiment_makes_one_cell_of_its_own(cells):
+    (cell,) = select(cells, ["a"], overrides={"dataset": "mine"})
+    assert cell.name.startswith("a-") and cell.name not in names(cells)
+    assert cell.parameters == {"dataset": "mine"}
+
+
+def test_overriding_a_cell_keeps_its_other_parameters(cells):
+    (cell,) = select(cells, ["a-one"], overrides={"k": 5})
+    assert cell == Cell("a-one", "01_a.ipynb", {"dataset": "x", "k": 5}, ("default",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "grid.yml:1: "),
+        ("just text", "a list of rows"),
+        ("- 3", "row 1: expected"),
+        ("- {name: a}", "row 1: unknown keys \\[\\], missing keys \\['notebook'\\]"),
+        ("- {name: a, notebook: b, tag: c}", "unknown keys \\['tag'\\]"),
+        ("- {name: ../a, notebook: b}", "not allowed"),
+        ("- {name: a, notebook: b}\n- {name: a, notebook: b}", "more than one row"),
+        ("- {name: a, notebook: b, needs: [c]}", "needs unknown c"),
+        ("!!python/object:os.system {}", "could not determine a constructor"),
+    ],
+)
+def test_a_bad_grid_is_named_in_one_line(tmp_path, text, message):
+    path = tmp_path / "grid.yml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        load_grid(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "tag"), [("nope", "default"), ("a", "nightly")])
+def test_unknown_names_and_tags_say_what_is_known(cells, name, tag):
+    with pytest.raises(InputError, match=r"known|tags"):
+        select(cells, [name], tag)
+
+
+def test_shipped_grid_names_existing_notebooks():
+    cells = load_grid(DEFAULT_GRID)
+    assert all((NOTEBOOKS / cell.notebook).is_file() for cell in cells)
+    tags = {tag for cell in cells for tag in cell.tags}
+    assert tags == {"smoke", "default", "permissive", "full"}

@@ -1,0 +1,86 @@
+"""Lower layers never import higher ones, and torch stays where it belongs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import casebook
+
+LAYERS = [
+    {"paths", "errors", "files", "formats", "ragged"},
+    {"measures", "inference"},
+    {"datasets", "runs", "models"},
+    {"retrieval"},
+    {"plots", "tables"},
+    {"notebooks", "grid", "batch", "book"},
+    {"cli", "__main__"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+LIBRARY = Path(casebook.__file__).parent
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules():
+    return [p for p in LIBRARY.rglob("*.py") if p != LIBRARY / "__init__.py"]
+
+
+def part(path):
+    return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_layer():
+    assert {part(path) for path in modules()} <= set(RANK)
+
+
+def test_lower_layers_never_import_higher_ones():
+    upward = [
+        f"{path.relative_to(LIBRARY)} imports {name}"
+        for path in modules()
+        for name in imports(path)
+        if name.startswith("casebook.")
+        and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
+    ]
+    assert upward == []
+
+
+def test_only_models_import_torch():
+    heavy = {"torch", "sentence_transformers", "transformers"}
+    importers = {
+        part(path)
+        for path in modules()
+        for name in imports(path)
+        if name.split(".")[0] in heavy
+    }
+    assert importers == {"models"}
+
+
+def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
+    allowed = {"numpy", "scipy", "pandas", "casebook"} | sys.stdlib_module_names
+    foreign = {
+        (path.name, name)
+        for path in modules()
+        if part(path) in {"measures", "inference", "formats"}
+        for name in imports(path)
+        if name.split(".")[0] not in allowed
+    }
+    assert foreign == set()
+
+
+def test_help_does_not_import_the_heavy_packages():
+    code = (
+        "import sys, casebook.cli; "
+        "print(sorted({'numpy', 'pandas', 'torch', 'papermill'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,53 @@
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.tables import Markup, Table, to_html, with_interval
+
+
+class Cells(HTMLParser):
+    def __init__(self, markup):
+        super().__init__()
+        self.tags, self.text = [], []
+        self.feed(markup)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@given(st.text(max_size=40))
+def test_text_never_becomes_markup(text):
+    table = to_html(pd.DataFrame({"a": [text]}), "caption")
+    tags = [tag for tag, _ in Cells(table).tags]
+    frame = ["div", "table", "caption", "thead", "tr", "th", "tbody", "tr", "td"]
+    assert tags == frame
+
+
+def test_numbers_show_rounded_and_sort_unrounded():
+    frame = pd.DataFrame({"x": [0.123456, np.nan], "n": [12345, 6]})
+    markup = to_html(frame, "caption", digits=2)
+    assert '<td class="number" data-sort="0.123456">0.12</td>' in markup
+    assert '<td class="number" data-sort="12345">12,345</td>' in markup
+    assert 'aria-label="not available">–' in markup
+
+
+def test_interval_column_sorts_by_value_and_shows_bounds():
+    frame = pd.DataFrame({"s": ["a"], "mean": [0.5], "lo": [0.4], "hi": [0.6]})
+    joined = with_interval(frame, "mean", "lo", "hi", name="nDCG")
+    assert list(joined.columns) == ["s", "nDCG"]
+    assert isinstance(joined["nDCG"][0], Markup)
+    assert '<data value="0.5">0.500</data>' in joined["nDCG"][0]
+    assert "[0.400, 0.600]" in Table(joined, "c")._repr_html_()
+
+
+def test_missing_interval_is_said_and_not_zero():
+    frame = pd.DataFrame({"m": [0.5, np.nan], "lo": [np.nan] * 2, "hi": [np.nan] * 2})
+    joined = with_interval(frame, "m", "lo", "hi")
+    assert "no interval" in joined["m"][0]
+    assert joined["m"][1] is None
