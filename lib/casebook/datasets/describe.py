@@ -1,0 +1,76 @@
+"""Dataset cards as readers see them: Markdown and the licence table."""
+
+import pandas as pd
+
+from casebook.datasets.cards import cards
+
+
+def licence_table():
+    """Tabulate what each dataset may be used for.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per card: ``dataset``, ``title``, ``licence``, ``non_commercial``
+        (``"yes"`` or ``"no"``), ``citation``.
+    """
+    rows = [
+        {
+            "dataset": key,
+            "title": card.title,
+            "licence": card.licence.name,
+            "non_commercial": _yes_no(card.licence.non_commercial),
+            "citation": _one_line(card.citation),
+        }
+        for key, card in cards().items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def as_markdown(card):
+    """Write a card as Markdown.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The card.
+
+    Returns
+    -------
+    str
+        Title, description, licence, citation, splits, files, sources and caveats.
+    """
+    lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
+    lines += _licence_lines(card.licence)
+    lines += [f"- Citation: {_one_line(card.citation)}", "", "## Splits", ""]
+    lines += ["| split | documents | queries | judgements | note |"]
+    lines += ["|---|---:|---:|---:|---|"]
+    for name, split in card.splits.items():
+        shown = f"{name} (default)" if name == card.default_split else name
+        numbers = f"{split.documents:,} | {split.queries:,} | {split.judgements:,}"
+        lines.append(f"| {shown} | {numbers} | {_one_line(split.note or '')} |")
+    if card.files:
+        lines += ["", "## Files", ""]
+        lines += [f"- `{name}`: sha256 `{f.sha256}`" for name, f in card.files.items()]
+        lines += ["", "Taken from, in this order: "]
+        lines[-1] += ", ".join(str(source) for source in card.sources) + "."
+    if card.caveats:
+        lines += ["", "## Caveats", ""]
+        lines += [f"- {_one_line(caveat)}" for caveat in card.caveats]
+    return "\n".join(lines) + "\n"
+
+
+def _licence_lines(licence):
+    """Write the licence; that it forbids commercial use is said aloud."""
+    yield f"- Licence: {licence.name}" + (f" ({licence.url})" if licence.url else "")
+    yield f"- Non-commercial use only: {_yes_no(licence.non_commercial)}"
+    if licence.notes:
+        yield f"- About the licence: {_one_line(licence.notes)}"
+
+
+def _yes_no(flag):
+    return "yes" if flag else "no"
+
+
+def _one_line(text):
+    return " ".join(text.split())

@@ -1,0 +1,153 @@
+"""Reading JSON lines, plain or compressed, with every defect at its file and line."""
+
+import gzip
+import json
+import lzma
+import zlib
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.errors import InputError
+
+_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_NAMES = {str: "text", dict: "an object", list: "a list"}
+
+
+def read_lines(path):
+    """Read the lines of a file in UTF-8.
+
+    Parameters
+    ----------
+    path : path-like
+        File, compressed if its name ends in ``.gz`` or ``.xz``.
+
+    Yields
+    ------
+    tuple of (int, str)
+        Line number, from 1, and line without its end.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is damaged, or a line is not UTF-8.
+    """
+    path = Path(path)
+    number = 0
+    try:
+        with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
+            for line in stream:
+                number += 1
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, text.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, number, "is not UTF-8 text") from error
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+        problem = "the compressed file ends early or is damaged after this line"
+        raise InputError.at(path, number, problem) from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_jsonl(path, required):
+    """Read the objects of a file, one a line; blank lines are skipped.
+
+    Parameters
+    ----------
+    path : path-like
+        File in UTF-8, compressed if its name ends in ``.gz`` or ``.xz``.
+    required : dict of type
+        Fields that each object must have, and their types (str, dict or list).
+
+    Yields
+    ------
+    tuple of (int, dict)
+        Line number, from 1, and object.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is no such object.
+    """
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, _record(path, number, line, required)
+
+
+def _record(path, number, line, required):
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError.at(path, number, f"is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise InputError.at(path, number, "is not a JSON object")
+    for name, kind in required.items():
+        if name not in record:
+            raise InputError.at(path, number, f"has no field {name!r}")
+        if not isinstance(record[name], kind):
+            raise InputError.at(path, number, f"field {name!r} is not {_NAMES[kind]}")
+    return record
+
+
+def read_frame(path, id_field, id_column, fields=("text",), blank=False):
+    """Read documents or queries: an id, text fields, metadata.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON lines.
+    id_field : str
+        Name of the id in the file.
+    id_column : str
+        Name that the id gets in the frame.
+    fields : sequence of str
+        Text fields to take; ``text`` must be there, others default to empty text.
+    blank : bool
+        Whether ``text`` may be blank: real collections have documents without text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``id_column``, the text fields, then one column for every other field; those of
+        an object called ``metadata`` stand beside them. Cells that a line does not
+        give are missing.
+
+    Raises
+    ------
+    InputError
+        If an id is doubled or empty, a text is missing or blank where it must not be,
+        or a metadata field has the name of another column.
+    """
+    rows, lines = [], {}
+    for number, record in read_jsonl(path, {id_field: str, "text": str}):
+        name = record.pop(id_field)
+        if not name.strip():
+            raise InputError.at(path, number, f"field {id_field!r} is empty")
+        if name in lines:
+            problem = f"id {name!r} stood already in line {lines[name]}"
+            raise InputError.at(path, number, problem)
+        if not blank and not record["text"].strip():
+            raise InputError.at(path, number, f"{name!r} has no text")
+        lines[name] = number
+        texts = {field: record.pop(field, None) or "" for field in fields}
+        extra = _metadata(path, number, record, texts, (id_column, *fields))
+        rows.append({id_column: name, **texts, **extra})
+    if not rows:
+        raise InputError(f"{path}: holds no records")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+
+
+def _metadata(path, number, record, texts, taken):
+    """Give all other fields of a record, those under ``metadata`` included."""
+    wrong = [field for field, value in texts.items() if not isinstance(value, str)]
+    if wrong:
+        raise InputError.at(path, number, f"field {wrong[0]!r} is not text")
+    nested = record.pop("metadata", None) or {}
+    if not isinstance(nested, dict):
+        raise InputError.at(path, number, "field 'metadata' is not an object")
+    clash = {*taken} & {*record, *nested} or record.keys() & nested.keys()
+    if clash:
+        problem = f"metadata field {min(clash)!r} has the name of another column"
+        raise InputError.at(path, number, problem)
+    return record | nested

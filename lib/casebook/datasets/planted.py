@@ -1,0 +1,220 @@
+"""Planted truth: generated cases whose relevance is known, because it was computed.
+
+A document is a fact sheet: one value for each fact type, drawn uniformly. A query asks
+for some values. The relevance of a document is the sum of the weights of the fact types
+in which it has the value asked for, cut into grades. Types of weight 0 are noise: they
+stand in the text and decide nothing. So it is known which facts matter and how much,
+and a method that claims to find out can be marked.
+
+Time and memory are linear in the number of documents times queries and in the number
+of documents; `documents_in_chunks` renders a million documents in bounded memory.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from casebook.datasets.corpus import RetrievalDataset
+from casebook.datasets.planted_text import render, vocabulary
+from casebook.errors import InputError
+
+WEIGHTS = {
+    "section": 8,
+    "evidence": 4,
+    "party": 2,
+    "amount": 1,
+    "court": 0,
+    "month": 0,
+    "clerk": 0,
+}
+GRADES = (0.6, 0.8, 0.99)  # share of the total weight from which a grade is earned
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedTruth:
+    """What decides relevance in a planted dataset.
+
+    Parameters
+    ----------
+    weights : dict of float
+        Weight of each fact type; 0 for noise.
+    values : dict of tuple
+        Values of each fact type; the fact tables hold positions in it.
+    documents, queries : numpy.ndarray
+        Fact tables, shape (n, n_types), columns in the order of ``weights``.
+    """
+
+    weights: dict
+    values: dict = field(repr=False)
+    documents: np.ndarray = field(repr=False)
+    queries: np.ndarray = field(repr=False)
+
+    def scores(self, query):
+        """Give the true relevance of every document for one query.
+
+        Parameters
+        ----------
+        query : int
+            Row of the query.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n_documents,): summed weights of matching facts over the total, in
+            [0, 1].
+        """
+        total = np.zeros(len(self.documents))
+        for column, weight in enumerate(self.weights.values()):
+            if weight:
+                asked = self.queries[query, column]
+                total += weight * (self.documents[:, column] == asked)
+        return total / sum(self.weights.values())
+
+
+def plant(n_documents=2000, n_queries=100, seed=0, weights=None):
+    """Generate a dataset whose relevance is known.
+
+    Parameters
+    ----------
+    n_documents, n_queries : int
+        Sizes, at least 1.
+    seed : int
+        Not negative. Documents and queries are drawn from streams of their own: other
+        queries leave the documents as they are.
+    weights : dict of float, optional
+        Weight of each fact type, none negative and not all 0; types that are not named
+        get 0. The default is 8 for the section, 4 for the evidence, 2 for the party, 1
+        for the amount and 0 for court, month and clerk.
+
+    Returns
+    -------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        Graded 1 to 3; each query asks for the facts of one document, so it has at
+        least one document of grade 3. The text of the query leaves noise out.
+    truth : PlantedTruth
+        Weights and fact tables.
+
+    Raises
+    ------
+    InputError
+        If a size, the seed or a weight is out of range.
+    """
+    truth = plant_truth(n_documents, n_queries, seed, weights)
+    documents = pd.concat(documents_in_chunks(truth), ignore_index=True)
+    matters = np.flatnonzero(list(truth.weights.values()))
+    asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
+    queries = pd.DataFrame(
+        {
+            "query_id": _ids("q", 0, n_queries, n_queries),
+            "text": render(asked, truth.queries[:, matters]),
+        }
+    )
+    ids = documents["doc_id"].to_numpy()
+    qrels = {
+        name: _grades(truth, row, ids) for row, name in enumerate(queries["query_id"])
+    }
+    return RetrievalDataset("planted", "all", documents, queries, qrels), truth
+
+
+def plant_truth(n_documents, n_queries, seed=0, weights=None):
+    """Draw the fact tables only, which costs a few bytes per fact.
+
+    Parameters
+    ----------
+    n_documents, n_queries, seed, weights
+        As for `plant`.
+
+    Returns
+    -------
+    PlantedTruth
+        Weights and fact tables.
+
+    Raises
+    ------
+    InputError
+        If a size, the seed or a weight is out of range.
+    """
+    if n_documents < 1 or n_queries < 1 or seed < 0:
+        raise InputError("planted: sizes must be at least 1 and the seed at least 0")
+    chosen = _checked(WEIGHTS if weights is None else weights)
+    words = vocabulary(n_documents)
+    values = {name: words[name] for name in chosen}
+    sizes = [len(value) for value in values.values()]
+    documents = np.random.default_rng([seed, 1]).integers(
+        sizes, size=(n_documents, len(sizes)), dtype=np.int32
+    )
+    asked = np.random.default_rng([seed, 2]).integers(n_documents, size=n_queries)
+    return PlantedTruth(chosen, values, documents, documents[asked])
+
+
+def documents_in_chunks(truth, rows=50_000):
+    """Render the documents, some at a time.
+
+    Parameters
+    ----------
+    truth : PlantedTruth
+        Fact tables.
+    rows : int
+        Documents per chunk.
+
+    Yields
+    ------
+    pandas.DataFrame
+        Columns ``doc_id``, ``title`` (empty), ``text`` and one per fact type.
+    """
+    n = len(truth.documents)
+    for start in range(0, n, rows):
+        codes = truth.documents[start : start + rows]
+        facts = {
+            name: np.array(values, dtype=object)[codes[:, column]]
+            for column, (name, values) in enumerate(truth.values.items())
+        }
+        ids = _ids("d", start, start + len(codes), n)
+        texts = render(truth.values, codes)
+        yield pd.DataFrame({"doc_id": ids, "title": "", "text": texts, **facts})
+
+
+def planted(card, files, split):
+    """Generate the default small dataset, for the registry.
+
+    Parameters
+    ----------
+    card : Card
+        Card of the dataset.
+    files : dict
+        Unused: nothing is read.
+    split : str
+        ``all``.
+
+    Returns
+    -------
+    RetrievalDataset
+        2,000 documents and 100 queries, seed 0.
+    """
+    dataset, _ = plant()
+    return RetrievalDataset(
+        card.key, split, dataset.documents, dataset.queries, dataset.qrels, card
+    )
+
+
+def _checked(weights):
+    unknown = weights.keys() - WEIGHTS.keys()
+    if unknown:
+        raise InputError(f"planted: unknown fact type {min(unknown)!r}")
+    chosen = {name: float(weights.get(name, 0)) for name in WEIGHTS}
+    if min(chosen.values()) < 0 or not 0 < sum(chosen.values()) < np.inf:
+        raise InputError("planted: weights must not be negative, nor all 0")
+    return chosen
+
+
+def _ids(prefix, start, stop, n):
+    """Count from 1 with the digits that n needs, so that ids sort as numbers do."""
+    width = len(str(n))
+    return [f"{prefix}{number:0{width}d}" for number in range(start + 1, stop + 1)]
+
+
+def _grades(truth, row, ids):
+    """Give {doc_id: grade} of the documents that earn one."""
+    grades = np.digitize(truth.scores(row), GRADES)
+    return {ids[at]: int(grades[at]) for at in np.flatnonzero(grades)}

