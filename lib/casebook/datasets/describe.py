@@ -1,7 +1,8 @@
-"""Dataset cards as readers see them: Markdown and the licence table."""
+"""Dataset cards as readers see them: Markdown and tables."""
 
 import pandas as pd
 
+from casebook.datasets import sources
 from casebook.datasets.cards import cards
 
 
@@ -25,6 +26,22 @@ def licence_table():
         for key, card in cards().items()
     ]
     return pd.DataFrame(rows)
+
+
+def overview():
+    """Tabulate the datasets and say which ones are on this machine.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per card: ``dataset``, ``status`` (``ok``, ``absent`` or ``bad``),
+        ``splits``, ``licence``, ``non_commercial``, ``title``.
+    """
+    table = licence_table().drop(columns="citation")
+    known = cards().values()
+    table.insert(1, "status", [sources.status(card)[0] for card in known])
+    table.insert(2, "splits", [", ".join(card.splits) for card in known])
+    return table[[*table.columns.drop("title"), "title"]]
 
 
 def as_markdown(card):

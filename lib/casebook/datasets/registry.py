@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ from tqdm import tqdm
 from casebook import paths
 from casebook.datasets import sources
 from casebook.datasets.cards import cards
-from casebook.datasets.describe import as_markdown, licence_table
+from casebook.datasets.describe import as_markdown, licence_table, overview
 from casebook.errors import InputError
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "licence_table",
     "list_datasets",
     "load",
+    "overview",
     "pull",
     "resolve",
 ]
@@ -151,32 +153,28 @@ def pull(names=None):
 
     Returns
     -------
-    pandas.DataFrame
-        One row per file: ``dataset``, ``file``, ``status`` (``ok`` or ``skipped``),
-        ``bytes`` and ``path`` (missing if skipped).
+    list of pathlib.Path
+        The files, verified.
 
     Raises
     ------
     InputError
         If a file cannot be had, or is not the card's; the others are fetched first.
     """
-    chosen = _chosen(names)
     quiet = bool(os.environ.get("TQDM_DISABLE")) or None  # None: only on a terminal
-    rows, problems = [], []
-    for card in tqdm(chosen, desc="datasets", unit="set", disable=quiet):
+    found, problems = [], []
+    for card in tqdm(_chosen(names), desc="datasets", unit="set", disable=quiet):
         if names is None and not sources.reachable(card):
-            rows += [(card.key, name, "skipped", None, None) for name in card.files]
+            reason = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
+            tqdm.write(f"{card.key}: left out: {reason}", file=sys.stderr)
             continue
         try:
-            found = sources.pull(card)
+            found += sources.pull(card).values()
         except InputError as error:
             problems.append(str(error))
-        else:
-            for name, path in found.items():
-                rows.append((card.key, name, "ok", path.stat().st_size, str(path)))
     if problems:
         raise InputError("; ".join(problems))
-    return pd.DataFrame(rows, columns=["dataset", "file", "status", "bytes", "path"])
+    return found
 
 
 def _chosen(names):
@@ -198,7 +196,7 @@ def check(names=None):
     -------
     pandas.DataFrame
         One row per dataset and split: ``dataset``, ``split``, ``status`` (``ok``,
-        ``absent`` or ``wrong``) and ``detail`` (counts, or what is wrong).
+        ``absent`` or ``bad``) and ``detail`` (counts, or what is wrong).
     """
     columns = ["dataset", "split", "status", "detail"]
     rows = [row for card in _chosen(names) for row in _check(card)]
@@ -206,19 +204,16 @@ def check(names=None):
 
 
 def _check(card):
-    try:
-        files = sources.present(card)
-    except sources.Absent as error:
-        yield card.key, None, "absent", str(error)
-        return
-    except InputError as error:
-        yield card.key, None, "wrong", str(error)
+    """Yield the rows of one dataset: a single one if its files cannot be read."""
+    status, detail = sources.status(card)
+    if status != "ok":
+        yield card.key, None, status, detail
         return
     for split in card.splits:
         try:
-            counts = _read(card, files, split).counts
+            counts = _read(card, detail, split).counts
         except InputError as error:
-            yield card.key, split, "wrong", str(error)
+            yield card.key, split, "bad", str(error)
         else:
             found = ", ".join(f"{n:,} {name}" for name, n in counts.items())
             yield card.key, split, "ok", found

