@@ -68,7 +68,8 @@ def chunk_documents(
     Returns
     -------
     Chunks
-        Every word of every document lies in at least one chunk.
+        Every character that is not white space lies in at least one chunk, and
+        chunks of one document start and end in increasing order.
 
     Raises
     ------
@@ -110,16 +111,20 @@ def _windows(text, max_words, overlap, fits, ends):
     if not units:
         yield 0, len(text)
         return
-    first = 0
+    first = done = 0
     while True:
         last = _last_unit(units, first, min(first + max_words, len(units)), fits)
+        if last <= done:  # Nothing new beside the shared words: share fewer.
+            first += 1
+            continue
         if last < len(units):
-            last = _sentence_break(units, first, last, ends)
+            middle = max(first + (last - first) // 2, done)
+            last = _sentence_break(units, middle, last, ends)
         yield units[first][0], units[last - 1][1]
         if last >= len(units):
             return
         shared = overlap * (last - first) // max_words
-        first = max(first + 1, last - shared)
+        first, done = max(first + 1, last - shared), last
 
 
 def _last_unit(units, first, last, fits):
@@ -148,9 +153,8 @@ def _halve(units, index):
     units[index : index + 1] = [(start, middle), (middle, end)]
 
 
-def _sentence_break(units, first, last, ends):
-    """Move the end of a window back to a sentence end in its second half."""
-    middle = first + (last - first) // 2
+def _sentence_break(units, middle, last, ends):
+    """Move the end of a window back to a sentence end after the middle."""
     for stop in range(last, middle, -1):
         position = bisect.bisect_right(ends, units[stop - 1][0])
         if position < len(ends) and ends[position] <= units[stop - 1][1]:

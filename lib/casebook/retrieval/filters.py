@@ -64,14 +64,16 @@ def _satisfies(values, column, condition):
         condition = {"in": condition}
     elif not isinstance(condition, dict):
         condition = {"eq": condition}
-    mask = values.notna().to_numpy(dtype=bool)
-    for name, operand in condition.items():
-        mask &= _compare(values, column, name, operand)
+    mask = values.notna().to_numpy(dtype=bool, copy=True)
+    present = values[mask]
+    results = [_compare(present, column, *entry) for entry in condition.items()]
+    if results:
+        mask[mask] = np.logical_and.reduce(results)
     return mask
 
 
 def _compare(values, column, name, operand):
-    """Apply one operator; missing values come out false or are masked above."""
+    """Apply one operator to values none of which is missing."""
     if name not in _OPERATORS:
         raise InputError(
             f"filter on {column!r} uses no operator {name!r}; "
@@ -83,12 +85,11 @@ def _compare(values, column, name, operand):
         member = values.isin(list(operand)).to_numpy(dtype=bool)
         return member if name == "in" else ~member
     try:
-        result = _COMPARE[name](values, operand)
+        return _COMPARE[name](values, operand).to_numpy(dtype=bool)
     except TypeError as error:
         raise InputError(
             f"filter on {column!r}: cannot compare its values with {operand!r}"
         ) from error
-    return pd.array(result, dtype="boolean").fillna(False).to_numpy(dtype=bool)
 
 
 def candidate_mask(allowed, n_queries, n_items):

@@ -9,8 +9,10 @@ References
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.retrieval.rankings import ABSENT, RankedLists, positive_depth
+from casebook.retrieval.rankings import ABSENT, RankedLists, stack
 
+# Queries fused together, so that the working arrays stay in the processor's cache.
+_BLOCK = 128
 NORMALISATIONS = ("min-max", "z", "sum", "none")
 
 
@@ -183,31 +185,54 @@ def _checked(lists, weights):
 
 def _sum_by_id(lists, parts):
     """Add up the parts of each document of each query and rank the sums."""
-    ids = np.concatenate([entry.ids for entry in lists], axis=1)
+    ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
+    # Parts of a document are added best rank first, so that the same ranks in other
+    # lists give the same sum to the last bit, and a tie stays a tie.
+    columns = np.argsort(ranks, kind="stable")
+    ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, columns]
+    values = np.concatenate(parts, axis=1)[:, columns]
     if ids.size == 0:
         return RankedLists(ids, np.full(ids.shape, -np.inf))
-    values = np.concatenate(parts, axis=1)
-    ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
-    by_id = np.argsort(ids, axis=1, kind="stable")
-    ids = np.take_along_axis(ids, by_id, axis=1)
+    fused = [
+        _fused(ids[at : at + _BLOCK], values[at : at + _BLOCK], ranks[columns])
+        for at in range(0, len(ids), _BLOCK)
+    ]
+    return stack(fused, max(part.shape[1] for part in fused))
+
+
+def _fused(ids, values, ranks):
+    """Fuse one block of queries: group by id, add, sort."""
+    bits = ids.shape[1].bit_length()
+    # Sorting id and column as one integer is a stable sort by id, and a fast one.
+    keys = np.sort((ids << bits) | np.arange(ids.shape[1]), axis=1)
+    by_id = keys & ((1 << bits) - 1)
+    ids = keys >> bits
     first = np.ones(ids.shape, dtype=bool)
     first[:, 1:] = ids[:, 1:] != ids[:, :-1]
     starts = np.flatnonzero(first)
+    values = np.take_along_axis(values, by_id, axis=1).ravel()
     totals = np.full(ids.shape, -np.inf)
-    totals[first] = np.add.reduceat(
-        np.take_along_axis(values, by_id, axis=1).ravel(), starts
-    )
-    best = np.full(ids.shape, np.iinfo(np.int64).max)
-    best[first] = np.minimum.reduceat(ranks[by_id].ravel(), starts)
+    totals.ravel()[starts] = np.add.reduceat(values, starts)
     totals[ids < 0] = -np.inf
-    return _ranked(ids, totals, best)
-
-
-def _ranked(ids, totals, best):
-    """Sort rows by total descending, best single rank, position; cut the padding."""
-    order = np.lexsort((ids, best, -totals), axis=1)
-    depth = max(1, int((totals > -np.inf).sum(axis=1).max()))
-    order = order[:, : positive_depth(depth)]
+    order = _order(totals, ranks[by_id], bits)
     totals = np.take_along_axis(totals, order, axis=1)
     ids = np.take_along_axis(ids, order, axis=1)
     return RankedLists(np.where(totals > -np.inf, ids, ABSENT), totals)
+
+
+def _order(totals, best, bits):
+    """Order rows by total descending, then best rank, then column (here: the id).
+
+    Totals are replaced by their place among the distinct totals of the row, so that
+    the three keys fit one integer.
+    """
+    by_total = np.argsort(-totals, axis=1)
+    ordered = np.take_along_axis(totals, by_total, axis=1)
+    place = np.zeros(totals.shape, dtype=np.int64)
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=place[:, 1:])
+    keys = np.empty_like(place)
+    np.put_along_axis(keys, by_total, place, axis=1)
+    keys = (((keys << bits) | best) << bits) | np.arange(totals.shape[1])
+    keys.sort(axis=1)
+    filled = int((ordered > -np.inf).sum(axis=1).max())
+    return keys[:, : max(1, filled)] & ((1 << bits) - 1)

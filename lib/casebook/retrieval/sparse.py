@@ -75,7 +75,8 @@ class BM25Index:
     Raises
     ------
     InputError
-        If there are no texts or a setting is unknown or out of range.
+        If there are no texts, none holds a word, or a setting is unknown or out of
+        range.
     """
 
     def __init__(
@@ -105,7 +106,10 @@ class BM25Index:
             method="lucene" if method == "okapi" else method,
             dtype="float64",
         )
-        self._bm25.index(self._tokens(texts), show_progress=False)
+        tokens = self._tokens(texts)
+        if not any(tokens):
+            raise InputError("no text of the BM25 index holds a word to index")
+        self._bm25.index(tokens, show_progress=False)
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)
 

@@ -1,0 +1,142 @@
+"""Fusion against ranx and marginal relevance against langchain_core, in CPU time.
+
+Both sides start from their own prepared structures (ranked arrays here, ``Run`` objects
+for ranx, a list of vectors for langchain_core), warm, in one thread and one process.
+"""
+
+import gc
+import statistics
+import time
+
+import numpy as np
+import ranx
+from langchain_core.vectorstores import utils as langchain
+
+from casebook.retrieval.diversity import maximal_marginal_relevance
+from casebook.retrieval.fusion import reciprocal_rank_fusion
+from casebook.retrieval.rankings import RankedLists
+
+DEPTH = 100
+RRF_K = 20
+
+
+def rows():
+    """Measure every benchmark of this file.
+
+    Returns
+    -------
+    list of dict
+        ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio`` (peer over
+        ours), ``bar`` (least ratio), ``passed`` and ``note``.
+    """
+    return [fusion(1_000), fusion(10_000), marginal_relevance()]
+
+
+def fusion(n_queries):
+    """Fuse two runs of 100 documents by reciprocal rank."""
+    lists = _two_runs(n_queries)
+    runs = [_ranx_run(entry, name) for entry, name in zip(lists, "ab", strict=True)]
+    ours, fused = _cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K))
+    peer, expected = _cpu_seconds(
+        lambda: ranx.fuse(runs, norm=None, method="rrf", params={"k": RRF_K}),
+        warm_up=True,
+    )
+    for row in range(0, n_queries, max(1, n_queries // 100)):
+        theirs = expected[f"q{row:06d}"]
+        best = [str(number) for number in fused.ids[row, :10]]
+        same = np.allclose([theirs[name] for name in best], fused.scores[row, :10])
+        assert (
+            same and min(theirs[name] for name in best) >= sorted(theirs.values())[-10]
+        )
+    return _row(
+        f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries",
+        "ranx",
+        ours,
+        peer,
+        6,
+        "same top 10 scores",
+    )
+
+
+def marginal_relevance():
+    """Select 10 of 100 candidates of 384 dimensions for 1,000 queries."""
+    rng = np.random.default_rng(0)
+    centre = rng.normal(size=(1000, 1, 384))
+    vectors = (centre + 1.5 * rng.normal(size=(1000, DEPTH, 384))).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    queries = (centre[:, 0] + rng.normal(size=(1000, 384))).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    as_lists = [list(vector) for vector in vectors]
+
+    def select():
+        relevance = np.matmul(vectors, queries[:, :, None])[:, :, 0]
+        return maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10)[0]
+
+    def select_peer():
+        return [
+            langchain.maximal_marginal_relevance(query, pool, lambda_mult=0.7, k=10)
+            for query, pool in zip(queries, as_lists, strict=True)
+        ]
+
+    ours, order = _cpu_seconds(select)
+    peer, expected = _cpu_seconds(select_peer)
+    assert (order == np.array(expected)).all(), "selections differ"
+    return _row(
+        "marginal relevance, 10 of 100 x 384, 1,000 queries",
+        "langchain_core",
+        ours,
+        peer,
+        8,
+        "identical selections",
+    )
+
+
+def _row(benchmark, peer, ours_cpu_s, peer_cpu_s, bar, note):
+    """Write one measurement as a row of the table."""
+    ratio = peer_cpu_s / ours_cpu_s
+    return {
+        "benchmark": benchmark,
+        "peer": peer,
+        "ours_cpu_s": ours_cpu_s,
+        "peer_cpu_s": peer_cpu_s,
+        "ratio": ratio,
+        "bar": bar,
+        "passed": ratio >= bar,
+        "note": note,
+    }
+
+
+def _cpu_seconds(call, warm_up=False):
+    """Median CPU seconds of three calls, and the last result."""
+    if warm_up:
+        call()
+    seconds = []
+    for _ in range(3):
+        gc.collect()
+        start = time.process_time()
+        result = call()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
+
+
+def _two_runs(n_queries):
+    """Two runs that share about half of their documents."""
+    rng = np.random.default_rng(1)
+    pool = np.argsort(rng.random((n_queries, 150)), axis=1)
+    ids = (pool[:, :DEPTH], rng.permuted(pool, axis=1)[:, :DEPTH])
+    scores = [-np.sort(-rng.random((n_queries, DEPTH)), axis=1) for _ in ids]
+    return [RankedLists(i, s) for i, s in zip(ids, scores, strict=True)]
+
+
+def _ranx_run(lists, name):
+    """Build ranx's own structure from ranked lists."""
+    run = {
+        f"q{row:06d}": dict(zip(map(str, ids.tolist()), scores.tolist(), strict=True))
+        for row, (ids, scores) in enumerate(zip(lists.ids, lists.scores, strict=True))
+    }
+    return ranx.Run(run, name=name)
+
+
+if __name__ == "__main__":
+    for measured in rows():
+        print(measured)

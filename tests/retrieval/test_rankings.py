@@ -1,0 +1,130 @@
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+
+from casebook.errors import InputError
+from casebook.retrieval.rankings import (
+    RankedLists,
+    collapse,
+    from_scores,
+    stack,
+    to_run,
+)
+
+tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
+    lambda shape: arrays(
+        float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0])
+    )
+)
+
+
+@given(tied_scores, st.integers(1, 15))
+def test_from_scores_is_a_stable_sort_cut_at_k(scores, k):
+    lists = from_scores(scores, k)
+    for row, ids, values in zip(scores, lists.ids, lists.scores, strict=True):
+        order = sorted(range(row.size), key=lambda item: (-row[item], item))
+        expected = [item for item in order if row[item] > -np.inf][:k]
+        assert ids[ids >= 0].tolist() == expected
+        assert values[ids >= 0].tolist() == row[expected].tolist()
+
+
+@given(tied_scores, st.integers(1, 15), st.data())
+def test_from_scores_returns_allowed_items_only(scores, k, data):
+    mask = data.draw(arrays(bool, scores.shape))
+    pools = [np.flatnonzero(row) for row in mask]
+    lists = from_scores(scores, k, mask)
+    np.testing.assert_array_equal(lists.ids, from_scores(scores, k, pools).ids)
+    reference = from_scores(np.where(mask, scores, -np.inf), k)
+    np.testing.assert_array_equal(lists.ids, reference.ids)
+
+
+@given(tied_scores)
+def test_truncation_is_the_shorter_search(scores):
+    deep = from_scores(scores, scores.shape[1])
+    for k in range(1, scores.shape[1] + 1):
+        np.testing.assert_array_equal(deep.truncate(k).ids, from_scores(scores, k).ids)
+
+
+@given(tied_scores, st.data())
+def test_ranks_and_scores_of_agree_with_a_search_by_hand(scores, data):
+    lists = from_scores(scores, scores.shape[1])
+    wanted = data.draw(
+        arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3))
+    )
+    ranks, values = lists.ranks_of(wanted), lists.scores_of(wanted)
+    for row, column in np.ndindex(wanted.shape):
+        entries = lists.ids[row, : lists.lengths[row]].tolist()
+        if wanted[row, column] in entries:
+            place = entries.index(wanted[row, column])
+            assert ranks[row, column] == place + 1
+            assert values[row, column] == lists.scores[row, place]
+        else:
+            assert np.isnan(ranks[row, column])
+            assert np.isnan(values[row, column])
+
+
+@given(tied_scores, st.data())
+def test_collapse_keeps_each_document_once_at_its_best_chunk(scores, data):
+    n_chunks = scores.shape[1]
+    owner = data.draw(arrays(int, n_chunks, elements=st.integers(0, 3)))
+    lists = from_scores(scores, n_chunks)
+    documents, chunks = collapse(lists, owner)
+    for row in range(len(scores)):
+        entries = lists.ids[row, : lists.lengths[row]]
+        best = {}
+        for chunk in entries.tolist():
+            best.setdefault(int(owner[chunk]), chunk)
+        length = documents.lengths[row]
+        assert documents.ids[row, :length].tolist() == list(best)
+        assert chunks[row, :length].tolist() == list(best.values())
+        assert (chunks[row, length:] == -1).all()
+        kept = documents.scores[row, :length].tolist()
+        assert kept == [scores[row, chunk] for chunk in best.values()]
+
+
+def test_reorder_picks_columns_and_pads():
+    lists = from_scores([[3.0, 2.0, 1.0], [1.0, -np.inf, -np.inf]], 3)
+    picked = lists.reorder([[2, 0, -1], [0, 1, -1]], [[0.4, 0.5, 0], [0.3, 0.2, 0]])
+    assert picked.ids.tolist() == [[2, 0, -1], [0, -1, -1]]
+    assert picked.scores.tolist() == [[0.4, 0.5, -np.inf], [0.3, -np.inf, -np.inf]]
+    assert lists.reorder([[1], [0]]).scores.tolist() == [[2.0], [1.0]]
+
+
+def test_stack_joins_blocks_of_different_depth():
+    joined = stack([from_scores([[1.0, 2.0]], 1), from_scores([[1.0, 2.0]], 2)], 3)
+    assert joined.ids.tolist() == [[1, -1, -1], [1, 0, -1]]
+
+
+def test_to_run_names_queries_and_documents():
+    lists = from_scores([[1.0, 2.0], [-np.inf, -np.inf]], 2)
+    assert to_run(lists, ["q", "r"], ["a", "b"]) == {"q": {"b": 2.0, "a": 1.0}, "r": {}}
+    with pytest.raises(InputError, match="2 ranked lists but 1 query ids"):
+        to_run(lists, ["q"], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("ids", "scores"),
+    [
+        ([[0, 1]], [[1.0]]),
+        ([0, 1], [1.0, 0.5]),
+        ([[-1, 1]], [[-np.inf, 0.5]]),
+        ([[0, -1]], [[1.0, 0.5]]),
+        ([[0, 1]], [[1.0, np.nan]]),
+    ],
+)
+def test_malformed_lists_are_refused(ids, scores):
+    with pytest.raises(InputError, match="ranked lists"):
+        RankedLists(ids, scores)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+def test_depths_that_are_no_depths_are_refused(k):
+    with pytest.raises(InputError, match="depth"):
+        from_scores([[1.0]], k)
+
+
+def test_nan_scores_are_refused():
+    with pytest.raises(InputError, match="NaN"):
+        from_scores([[1.0, np.nan]], 1)
