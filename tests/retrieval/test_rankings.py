@@ -119,7 +119,7 @@ def test_malformed_lists_are_refused(ids, scores):
         RankedLists(ids, scores)
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "ten", None])
 def test_depths_that_are_no_depths_are_refused(k):
     with pytest.raises(InputError, match="depth"):
         from_scores([[1.0]], k)

@@ -1,5 +1,3 @@
-import csv
-import json
 import math
 from collections import Counter, defaultdict
 
@@ -7,9 +5,10 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from casebook.datasets import load, registry
 from casebook.errors import InputError
 from casebook.retrieval.rankings import to_run
-from casebook.retrieval.sparse import PRESETS, BM25Index
+from casebook.retrieval.sparse import BM25Index
 
 TEXTS = [
     "The tenant shall return the keys at the end of the tenancy.",
@@ -111,29 +110,31 @@ def test_unknown_preset_is_refused():
         BM25Index.from_preset(TEXTS, "best")
 
 
-def pdpabench(mirror, split):
-    """Read the statute's ids and texts, a split's questions and its judgements."""
-    folder = mirror / "pdpabench_beir"
-    corpus = [json.loads(row) for row in (folder / "corpus.jsonl").open()]
-    queries = [json.loads(row) for row in (folder / "queries.jsonl").open()]
-    qrels = defaultdict(dict)
-    with (folder / "qrels" / f"{split}.tsv").open() as stream:
-        for row in csv.DictReader(stream, delimiter="\t"):
-            qrels[row["query-id"]][row["corpus-id"]] = int(row["score"])
-    texts = {query["_id"]: query["text"] for query in queries}
-    documents = [row["_id"] for row in corpus], [row["text"] for row in corpus]
-    return *documents, [texts[query] for query in qrels], dict(qrels)
+@pytest.fixture
+def pdpabench(mirror, monkeypatch):
+    """Give a loader of the statute with the questions of a split."""
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    return lambda split: load("pdpabench", split)
 
 
-def measured(preset, mirror, split):
-    """nDCG@10, MRR@10 and Recall@10 by pytrec_eval."""
-    doc_ids, documents, questions, qrels = pdpabench(mirror, split)
-    lists = BM25Index.from_preset(documents, preset).search(questions, 10)
-    run = to_run(lists, list(qrels), doc_ids)
+def retrieved(preset, dataset, k):
+    """Rank the documents for every question, as a run."""
+    index = BM25Index.from_preset(dataset.documents["text"], preset)
+    lists = index.search(dataset.queries["text"], k)
+    query_ids = dataset.queries["query_id"].tolist()
+    return to_run(lists, query_ids, dataset.documents["doc_id"])
+
+
+def measured(preset, dataset):
+    """nDCG@10, MRR@10 and Recall@10 by pytrec_eval, ties in the order of the list."""
+    run = {
+        query: {doc: 1 / rank for rank, doc in enumerate(scores, start=1)}
+        for query, scores in retrieved(preset, dataset, 10).items()
+    }
     names = "ndcg_cut_10", "recip_rank", "recall_10"
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, names)
+    evaluator = pytrec_eval.RelevanceEvaluator(dataset.qrels, names)
     values = evaluator.evaluate(run).values()
-    return [sum(v[name] for v in values) / len(qrels) for name in names]
+    return [sum(row[name] for row in values) / len(dataset.qrels) for name in names]
 
 
 @pytest.mark.data
@@ -146,27 +147,39 @@ def measured(preset, mirror, split):
         ("okapi_porter_untuned", "test", [0.564653, 0.520696, 0.730769]),
     ],
 )
-def test_published_table_of_pdpabench(mirror, preset, split, expected):
-    np.testing.assert_allclose(measured(preset, mirror, split), expected, atol=5e-7)
+def test_measured_table_of_pdpabench(pdpabench, preset, split, expected):
+    np.testing.assert_allclose(measured(preset, pdpabench(split)), expected, atol=5e-7)
 
 
 @pytest.mark.data
-def test_the_stored_report_of_pdpabench_is_reproduced(mirror):
+def test_the_stored_report_of_pdpabench_is_reproduced(pdpabench):
     report = [0.5571556199504542, 0.5075778388278388, 0.7115384615384616]
-    ours = measured("okapi_porter", mirror, "test_single")
+    ours = measured("okapi_porter", pdpabench("test_single"))
     np.testing.assert_allclose(ours, report, rtol=1e-12)
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("settings", ["1.2_b0.3", "1.5_b0.75"])
-def test_rankings_are_those_of_the_stored_okapi_runs(mirror, settings):
-    preset = "okapi_porter" if settings == "1.2_b0.3" else "okapi_porter_untuned"
-    assert f"{PRESETS[preset]['k1']}_b{PRESETS[preset]['b']}" == settings
-    doc_ids, documents, questions, qrels = pdpabench(mirror, "test")
-    lists = BM25Index.from_preset(documents, preset).search(questions, 100)
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [("okapi_porter", "k1.2_b0.3"), ("okapi_porter_untuned", "k1.5_b0.75")],
+)
+def test_rankings_are_those_of_the_stored_okapi_runs(
+    mirror, pdpabench, preset, settings
+):
     stored = defaultdict(list)
-    file = mirror / "pdpabench_beir" / f"run.okapi_porter_k{settings}.trec"
+    file = mirror / "pdpabench_beir" / f"run.okapi_porter_{settings}.trec"
     for row in file.read_text().splitlines():
         stored[row.split()[0]].append(row.split()[2])
-    ours = to_run(lists, list(qrels), doc_ids)
+    ours = retrieved(preset, pdpabench("test"), 100)
     assert {query: list(scores) for query, scores in ours.items()} == stored
+
+
+@pytest.mark.data
+def test_the_leaderboard_baseline_on_consumer_contracts():
+    try:
+        registry.pull(["consumer_contracts_qa"])
+    except InputError as error:
+        pytest.skip(f"consumer_contracts_qa cannot be pulled: {error}")
+    dataset = load("consumer_contracts_qa")
+    assert round(measured("leaderboard", dataset)[0], 3) == 0.711
+    assert round(measured("default", dataset)[0], 3) == 0.673

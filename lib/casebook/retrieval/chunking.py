@@ -134,14 +134,12 @@ def _last_unit(units, first, last, fits):
     while not fits(*units[first]):
         _halve(units, first)
         last = first + 1
-    lengths = range(first + 1, last)
-    return (
-        first
-        + bisect.bisect_left(
-            lengths, True, key=lambda end: not fits(units[first][0], units[end][1])
-        )
-        + 1
-    )
+
+    def too_long(end):
+        return not fits(units[first][0], units[end][1])
+
+    ends = range(first + 1, last)
+    return first + 1 + bisect.bisect_left(ends, True, key=too_long)
 
 
 def _halve(units, index):

@@ -65,8 +65,8 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 def weighted_sum(lists, weights=None, normalisation="min-max"):
     """Fuse ranked lists by the weighted sum of their normalised scores.
 
-    A document that a list lacks gets 0 from it, which is what its worst document
-    gets under ``min-max``.
+    A document that a list lacks gets 0 from it: what the list's worst document gets
+    under ``min-max`` and ``sum``, and its average one under ``z``.
 
     Parameters
     ----------

@@ -1,193 +1,24 @@
-"""Ranked lists of many queries as two arrays, and what every stage does to them.
+"""Make ranked lists from scores, and turn them into others.
 
 One tie rule holds everywhere: higher score first, then lower position in the indexed
 collection, so that a list depends on its scores alone and never on a sort routine.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
 from casebook.errors import InputError
 from casebook.retrieval.filters import candidate_mask
+from casebook.retrieval.lists import ABSENT, RankedLists, positive_depth
 
-ABSENT = -1
-
-
-@dataclass(frozen=True, eq=False)
-class RankedLists:
-    """Ranked lists of Q queries, best first, padded at the end to K columns.
-
-    Parameters
-    ----------
-    ids : array-like of int, shape (Q, K)
-        Positions in the indexed collection, distinct within a row; -1 is padding.
-    scores : array-like of float, shape (Q, K)
-        Scores of the same stage, ``-inf`` where padded. Non-increasing, except where
-        a stage defines its order otherwise (marginal relevance at selection time).
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or padding stands before an entry or carries a score.
-    """
-
-    ids: np.ndarray
-    scores: np.ndarray
-
-    def __post_init__(self):
-        ids = np.asarray(self.ids, dtype=np.int64)
-        scores = np.asarray(self.scores, dtype=np.float64)
-        if ids.ndim != 2 or ids.shape != scores.shape:
-            raise InputError(
-                f"ranked lists need ids and scores of one shape [queries, depth], "
-                f"got {ids.shape} and {scores.shape}"
-            )
-        filled = ids >= 0
-        if (filled[:, 1:] > filled[:, :-1]).any() or (
-            filled != (scores > -np.inf)
-        ).any():
-            raise InputError(
-                "ranked lists must be padded at the end of a row, with id -1 and "
-                "score -inf together; NaN is no score"
-            )
-        object.__setattr__(self, "ids", ids)
-        object.__setattr__(self, "scores", scores)
-
-    @property
-    def shape(self):
-        """Number of queries and depth, padding included: tuple of int (Q, K)."""
-        return self.ids.shape
-
-    @cached_property
-    def lengths(self):
-        """Number of entries of each list: array of int, shape (Q,)."""
-        return (self.ids >= 0).sum(axis=1)
-
-    def truncate(self, k):
-        """Cut every list after its first k entries.
-
-        Parameters
-        ----------
-        k : int
-            Depth to keep, at least 1.
-
-        Returns
-        -------
-        RankedLists
-            Lists of depth min(k, K).
-        """
-        k = positive_depth(k)
-        return RankedLists(self.ids[:, :k], self.scores[:, :k])
-
-    def reorder(self, order, scores=None):
-        """Pick entries of each list in a new order.
-
-        Parameters
-        ----------
-        order : array of int, shape (Q, k)
-            Columns of the present list, best first; -1 at the end of a row is padding.
-        scores : array of float, shape (Q, k), optional
-            Scores of the new order; by default each entry keeps its own.
-
-        Returns
-        -------
-        RankedLists
-            The chosen entries.
-        """
-        order = np.asarray(order, dtype=np.int64)
-        if self.shape[1] == 0:
-            return self
-        kept = order >= 0
-        own = np.take_along_axis(self.scores, np.maximum(order, 0), axis=1)
-        ids = np.take_along_axis(self.ids, np.maximum(order, 0), axis=1)
-        values = own if scores is None else scores
-        kept &= ids >= 0
-        return RankedLists(np.where(kept, ids, ABSENT), np.where(kept, values, -np.inf))
-
-    def columns_of(self, wanted):
-        """Find where given ids stand in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query; -1 is never found.
-
-        Returns
-        -------
-        array of int, shape (Q, M)
-            Column of each id, -1 where the list does not hold it.
-        """
-        wanted = np.asarray(wanted, dtype=np.int64)
-        rows, depth = self.shape
-        if wanted.size == 0 or depth == 0:
-            return np.full(wanted.shape, ABSENT)
-        span = int(max(self.ids.max(), wanted.max())) + 2
-        offset = span * np.arange(rows)[:, None] + 1
-        order = np.argsort(self.ids, axis=1)
-        keys = (np.take_along_axis(self.ids, order, axis=1) + offset).ravel()
-        slot = np.searchsorted(keys, wanted + offset).clip(max=keys.size - 1)
-        found = (keys[slot] == wanted + offset) & (wanted >= 0)
-        return np.where(found, order.ravel()[slot], ABSENT)
-
-    def ranks_of(self, wanted):
-        """Rank of given ids in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query.
-
-        Returns
-        -------
-        array of float, shape (Q, M)
-            Rank from 1; NaN where the list does not hold the id.
-        """
-        columns = self.columns_of(wanted)
-        return np.where(columns >= 0, columns + 1.0, np.nan)
-
-    def scores_of(self, wanted):
-        """Score of given ids in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query.
-
-        Returns
-        -------
-        array of float, shape (Q, M)
-            Score; NaN where the list does not hold the id.
-        """
-        columns = self.columns_of(wanted)
-        if self.shape[1] == 0:
-            return np.full(columns.shape, np.nan)
-        scores = np.take_along_axis(self.scores, np.maximum(columns, 0), axis=1)
-        return np.where(columns >= 0, scores, np.nan)
-
-
-def positive_depth(k):
-    """Check a list depth.
-
-    Parameters
-    ----------
-    k : int
-        Number of results asked for.
-
-    Returns
-    -------
-    int
-        The same number.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number of at least 1.
-    """
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise InputError(f"a list depth must be a whole number of at least 1, got {k}")
-    return int(k)
+__all__ = [
+    "ABSENT",
+    "RankedLists",
+    "collapse",
+    "from_scores",
+    "positive_depth",
+    "stack",
+    "to_run",
+]
 
 
 def from_scores(scores, k, allowed=None):

@@ -19,6 +19,12 @@ from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import from_scores, positive_depth, stack
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
 
+_PDPABENCH = {
+    "method": "okapi",
+    "stopwords": "en_plus",
+    "stemmer": "porter_extended",
+    "token_pattern": r"[a-z0-9]+",
+}
 #: Settings by name. ``default``: those of bm25s. ``leaderboard``: those of the MTEB
 #: leaderboard's BM25 baseline (stop list, English stemmer). ``okapi_porter``: those of
 #: the PDPABench authors (rank_bm25's Okapi, tuned); ``okapi_porter_untuned`` is the
@@ -26,22 +32,8 @@ from casebook.retrieval.stemming import stemmer as stemmer_by_name
 PRESETS = {
     "default": {},
     "leaderboard": {"stemmer": "english"},
-    "okapi_porter": {
-        "method": "okapi",
-        "k1": 1.2,
-        "b": 0.3,
-        "stopwords": "en_plus",
-        "stemmer": "porter_extended",
-        "token_pattern": r"[a-z0-9]+",
-    },
-    "okapi_porter_untuned": {
-        "method": "okapi",
-        "k1": 1.5,
-        "b": 0.75,
-        "stopwords": "en_plus",
-        "stemmer": "porter_extended",
-        "token_pattern": r"[a-z0-9]+",
-    },
+    "okapi_porter": _PDPABENCH | {"k1": 1.2, "b": 0.3},
+    "okapi_porter_untuned": _PDPABENCH | {"k1": 1.5, "b": 0.75},
 }
 METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+", "okapi")
 _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS}
