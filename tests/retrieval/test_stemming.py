@@ -48,7 +48,7 @@ PAPER = {
     "generalizations": "gener",
     "oscillators": "oscil",
 }
-# Outputs of the Natural Language Toolkit 3.9 where it departs from the paper.
+# Outputs of the Natural Language Toolkit 3.10 where it departs from the paper.
 DEPARTURES = {
     "is": "is",
     "proceed": "proceed",
