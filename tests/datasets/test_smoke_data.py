@@ -22,6 +22,16 @@ def test_sizes(smoke):
     assert smoke.queries["text"].is_unique
 
 
+def test_halves_share_no_group_and_make_the_whole(smoke):
+    halves = [load("smoke", split=name) for name in ("dev", "test")]
+    first, second = (set(half.groups.values()) for half in halves)
+    assert not first & second
+    asked = [query for half in halves for query in half.queries["query_id"]]
+    assert sorted(asked) == sorted(smoke.queries["query_id"])
+    for half in halves:
+        assert half.qrels == {q: smoke.qrels[q] for q in half.queries["query_id"]}
+
+
 def test_metadata_is_complete(smoke):
     columns = ["title", "agreement", "section", "kind", "year"]
     assert smoke.documents[columns].notna().all(axis=None)

@@ -1,8 +1,9 @@
 """Folders in the BEIR layout, and documents with TREC judgements."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from casebook.datasets.corpus import RetrievalDataset
+from casebook.datasets.corpus import RetrievalDataset, halve
 from casebook.datasets.jsonl import read_frame, read_lines
 from casebook.errors import InputError
 from casebook.formats.trec import read_beir_qrels, read_qrels
@@ -111,6 +112,36 @@ def shipped(card, files, split):
         The split.
     """
     return load_beir(files["corpus.jsonl"].parent, split, key=card.key, card=card)
+
+
+def shipped_halves(card, files, split):
+    """Read a BEIR folder that has a card and one set of judgements, in two halves.
+
+    Parameters
+    ----------
+    card : Card
+        Card of the dataset.
+    files : dict of pathlib.Path
+        Verified files by name; the judgements are ``qrels/test.tsv``.
+    split : str
+        ``all``, or one of the halves ``dev`` and ``test``, which share no group.
+
+    Returns
+    -------
+    RetrievalDataset
+        The split.
+    """
+    whole = replace(shipped(card, files, "test"), split=split)
+    if split == "all":
+        return whole
+    chosen = set(halve(whole.groups, seed=0)[split])
+    queries = whole.queries[whole.queries["query_id"].isin(chosen)]
+    return replace(
+        whole,
+        queries=queries.reset_index(drop=True),
+        qrels={query: whole.qrels[query] for query in queries["query_id"]},
+        groups={query: whole.groups[query] for query in queries["query_id"]},
+    )
 
 
 def _one_of(folder, stem):

@@ -111,6 +111,7 @@ class Card(_Strict):
     citation: Text
     loader: Literal[
         "beir",
+        "beir_halves",
         "consumer_contracts",
         "irled",
         "licence_notices",

