@@ -1,0 +1,202 @@
+"""Strict readers and writers of TREC runs and judgements, and of BEIR judgements.
+
+A file is read at once or refused with its name and line; nothing is skipped except
+comments (``#`` as the first character of a line), blank lines and, in runs, fields
+after the sixth. Scores are exactly ``float(text)``.
+"""
+
+import gzip
+import math
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.files import replacing
+from casebook.formats.trec_columns import Columns
+from casebook.formats.trec_lines import parse_lines
+from casebook.formats.trec_text import BEIR_QRELS, QRELS, RUN, read_bytes
+from casebook.formats.trec_tokens import tokenise
+
+
+def read_run(path):
+    """Read a TREC run: ``query Q0 document rank score tag``.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain or gzip-compressed file. The lines of a query need not be together; the
+        rank column is ignored, as in trec_eval.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Query id to document id to score.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds no line, or a line is malformed: fewer than
+        six fields, a score that is not a finite number, ids that are not UTF-8, or a
+        document repeated within a query.
+    """
+    return _as_dict(load(path, RUN))
+
+
+def read_qrels(path):
+    """Read TREC judgements: ``query iteration document grade``.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain or gzip-compressed file.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        Query id to document id to grade.
+
+    Raises
+    ------
+    InputError
+        As `read_run`, for lines without exactly four fields or an integer grade.
+    """
+    return _as_dict(load(path, QRELS))
+
+
+def read_beir_qrels(path):
+    """Read BEIR judgements: tab-separated, under a line that names the columns.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain or gzip-compressed file whose first line is
+        ``query-id<tab>corpus-id<tab>score``.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        Query id to document id to grade.
+
+    Raises
+    ------
+    InputError
+        As `read_qrels`, and if the header line is not that.
+    """
+    raw = read_bytes(path)
+    return parse_lines(path, raw, BEIR_QRELS, header=True, separator=b"\t")
+
+
+def load(path, layout):
+    """Read a TREC file in the quickest form that is certainly right.
+
+    Parameters
+    ----------
+    path : path-like
+        File to read.
+    layout : Layout
+        ``RUN`` or ``QRELS``.
+
+    Returns
+    -------
+    Columns or dict
+        Columns for a regular file; a dictionary of dictionaries for one that only
+        the line parser could read.
+
+    Raises
+    ------
+    InputError
+        As `read_run`.
+    """
+    raw = read_bytes(path)
+    columns = tokenise(raw, layout)
+    return columns if columns is not None else parse_lines(path, raw, layout)
+
+
+def write_run(path, run, tag="casebook"):
+    """Write a TREC run, best document first, ties by document id descending.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name, written atomically; compressed if it ends in ``.gz``.
+    run : dict of str to dict of str to float
+        Query id to document id to score.
+    tag : str
+        Name of the system.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    InputError
+        If an id or the tag is empty or holds white space, a query id starts with
+        ``#``, or a score is not finite.
+    """
+    _check_token(tag, "tag")
+    lines = []
+    for query, scores in run.items():
+        _check_query(query)
+        ranked = sorted(scores.items(), key=lambda item: (item[1], item[0]))[::-1]
+        for rank, (document, score) in enumerate(ranked, 1):
+            _check_token(document, "document id")
+            if not math.isfinite(score):
+                raise InputError(f"score {score} of {query} {document} is not finite")
+            lines.append(f"{query} Q0 {document} {rank} {float(score)!r} {tag}\n")
+    return _write(path, lines)
+
+
+def write_qrels(path, qrels):
+    """Write TREC judgements in the order given.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name, written atomically; compressed if it ends in ``.gz``.
+    qrels : dict of str to dict of str to int
+        Query id to document id to grade.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    InputError
+        If an id cannot stand in such a file or a grade is not an integer.
+    """
+    lines = []
+    for query, grades in qrels.items():
+        _check_query(query)
+        for document, grade in grades.items():
+            _check_token(document, "document id")
+            if grade != int(grade):
+                raise InputError(f"grade {grade} of {query} {document}: not an integer")
+            lines.append(f"{query} 0 {document} {int(grade)}\n")
+    return _write(path, lines)
+
+
+def _as_dict(table):
+    return table.to_dict() if isinstance(table, Columns) else table
+
+
+def _check_query(query):
+    _check_token(query, "query id")
+    if query.startswith("#"):
+        raise InputError(f"query id {query!r} would start a comment line: rename it")
+
+
+def _check_token(text, kind):
+    if len(text.split()) != 1 or text != text.strip():
+        raise InputError(f"{kind} {text!r} is empty or holds white space: rename it")
+
+
+def _write(path, lines):
+    data = "".join(lines).encode()
+    if Path(path).suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+    return Path(path)

@@ -1,0 +1,249 @@
+"""Evaluate a ranking against relevance judgements, query by query.
+
+The measures are listed by `list_measures` and explained by `describe`. All of them see
+the same ranking: score descending, ties by document id descending in byte order, which
+is trec_eval's rule. `casebook.measures.ranking_ties` says how much the ties matter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.measures.ranking_inputs import Accounting, look_up
+from casebook.measures.ranking_names import (
+    Measure,
+    describe,
+    list_measures,
+    parse_measure,
+)
+from casebook.measures.ranking_ranks import rank_judged
+
+__all__ = ["DEFAULT", "Evaluation", "describe", "evaluate", "list_measures"]
+
+DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
+
+
+class PerQuery(Mapping):
+    """Values by query id and measure, each row made when asked for."""
+
+    def __init__(self, query_ids, names, values):
+        self._position = {query: i for i, query in enumerate(query_ids)}
+        self._names = names
+        self._values = values
+
+    def __getitem__(self, query):
+        row = self._values[self._position[query]].tolist()
+        return dict(zip(self._names, row, strict=True))
+
+    def __iter__(self):
+        return iter(self._position)
+
+    def __len__(self):
+        return len(self._position)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Values of some measures for every query of one run.
+
+    Attributes
+    ----------
+    query_ids : list of str, length Q
+        Queries evaluated, in the order of the judgements.
+    measures : tuple of Measure, length M
+        What was computed.
+    matrix : ndarray of float64, shape (Q, M)
+        The values.
+    accounting : Accounting
+        Which queries were judged, retrieved and counted.
+    """
+
+    query_ids: list[str]
+    measures: tuple[Measure, ...]
+    matrix: np.ndarray
+    accounting: Accounting
+
+    @property
+    def names(self):
+        """Names of the measures as requested, list of str."""
+        return [measure.name for measure in self.measures]
+
+    @property
+    def per_query(self):
+        """Mapping of query id to {measure name: value}."""
+        return PerQuery(self.query_ids, self.names, self.matrix)
+
+    @property
+    def mean(self):
+        """Summary over the queries by measure name, dict of str to float.
+
+        The arithmetic mean, except where trec_eval summarises otherwise: counts are
+        summed and ``gm_map`` is a geometric mean.
+        """
+        columns = zip(self.measures, self.matrix.T, strict=True)
+        return {measure.name: measure.summarise(values) for measure, values in columns}
+
+    def values(self, name):
+        """Give the values of one measure.
+
+        Parameters
+        ----------
+        name : str
+            As requested.
+
+        Returns
+        -------
+        ndarray of float64, shape (Q,)
+            Aligned with ``query_ids``.
+
+        Raises
+        ------
+        InputError
+            If the measure was not requested.
+        """
+        if name not in self.names:
+            raise InputError(f"{name!r} was not evaluated: {', '.join(self.names)}")
+        return self.matrix[:, self.names.index(name)]
+
+    def frame(self):
+        """Give the values as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Queries (index ``query_id``) by measures.
+        """
+        import pandas as pd  # most callers need no frame and start faster without
+
+        index = pd.Index(self.query_ids, name="query_id")
+        return pd.DataFrame(self.matrix, index=index, columns=self.names)
+
+
+def evaluate(
+    qrels,
+    run,
+    measures=DEFAULT,
+    *,
+    judged_only=False,
+    missing="zero",
+    no_relevant="zero",
+):
+    """Evaluate a run.
+
+    Parameters
+    ----------
+    qrels : dict of str to dict of str to int, DataFrame or path-like
+        Judgements: query id to document id to integer grade; or a frame with columns
+        ``query_id``, ``doc_id`` and ``relevance``; or a TREC file.
+    run : dict of str to dict of str to float, DataFrame or path-like
+        Scores: query id to document id to finite score; or a frame with columns
+        ``query_id``, ``doc_id`` and ``score``; or a TREC file.
+    measures : sequence of str or str
+        Names, see `list_measures`.
+    judged_only : bool
+        Remove unjudged documents from the run first.
+    missing : {"zero", "skip"}
+        Judged queries that the run does not contain score 0, as in ``trec_eval -c``,
+        or are left out, as without ``-c``.
+    no_relevant : {"zero", "skip"}
+        Queries without a document of grade 1 or more score 0, as in trec_eval, or are
+        left out.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InputError
+        If an input is malformed or empty, no query id is shared, no query is left, or
+        a measure or policy is unknown.
+
+    References
+    ----------
+    Buckley, C. and Voorhees, E. M. (2005). Retrieval system evaluation. In TREC:
+    Experiment and Evaluation in Information Retrieval, MIT Press.
+    """
+    parsed = parse_measures(measures)
+    judged, accounting = load_judged(
+        qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant
+    )
+    columns = [measure.formula.score(judged) for measure in parsed]
+    return Evaluation(judged.query_ids, parsed, np.column_stack(columns), accounting)
+
+
+def parse_measures(measures):
+    """Parse measure names, one or several, each once.
+
+    Parameters
+    ----------
+    measures : sequence of str or str
+
+    Returns
+    -------
+    tuple of Measure
+
+    Raises
+    ------
+    InputError
+        If there is none or one is unknown.
+    """
+    names = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
+    if not names:
+        raise InputError("no measure requested")
+    return tuple(parse_measure(name) for name in names)
+
+
+def load_judged(qrels, run, *, judged_only, missing, no_relevant):
+    """Rank the judged documents of the queries to be evaluated.
+
+    Parameters
+    ----------
+    qrels, run, judged_only, missing, no_relevant
+        As for `evaluate`.
+
+    Returns
+    -------
+    judged : JudgedRanks
+    accounting : Accounting
+
+    Raises
+    ------
+    InputError
+        As `evaluate`.
+    """
+    _check_policy("missing", missing)
+    _check_policy("no_relevant", no_relevant)
+    lookup, run_ids = look_up(qrels, run)
+    judged = rank_judged(lookup)
+    absent = lookup.run_query < 0
+    irrelevant = judged.total(judged.grade >= 1) == 0
+    keep = np.ones(len(absent), dtype=bool)
+    if missing == "skip":
+        keep &= ~absent
+    if no_relevant == "skip":
+        keep &= ~irrelevant
+    if not keep.any():
+        raise InputError("no query is left to evaluate")
+    names = np.array(judged.query_ids, dtype=object)
+    known = set(judged.query_ids)
+    lengths = np.diff(lookup.run_offsets)
+    accounting = Accounting(
+        judged=len(names),
+        retrieved=len(run_ids),
+        evaluated=int(keep.sum()),
+        missing=tuple(names[absent]),
+        extra=tuple(query for query in run_ids if query not in known),
+        empty=tuple(run_ids[i] for i in np.flatnonzero(lengths == 0)),
+        no_relevant=tuple(names[irrelevant]),
+    )
+    if not keep.all():
+        judged = judged.select(keep)
+    return judged.without_unjudged() if judged_only else judged, accounting
+
+
+def _check_policy(name, value):
+    if value not in ("zero", "skip"):
+        raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")

@@ -1,0 +1,289 @@
+"""The formulas of the ranking measures, as functions of the judged documents' ranks.
+
+Every formula has ``score``, its value per query, and ``expected``, its mean over all
+orders of tied documents in closed form, or None where no closed form is implemented.
+A query for which the denominator is zero scores 0, as in trec_eval.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def linear_gain(grade):
+    """Gain equal to the grade, none below 0 (trec_eval's)."""
+    return np.maximum(grade, 0).astype(np.float64)
+
+
+def exponential_gain(grade):
+    """Gain ``2**grade - 1``, none below 0 (Burges et al. 2005)."""
+    return np.exp2(np.maximum(grade, 0)) - 1.0
+
+
+def binary_gain(level):
+    """Gain 1 from a relevance level on."""
+    return lambda grade: (grade >= level).astype(np.float64)
+
+
+def no_discount(rank):
+    """Weight every rank equally."""
+    return np.ones(len(rank))
+
+
+def log_discount(rank):
+    """Weight ``1 / log2(rank + 1)`` (Jarvelin and Kekalainen 2002)."""
+    return 1.0 / np.log2(rank + 1.0)
+
+
+def persistence(p):
+    """Weight ``(1 - p) p**(rank - 1)`` (Moffat and Zobel 2008)."""
+    return lambda rank: (1.0 - p) * p ** (rank - 1.0)
+
+
+def reciprocal(rank):
+    """Weight ``1 / rank``."""
+    return 1.0 / rank
+
+
+def unbounded(judged):
+    """Cut off nowhere."""
+    return np.inf
+
+
+@dataclass(frozen=True)
+class GainSum:
+    """Sum over retrieved judged documents of gain times discount, normalised.
+
+    Attributes
+    ----------
+    gain : callable
+        Grades to gains.
+    discount : callable
+        Ranks to weights.
+    cutoff : callable
+        Judged ranks to the last rank that counts, one for all or one per document.
+    norm : callable
+        Judged ranks to the denominator of each query.
+    """
+
+    gain: Callable
+    discount: Callable
+    cutoff: Callable
+    norm: Callable
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        inside = judged.found & (judged.rank <= self.cutoff(judged))
+        rank = np.where(inside, judged.rank, 1.0)
+        gains = self.gain(judged.grade) * inside * self.discount(rank)
+        return ratio(judged.total(gains), self.norm(judged))
+
+    def expected(self, judged):
+        """Mean value over the orders of ties: each tied rank is equally likely."""
+        last = int((judged.ahead + judged.tied).max(initial=0))
+        cutoff = np.minimum(self.cutoff(judged), last)
+        weights = self.discount(np.arange(1.0, last + 1))
+        cumulative = np.concatenate([[0.0], np.cumsum(weights)])
+        low = np.minimum(judged.ahead, cutoff).astype(np.int64)
+        high = np.minimum(judged.ahead + judged.tied, cutoff).astype(np.int64)
+        weight = (cumulative[high] - cumulative[low]) / judged.tied
+        gains = self.gain(judged.grade) * judged.found * weight
+        return ratio(judged.total(gains), self.norm(judged))
+
+
+@dataclass(frozen=True)
+class FirstRelevant:
+    """A function of the rank of the first relevant document; 0 without one.
+
+    Attributes
+    ----------
+    value : callable
+        Ranks to values.
+    level : int
+        Lowest relevant grade.
+    cutoff : float
+        Last rank that counts.
+    """
+
+    value: Callable
+    level: int
+    cutoff: float
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        first, _ = self._first(judged)
+        first = first[judged.rank[first] <= self.cutoff]
+        values = np.zeros(len(judged.query_ids))
+        values[judged.row[first]] = self.value(judged.rank[first])
+        return values
+
+    def expected(self, judged):
+        """Mean value over the orders of ties.
+
+        With r relevant among t tied documents, the first of them stands at place i
+        with probability C(t - i, r - 1) / C(t, r).
+        """
+        first, relevant = self._first(judged)
+        ahead, tied = judged.ahead[first], judged.tied[first]
+        group, _ = judged.ties
+        hits = np.bincount(group, relevant)[group[first]]
+        values = np.zeros(len(judged.query_ids))
+        chance = hits / tied
+        for i in range(1, int(tied.max(initial=0)) + 1):
+            rank = ahead + float(i)
+            gained = np.where(rank <= self.cutoff, chance * self.value(rank), 0.0)
+            values[judged.row[first]] += gained
+            chance *= np.maximum(tied - hits - i + 1, 0) / np.maximum(tied - i, 1)
+        return values
+
+    def _first(self, judged):
+        relevant = judged.found & (judged.grade >= self.level)
+        return np.flatnonzero(relevant & (judged.running(relevant) == 1)), relevant
+
+
+@dataclass(frozen=True)
+class AveragePrecision:
+    """Mean over all relevant documents of the precision at their rank.
+
+    Attributes
+    ----------
+    level : int
+        Lowest relevant grade.
+    cutoff : float
+        Last rank that counts; the mean still runs over all relevant documents.
+    """
+
+    level: int
+    cutoff: float
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        relevant = judged.grade >= self.level
+        hit = relevant & judged.found & (judged.rank <= self.cutoff)
+        precision = np.where(hit, judged.running(relevant) / judged.rank, 0.0)
+        return ratio(judged.total(precision), judged.total(relevant))
+
+    def expected(self, judged):
+        """Mean value over the orders of ties (McSherry and Najork 2008).
+
+        In a tie of t documents, r of them relevant, after s documents with n relevant,
+        a relevant document at place i has (i - 1) (r - 1) / (t - 1) relevant ones
+        before it in the tie on average. Summed over i with harmonic numbers.
+        """
+        relevant = judged.grade >= self.level
+        hits, before = _relevant_in_ties(judged, relevant & judged.found)
+        s, t = judged.ahead, judged.tied
+        slope = (hits - 1.0) / np.maximum(t - 1, 1)
+        reach = np.clip(np.minimum(self.cutoff, s + t) - s, 0, t).astype(np.int64)
+        harmonic = np.concatenate(
+            [[0.0], np.cumsum(1.0 / np.arange(1.0, (s + t).max(initial=0) + 1))]
+        )
+        sums = slope * reach
+        sums += (before + 1.0 - slope * (s + 1)) * (harmonic[s + reach] - harmonic[s])
+        precision = np.where(relevant & judged.found, sums / t, 0.0)
+        return ratio(judged.total(precision), judged.total(relevant))
+
+
+@dataclass(frozen=True)
+class BinaryPreference:
+    """Share of judged non-relevant documents that relevant ones are ranked above.
+
+    Attributes
+    ----------
+    level : int
+        Lowest relevant grade. Negative grades count as unjudged.
+    """
+
+    level: int
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        relevant = judged.grade >= self.level
+        against = (judged.grade >= 0) & ~relevant
+        wanted = judged.total(relevant)
+        bound = np.minimum(judged.total(against), wanted)[judged.row]
+        above = judged.running(against & judged.found)
+        worse = np.minimum(above, wanted[judged.row]) / np.maximum(bound, 1)
+        credit = np.where(relevant & judged.found, 1.0 - worse, 0.0)
+        return ratio(judged.total(credit), wanted)
+
+    def expected(self, judged):
+        """No closed form is implemented."""
+
+
+@dataclass(frozen=True)
+class InterpolatedPrecision:
+    """Highest precision at any rank where a share of the relevant has been found.
+
+    Attributes
+    ----------
+    recall : float
+        The share, 0 to 1.
+    level : int
+        Lowest relevant grade.
+    """
+
+    recall: float
+    level: int
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        relevant = judged.grade >= self.level
+        needed = np.floor(self.recall * judged.total(relevant) + 0.9)[judged.row]
+        order = judged.running(relevant)
+        reached = relevant & judged.found & (order >= needed)
+        values = np.zeros(len(judged.query_ids))
+        precision = order[reached] / judged.rank[reached]
+        np.maximum.at(values, judged.row[reached], precision)
+        return values
+
+    def expected(self, judged):
+        """No closed form is implemented."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """A count that no order of ties can change.
+
+    Attributes
+    ----------
+    of : callable
+        Judged ranks to the count of each query.
+    """
+
+    of: Callable
+
+    def score(self, judged):
+        """Value of each query, shape (Q,)."""
+        return np.asarray(self.of(judged), dtype=np.float64)
+
+    def expected(self, judged):
+        """Value of each query again: ties do not matter."""
+        return self.score(judged)
+
+
+def ratio(numerator, denominator):
+    """Divide per query, giving 0 where the denominator is 0."""
+    zeros = np.zeros(len(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
+
+
+def ideal(gain, discount, cutoff):
+    """Denominator of a normalised gain: that of the judged documents best first."""
+
+    def norm(judged):
+        order = judged.by_grade
+        rank = np.arange(1.0, len(order) + 1) - judged.bounds[judged.row]
+        weights = discount(rank) * (rank <= cutoff)
+        return judged.total(gain(judged.grade[order]) * weights)
+
+    return norm
+
+
+def _relevant_in_ties(judged, hit):
+    """Count relevant documents in the tie of each document, and ahead of that tie."""
+    group, first = judged.ties
+    hits = np.bincount(group, hit)[group]
+    before = (judged.running(hit) - hit)[first]
+    return hits, before[group]

@@ -1,0 +1,208 @@
+"""From the name of a ranking measure to its formula.
+
+Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(dcg='exp-log2')@10``;
+trec_eval's own names, ``ndcg_cut_10``, ``map``, ``recip_rank``, are accepted too.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.measures.ranking_catalogue import FAMILIES, MeasureInfo
+
+_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+))?")
+_TREC_EVAL = {
+    r"map": "AP",
+    r"map_cut_(\d+)": r"AP@\1",
+    r"ndcg": "nDCG",
+    r"ndcg_cut_(\d+)": r"nDCG@\1",
+    r"recip_rank": "RR",
+    r"P_(\d+)": r"P@\1",
+    r"recall_(\d+)": r"R@\1",
+    r"success_(\d+)": r"Success@\1",
+    r"iprec_at_recall_([\d.]+)": r"IPrec@\1",
+    r"Bpref": "bpref",
+    r"num_q": "NumQ",
+    r"num_ret": "NumRet",
+    r"num_rel": "NumRel",
+    r"num_rel_ret": "NumRelRet",
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure ready to be computed.
+
+    Attributes
+    ----------
+    name : str
+        As the caller spelled it; results carry this name.
+    info : MeasureInfo
+        What it means.
+    formula : object
+        Has ``score(judged)`` and ``expected(judged)``, see `ranking_formulas`.
+    aggregate : {"mean", "sum", "geometric"}
+        How queries are summarised.
+    """
+
+    name: str
+    info: MeasureInfo
+    formula: object
+    aggregate: str
+
+    def summarise(self, values):
+        """Summarise the values of all queries.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (Q,)
+
+        Returns
+        -------
+        float
+        """
+        if self.aggregate == "sum":
+            return float(np.sum(values))
+        if self.aggregate == "geometric":
+            return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
+        return float(np.mean(values))
+
+
+def parse_measure(name):
+    """Find the measure of a name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.9)``, ``map_cut_100``.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    InputError
+        If the measure is unknown (the message offers near names), a parameter is not
+        one of its own or out of range, or a cutoff is missing, superfluous or below 1.
+    """
+    family = FAMILIES.get(name)
+    if family is not None and family.cutoff == "none":
+        return Measure(name, family.info, family.build(np.inf), family.aggregate)
+    match = _GRAMMAR.fullmatch(_standard_name(name))
+    family = FAMILIES.get(match["family"]) if match else None
+    if family is None:
+        raise InputError(_unknown(name))
+    cutoff = _parse_cutoff(name, match["family"], family, match["k"])
+    parameters = _parse_parameters(name, family, match["inner"])
+    formula = family.build(cutoff, **parameters)
+    return Measure(name, family.info, formula, family.aggregate)
+
+
+def describe(name):
+    """Explain a measure.
+
+    Parameters
+    ----------
+    name : str
+        Any name that `parse_measure` accepts, or the bare name of a family (``P``).
+
+    Returns
+    -------
+    MeasureInfo
+
+    Raises
+    ------
+    InputError
+        If the measure is unknown.
+    """
+    return FAMILIES[name].info if name in FAMILIES else parse_measure(name).info
+
+
+def list_measures():
+    """List every measure.
+
+    Returns
+    -------
+    list of MeasureInfo
+        Standard measures first, then those that a documented system defines its own
+        way.
+    """
+    return [family.info for family in FAMILIES.values()]
+
+
+def _standard_name(name):
+    for pattern, standard in _TREC_EVAL.items():
+        match = re.fullmatch(pattern, name)
+        if match:
+            return match.expand(standard)
+    return name
+
+
+def _unknown(name):
+    names = [*(info.name for info in list_measures()), "map", "ndcg_cut_k", "P_k"]
+    spelled = {known.lower(): known for known in names}
+    generic = re.sub(r"\d+$", "k", name).lower()
+    near = difflib.get_close_matches(generic, spelled, n=3, cutoff=0.4)
+    offered = ", ".join(spelled[key] for key in near) or ", ".join(names)
+    return f"unknown measure {name!r}; near names: {offered}"
+
+
+def _parse_cutoff(name, family_name, family, text):
+    if text is None and family.cutoff == "required":
+        raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
+    if text is None:
+        return np.inf
+    if family.cutoff == "none":
+        raise InputError(f"measure {name!r} takes no cutoff")
+    try:
+        if family_name == "IPrec":
+            return _in_range(float(text), 0.0, 1.0)
+        return _in_range(int(text), 1, np.inf)
+    except ValueError as error:
+        wanted = "a recall of 0 to 1" if family_name == "IPrec" else "an integer from 1"
+        raise InputError(f"cutoff {text!r} of {name!r} must be {wanted}") from error
+
+
+def _parse_parameters(name, family, inner):
+    parameters = {}
+    for part in filter(None, map(str.strip, (inner or "").split(","))):
+        key, _, text = (piece.strip().strip("'\"") for piece in part.partition("="))
+        if key not in family.parameters:
+            allowed = ", ".join(family.parameters) or "none"
+            raise InputError(f"parameter {key!r} of {name!r}: allowed are {allowed}")
+        convert, wanted = _PARAMETERS[key]
+        try:
+            parameters[key] = convert(text)
+        except ValueError as error:
+            raise InputError(f"{key} of {name!r} must be {wanted}") from error
+    return parameters
+
+
+def _in_range(value, low, high):
+    if not low <= value <= high:
+        raise ValueError(value)
+    return value
+
+
+def _probability(text):
+    value = float(text)
+    if not 0.0 < value < 1.0:
+        raise ValueError(text)
+    return value
+
+
+def _dcg(text):
+    if text not in ("log2", "exp-log2"):
+        raise ValueError(text)
+    return text
+
+
+_PARAMETERS = {
+    "rel": (lambda text: _in_range(int(text), 1, np.inf), "an integer from 1"),
+    "p": (_probability, "between 0 and 1"),
+    "dcg": (_dcg, "'log2' or 'exp-log2'"),
+}
