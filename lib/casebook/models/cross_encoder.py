@@ -1,0 +1,83 @@
+"""Cross-encoders: one model reads query and passage together."""
+
+import importlib
+import os
+from functools import cached_property
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.models.progress import wants_progress
+from casebook.models.weights import locate_model, model_fingerprint
+
+BATCH = 32
+
+
+class CrossEncoderReranker:
+    """Score query and passage pairs by a cross-encoder's logit.
+
+    Parameters
+    ----------
+    name : str or path-like
+        Model folder or hub name; see :func:`casebook.models.weights.locate_model`.
+    texts : sequence of str
+        Passages; a candidate is a position in them.
+    allow_download : bool, optional
+        Whether the hub may be asked; by default the environment decides.
+
+    References
+    ----------
+    Nogueira and Cho (2019), Passage re-ranking with BERT, arXiv:1901.04085.
+    """
+
+    def __init__(self, name, texts, allow_download=None):
+        self.name = os.fspath(name)
+        self.folder = locate_model(name, allow_download)
+        self.model_hash = model_fingerprint(self.folder)
+        self._texts = list(texts)
+
+    @cached_property
+    def _model(self):
+        """The loaded model; the first use imports torch."""
+        library = importlib.import_module("casebook.models.torch_models")
+        model = library.load_cross_encoder(self.folder)
+        if model.num_labels != 1:
+            raise InputError(
+                f"cross-encoder {self.name!r} gives {model.num_labels} scores per "
+                "pair, a reranker gives 1"
+            )
+        return model
+
+    def scores(self, queries, candidates):
+        """Score candidate passages of every query.
+
+        Parameters
+        ----------
+        queries : sequence of str, length Q
+            Query texts.
+        candidates : array of int, shape (Q, C)
+            Passages; -1 is padding.
+
+        Returns
+        -------
+        array of float64, shape (Q, C)
+            Logits to six decimals, ``-inf`` where padded. Logits, since a sigmoid
+            saturates and makes ties.
+        """
+        candidates = np.asarray(candidates, dtype=np.int64)
+        scores = np.full(candidates.shape, -np.inf)
+        rows, columns = np.nonzero(candidates >= 0)
+        pairs = [
+            (queries[row], self._texts[passage])
+            for row, passage in zip(rows, candidates[rows, columns], strict=True)
+        ]
+        if pairs:
+            torch = importlib.import_module("torch")
+            logits = self._model.predict(
+                pairs,
+                batch_size=BATCH,
+                activation_fn=torch.nn.Identity(),
+                show_progress_bar=wants_progress(len(pairs)),
+            )
+            scores[rows, columns] = np.round(logits.astype(np.float64), 6)
+        return scores

@@ -1,0 +1,288 @@
+"""Settings of the pipeline, checked once, and the named systems of the ablation."""
+
+import math
+from dataclasses import dataclass, fields, replace
+
+from casebook.errors import InputError
+from casebook.retrieval.sparse import PRESETS
+
+LISTS = ("bm25", "dense", "dense2", "random", "constant")
+FUSIONS = ("rrf", "weighted_sum")
+CROSS_ENCODER = "cross-encoder:"
+RERANKERS = ("maxsim", "maxsim-mean", "pass-through")
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Settings of one retrieval system.
+
+    Parameters
+    ----------
+    top_k : int
+        Documents to return, at least 1 and at most ``pool``.
+    lists : tuple of str
+        First-stage lists: ``bm25``, ``dense``, ``dense2`` (the second encoder), and
+        the controls ``random`` and ``constant``. One list alone is not fused.
+    fusion : {"rrf", "weighted_sum"}
+        How lists are joined.
+    rrf_k : float
+        Rank constant of reciprocal rank fusion, above 0.
+    fusion_weights : tuple of float, optional
+        Weight of each list; 1 each by default.
+    pool : int
+        Documents taken from each list for fusion.
+    mmr : bool
+        Whether maximal marginal relevance picks the documents that stay.
+    mmr_lambda : float
+        Weight of relevance against diversity, in [0, 1].
+    mmr_pool : int
+        Documents that stay after fusion, by MMR or by fused order, at least ``top_k``;
+        the reranker reads these.
+    reranker : str or None
+        ``maxsim``, ``maxsim-mean`` (without idf weights), ``cross-encoder:NAME``,
+        ``pass-through``, or None (``none`` in parameters).
+    first_stage_weight : float
+        Share of the fused score in the reranked score, in [0, 1); both are brought to
+        mean 0 and deviation 1 over the reranked documents first.
+    chunking : bool
+        Whether encoder and reranker read chunks; otherwise each document is one text,
+        cut at the encoder's limit.
+    max_words, overlap : int
+        Longest chunk and what neighbours share, in words.
+    bm25_chunks : bool
+        Whether BM25 scores chunks too. It has no limit of length, so by default it
+        reads whole documents.
+    bm25_preset : str
+        A key of :data:`casebook.retrieval.sparse.PRESETS`.
+    seed : int
+        Seed of the control ``random``.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range or a name unknown.
+    """
+
+    top_k: int = 10
+    lists: tuple = ("bm25", "dense")
+    fusion: str = "rrf"
+    rrf_k: float = 20
+    fusion_weights: tuple | None = None
+    pool: int = 50
+    mmr: bool = True
+    mmr_lambda: float = 0.7
+    mmr_pool: int = 50
+    reranker: str | None = "maxsim"
+    first_stage_weight: float = 1 / 3
+    chunking: bool = True
+    max_words: int = 130
+    overlap: int = 40
+    bm25_chunks: bool = False
+    bm25_preset: str = "default"
+    seed: int = 0
+
+    def __post_init__(self):
+        lists = (self.lists,) if isinstance(self.lists, str) else tuple(self.lists)
+        object.__setattr__(self, "lists", lists)
+        if self.reranker == "none":
+            object.__setattr__(self, "reranker", None)
+        if self.fusion_weights is not None:
+            object.__setattr__(self, "fusion_weights", tuple(self.fusion_weights))
+        self._check_names()
+        self._check_numbers()
+
+    def _check_names(self):
+        """Refuse names that mean nothing."""
+        if not self.lists or len(set(self.lists)) < len(self.lists):
+            raise InputError(f"lists must be distinct, at least one; got {self.lists}")
+        for name in self.lists:
+            one_of("list", name, LISTS)
+        one_of("fusion", self.fusion, FUSIONS)
+        one_of("BM25 preset", self.bm25_preset, tuple(PRESETS))
+        spelled = (self.reranker or "").removeprefix(CROSS_ENCODER)
+        if spelled == (self.reranker or ""):
+            one_of("reranker", self.reranker, (*RERANKERS, None))
+        elif not spelled:
+            raise InputError(f"name the model: reranker {CROSS_ENCODER}NAME")
+
+    def _check_numbers(self):
+        """Refuse numbers out of range."""
+        for name in ("top_k", "pool", "mmr_pool", "max_words"):
+            _whole(name, getattr(self, name), 1)
+        _whole("overlap", self.overlap, 0)
+        _whole("seed", self.seed, 0)
+        _between("mmr_lambda", self.mmr_lambda, 0, 1)
+        _between("first_stage_weight", self.first_stage_weight, 0, 1)
+        if self.first_stage_weight == 1:
+            raise InputError("first_stage_weight 1 would ignore the reranker: use none")
+        if not 0 < self.rrf_k < math.inf:
+            raise InputError(f"rrf_k must be above 0, got {self.rrf_k}")
+        if self.overlap >= self.max_words:
+            raise InputError(
+                f"overlap ({self.overlap}) must be below max_words ({self.max_words})"
+            )
+        for name in ("pool", "mmr_pool"):
+            if getattr(self, name) < self.top_k:
+                raise InputError(
+                    f"{name} ({getattr(self, name)}) must be at least top_k "
+                    f"({self.top_k})"
+                )
+        weights = self.fusion_weights
+        if weights is not None and len(weights) != len(self.lists):
+            raise InputError(f"{len(weights)} weights for {len(self.lists)} lists")
+
+    def changed(self, **changes):
+        """Give a copy with some settings changed.
+
+        Parameters
+        ----------
+        **changes
+            Settings by name.
+
+        Returns
+        -------
+        PipelineConfig
+            The copy, checked.
+
+        Raises
+        ------
+        InputError
+            If a name or a value is not allowed.
+        """
+        known = tuple(field.name for field in fields(self))
+        for name in changes:
+            one_of("setting", name, known)
+        return replace(self, **changes)
+
+    @property
+    def passage_key(self):
+        """What decides the passages that encoder and reranker read: tuple or None."""
+        return (self.max_words, self.overlap) if self.chunking else None
+
+
+_FIRST_STAGE = {"mmr": False, "reranker": None}
+_WHOLE = {"chunking": False}
+
+#: Systems by key: what each changes in the settings, and what it is.
+MODES = {
+    "full": ({}, "all six stages"),
+    "bm25": (
+        {"lists": ("bm25",), **_FIRST_STAGE, **_WHOLE},
+        "BM25 alone on whole documents",
+    ),
+    "bm25_stemmed": (
+        {
+            "lists": ("bm25",),
+            "bm25_preset": "leaderboard",
+            **_FIRST_STAGE,
+            **_WHOLE,
+        },
+        "BM25 alone with the leaderboard's English stemmer",
+    ),
+    "bm25_chunked": (
+        {"lists": ("bm25",), "bm25_chunks": True, **_FIRST_STAGE},
+        "BM25 alone on chunks, a document at its best chunk",
+    ),
+    "dense": (
+        {"lists": ("dense",), **_FIRST_STAGE, **_WHOLE},
+        "encoder alone on whole documents, cut at its limit",
+    ),
+    "dense_chunked": (
+        {"lists": ("dense",), **_FIRST_STAGE},
+        "encoder alone on chunks, a document at its best chunk",
+    ),
+    "rrf": (
+        {**_FIRST_STAGE, **_WHOLE},
+        "reciprocal rank fusion of bm25 and dense, nothing after it",
+    ),
+    "rrf_chunked": (
+        _FIRST_STAGE,
+        "the full system's fusion (bm25 and dense_chunked), nothing after it",
+    ),
+    "weighted_sum": (
+        {"fusion": "weighted_sum"},
+        "the full system with min-max weighted sum in place of rank fusion",
+    ),
+    "no_mmr": ({"mmr": False}, "the full system without marginal relevance"),
+    "no_reranker": (
+        {"reranker": None},
+        "the full system without reranker: the order of marginal relevance",
+    ),
+    "reranker_only": (
+        {"first_stage_weight": 0.0},
+        "the full system ordered by the reranker alone, without the fused score",
+    ),
+    "no_chunking": (_WHOLE, "the full system on whole documents, cut at the limit"),
+    "random": (
+        {"lists": ("random",), **_FIRST_STAGE},
+        "control: seeded random order",
+    ),
+    "constant": (
+        {"lists": ("constant",), **_FIRST_STAGE},
+        "control: equal scores, so corpus order by the tie rule",
+    ),
+}
+
+
+def one_of(kind, name, known):
+    """Check that a name is known.
+
+    Parameters
+    ----------
+    kind : str
+        What is named, for the error.
+    name : str or None
+        The name.
+    known : sequence
+        Names allowed.
+
+    Raises
+    ------
+    InputError
+        If it is not among them.
+    """
+    if name not in known:
+        options = ", ".join(map(str, known))
+        raise InputError(f"unknown {kind} {name!r}; one of {options}")
+
+
+def config_for(mode, **settings):
+    """Give the settings of a named system.
+
+    Parameters
+    ----------
+    mode : str
+        A key of :data:`MODES`.
+    **settings
+        Settings of the whole ablation, by name. What the mode changes wins over
+        them, since that change is what the mode is.
+
+    Returns
+    -------
+    PipelineConfig
+        The settings.
+
+    Raises
+    ------
+    InputError
+        If the mode, a name or a value is not allowed.
+    """
+    one_of("mode", mode, tuple(MODES))
+    changes, _ = MODES[mode]
+    merged = {**settings, **changes}
+    if "lists" in changes:
+        merged.pop("fusion_weights", None)
+    return PipelineConfig().changed(**merged)
+
+
+def _whole(name, value, least):
+    """Check a whole number."""
+    valid = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not valid:
+        raise InputError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def _between(name, value, low, high):
+    """Check a number in a closed range."""
+    if not low <= value <= high:
+        raise InputError(f"{name} must be in [{low}, {high}], got {value}")

@@ -1,0 +1,269 @@
+"""What a collection needs to be searched: built once, shared by all systems."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.models.cross_encoder import CrossEncoderReranker
+from casebook.models.load import load_encoder
+from casebook.models.rerankers import MaxSimReranker
+from casebook.retrieval.chunking import Chunks, chunk_documents
+from casebook.retrieval.config import CROSS_ENCODER
+from casebook.retrieval.dense import DenseIndex
+from casebook.retrieval.sparse import BM25Index
+
+
+class CorpusIndex:
+    """Lazily built indexes of one collection.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        Columns ``doc_id`` (unique) and ``text``; other columns are metadata, which
+        filters use and hits carry. A result is a row position.
+    encoder, second_encoder : str or encoder, optional
+        Encoders of the lists ``dense`` and ``dense2``: names for
+        :func:`casebook.models.load.load_encoder`, or objects. The first is the
+        packaged one by default; the second is needed by ``dense2`` alone.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, ids repeat, a text is not a string, or there is no
+        document.
+    """
+
+    def __init__(self, documents, encoder=None, second_encoder=None):
+        self.documents = checked_documents(documents)
+        self.texts = self.documents["text"].tolist()
+        self.doc_ids = self.documents["doc_id"].tolist()
+        self._encoders = {"dense": encoder or "minilm", "dense2": second_encoder}
+        self._built = {}
+
+    def __len__(self):
+        return len(self.texts)
+
+    def _once(self, key, build):
+        """Build a part on first use."""
+        if key not in self._built:
+            self._built[key] = build()
+        return self._built[key]
+
+    def encoder(self, name="dense"):
+        """Give the encoder of a dense list.
+
+        Parameters
+        ----------
+        name : {"dense", "dense2"}
+            The list.
+
+        Returns
+        -------
+        encoder
+            Loaded once.
+
+        Raises
+        ------
+        InputError
+            If the second encoder is asked for and none was given.
+        """
+        given = self._encoders[name]
+        if given is None:
+            raise InputError("list dense2 needs a second_encoder")
+        if not isinstance(given, str):
+            return given
+        return self._once(("encoder", name), lambda: load_encoder(given))
+
+    def passages(self, config):
+        """Give the texts that encoder and reranker read.
+
+        Parameters
+        ----------
+        config : PipelineConfig
+            Says whether and how documents are cut.
+
+        Returns
+        -------
+        Chunks
+            Chunks within the encoder's limit, or one per document.
+        """
+        if not config.chunking:
+            return self._once(("passages", None), self._whole_documents)
+
+        def build():
+            encoder = self.encoder()
+            return chunk_documents(
+                self.texts,
+                max_words=config.max_words,
+                overlap=config.overlap,
+                token_counter=lambda text: int(encoder.count_tokens([text])[0]),
+                max_tokens=encoder.max_tokens,
+            )
+
+        return self._once(("passages", config.passage_key), build)
+
+    def _whole_documents(self):
+        """Give every document as one passage."""
+        rows = np.arange(len(self.texts))
+        ends = np.array([len(text) for text in self.texts])
+        return Chunks(self.texts, rows, np.zeros_like(rows), ends)
+
+    def bm25(self, config):
+        """Give the BM25 index and the document of each of its texts.
+
+        Parameters
+        ----------
+        config : PipelineConfig
+            Says which settings and whether chunks are indexed.
+
+        Returns
+        -------
+        index : BM25Index
+            The index.
+        owner : array of int
+            Document position of every indexed text.
+        """
+        chunked = config.bm25_chunks and config.chunking
+        passages = (
+            self.passages(config)
+            if chunked
+            else self._once(("passages", None), self._whole_documents)
+        )
+        key = ("bm25", config.bm25_preset, config.passage_key if chunked else None)
+        index = self._once(
+            key, lambda: BM25Index.from_preset(passages.texts, config.bm25_preset)
+        )
+        return index, passages.owner
+
+    def vectors(self, config, name="dense"):
+        """Give the passage vectors of a dense list.
+
+        Parameters
+        ----------
+        config : PipelineConfig
+            Says which passages, and whether their tokens will be needed too, in which
+            case one pass computes both.
+        name : {"dense", "dense2"}
+            The list.
+
+        Returns
+        -------
+        array of float32, shape (P, D)
+            Vectors of length 1.
+        """
+
+        def build():
+            if name == "dense" and str(config.reranker).startswith("maxsim"):
+                self.reranker(config).prepare()
+            return self.encoder(name).encode_documents(self.passages(config).texts)
+
+        return self._once(("vectors", name, config.passage_key), build)
+
+    def dense(self, config, name="dense"):
+        """Give the nearest-neighbour index of a dense list.
+
+        Parameters
+        ----------
+        config : PipelineConfig
+            Says which passages.
+        name : {"dense", "dense2"}
+            The list.
+
+        Returns
+        -------
+        DenseIndex
+            The index over passages.
+        """
+        return self._once(
+            ("index", name, config.passage_key),
+            lambda: DenseIndex(self.vectors(config, name)),
+        )
+
+    def reranker(self, config):
+        """Give the reranker.
+
+        Parameters
+        ----------
+        config : PipelineConfig
+            Names the reranker and the passages it reads.
+
+        Returns
+        -------
+        MaxSimReranker or CrossEncoderReranker
+            Bound to the passages.
+        """
+        passages, name = self.passages(config), config.reranker
+
+        def build():
+            if name.startswith(CROSS_ENCODER):
+                model = name.removeprefix(CROSS_ENCODER)
+                return CrossEncoderReranker(model, passages.texts)
+            weighting = "mean" if name == "maxsim-mean" else "idf"
+            return MaxSimReranker(
+                self.encoder(), passages.texts, passages.owner, weighting
+            )
+
+        return self._once(("reranker", name, config.passage_key), build)
+
+    def positions(self, doc_ids):
+        """Find documents by id.
+
+        Parameters
+        ----------
+        doc_ids : sequence of str
+            Ids.
+
+        Returns
+        -------
+        array of int
+            Row of each.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the collection.
+        """
+        rows = self._once("rows", lambda: {d: i for i, d in enumerate(self.doc_ids)})
+        missing = [doc_id for doc_id in doc_ids if doc_id not in rows]
+        if missing:
+            raise InputError(
+                f"{len(missing)} candidate ids are not in the collection, the first is "
+                f"{missing[0]!r}"
+            )
+        return np.array([rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
+
+
+def checked_documents(documents):
+    """Check the frame of a collection.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        Columns ``doc_id`` and ``text`` and any metadata.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows numbered from 0.
+
+    Raises
+    ------
+    InputError
+        As :class:`CorpusIndex` says.
+    """
+    missing = {"doc_id", "text"} - set(documents.columns)
+    if missing:
+        raise InputError(f"documents lack the column {min(missing)!r}")
+    if documents.empty:
+        raise InputError("a collection needs at least one document")
+    documents = pd.DataFrame(documents).reset_index(drop=True)
+    repeated = documents["doc_id"].duplicated()
+    if repeated.any():
+        raise InputError(
+            f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice"
+        )
+    for row, text in enumerate(documents["text"]):
+        if not isinstance(text, str):
+            doc_id = documents["doc_id"][row]
+            raise InputError(f"document {doc_id!r} has no text: expected a string")
+    return documents

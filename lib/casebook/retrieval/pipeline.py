@@ -1,0 +1,262 @@
+"""Hybrid retrieval in six stages, each of which can be switched off.
+
+Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. The unit
+of every stage is the document; passages decide its scores.
+"""
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.retrieval.config import config_for
+from casebook.retrieval.costs import StageClock
+from casebook.retrieval.filters import candidate_mask, metadata_mask
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.rankings import ABSENT, positive_depth
+from casebook.retrieval.rerank import rerank
+from casebook.retrieval.results import RetrievalResult
+from casebook.retrieval.stages import (
+    Request,
+    best_passages,
+    diversify,
+    everything,
+    extend,
+    first_stage_list,
+    fuse,
+)
+
+DEPTH = 100
+
+
+class HybridRetriever:
+    """Retriever over one collection.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame or CorpusIndex
+        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index
+        can be shared by retrievers with different settings.
+    encoder : str or encoder, optional
+        The packaged encoder by default.
+    reranker : str, optional
+        ``maxsim``, ``cross-encoder:NAME``, ``pass-through`` or ``none``; by default
+        what the mode says. A mode that switches the reranker off wins.
+    mode : str
+        A key of :data:`casebook.retrieval.config.MODES`.
+    second_encoder : str or encoder, optional
+        Encoder of the list ``dense2``, such as a pair of towers.
+    **settings
+        Fields of :class:`casebook.retrieval.config.PipelineConfig`.
+
+    Raises
+    ------
+    InputError
+        If a name, a value or the collection is not valid, or a model does not exist.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> clauses = pd.DataFrame(
+    ...     {"doc_id": ["a", "b"], "text": ["You may cancel.", "We may sue."]}
+    ... )
+    >>> retriever = HybridRetriever(clauses, mode="bm25")
+    >>> [hit.doc_id for hit in retriever.retrieve("can I cancel?")]
+    ['a']
+    """
+
+    def __init__(
+        self,
+        documents,
+        encoder=None,
+        reranker=None,
+        mode="full",
+        second_encoder=None,
+        **settings,
+    ):
+        if reranker is not None:
+            settings["reranker"] = reranker
+        self.mode, self.config = mode, config_for(mode, **settings)
+        if not isinstance(documents, CorpusIndex):
+            documents = CorpusIndex(documents, encoder, second_encoder)
+        elif encoder is not None or second_encoder is not None:
+            raise InputError("the index has its encoders already: give a frame or none")
+        self.index = documents
+        if "dense2" in self.config.lists:
+            self.index.encoder("dense2")
+
+    def retrieve(self, query, top_k=None, filters=None):
+        """Retrieve documents for one query.
+
+        Parameters
+        ----------
+        query : str
+            Query text, not blank.
+        top_k : int, optional
+            Distinct documents to return; by default that of the settings.
+        filters : mapping, optional
+            Conditions on metadata; see
+            :func:`casebook.retrieval.filters.metadata_mask`.
+
+        Returns
+        -------
+        list of Hit
+            Best first; as many as asked for if the filter leaves so many. BM25 alone
+            returns only documents that share a word with the query.
+
+        Raises
+        ------
+        InputError
+            If the query is blank, or ``top_k`` or a filter is not valid.
+        """
+        return self.retrieve_many([query], top_k, filters, depth=1).hits(0)
+
+    def retrieve_many(
+        self, queries, top_k=None, filters=None, candidates=None, depth=DEPTH
+    ):
+        """Retrieve documents for many queries.
+
+        Parameters
+        ----------
+        queries : sequence of str, length Q
+            Query texts, not blank.
+        top_k : int, optional
+            Distinct documents to return; by default that of the settings.
+        filters : mapping, optional
+            Conditions on metadata, applied to every list.
+        candidates : sequence of Q sequences of str, optional
+            Ids that each query may return, all of which are then ranked.
+        depth : int
+            Documents to rank for evaluation. Below the reranked ones follow the other
+            fused ones, then what the first-stage lists hold below ``pool``, fused.
+
+        Returns
+        -------
+        RetrievalResult
+            Ranked documents, stages and costs.
+
+        Raises
+        ------
+        InputError
+            If a query is blank, or an argument is not valid.
+        """
+        queries = _checked_queries(queries)
+        top_k = self.config.top_k if top_k is None else positive_depth(top_k)
+        clock = StageClock()
+        with clock.stage("filter"):
+            allowed = self._allowed(len(queries), filters, candidates)
+        depth = max(top_k, positive_depth(depth))
+        if candidates is not None:
+            depth = max([depth, *map(len, candidates)])
+        request = Request(queries, max(depth, self.config.pool), allowed)
+        self._build(clock, request)
+        stages, sources = self._first_stage(clock, request)
+        with clock.stage("fusion"):
+            lists = list(stages.values())
+            stages["fused"] = fuse(self.config, lists, self.config.pool)
+            tails = [stages["fused"], fuse(self.config, lists, request.depth)]
+            if candidates is not None:
+                tails.append(everything(len(self.index), allowed, len(queries)))
+        chosen, decided = self._reorder(clock, request, stages)
+        final = extend(chosen, *tails).truncate(depth)
+        stages["final"] = final
+        passages = _passages_of(final, decided + sources)
+        return RetrievalResult(
+            queries,
+            top_k,
+            final,
+            stages,
+            passages,
+            clock.table(),
+            self.index,
+            self.config,
+        )
+
+    def _allowed(self, n_queries, filters, candidates):
+        """Join filter and candidate pools into one mask, or None."""
+        allowed = None
+        if candidates is not None:
+            pools = [self.index.positions(pool) for pool in candidates]
+            allowed = candidate_mask(pools, n_queries, len(self.index))
+        if filters:
+            mask = metadata_mask(self.index.documents, filters)[None, :]
+            allowed = mask if allowed is None else allowed & mask
+        return allowed
+
+    def _build(self, clock, request):
+        """Build what the settings need, apart from the search itself."""
+        with clock.stage("index"):
+            for name in self.config.lists:
+                if name == "bm25":
+                    self.index.bm25(self.config)
+                elif name in ("dense", "dense2"):
+                    self.index.dense(self.config, name)
+            if self.config.mmr:
+                self.index.vectors(self.config)
+        with clock.stage("encode queries"):
+            for name in ("dense", "dense2"):
+                if name in self.config.lists or (name == "dense" and self.config.mmr):
+                    request.query_vectors(self.index.encoder(name), name)
+
+    def _first_stage(self, clock, request):
+        """Retrieve every list; also give the passages that won, dense ones first."""
+        stages, sources = {}, []
+        for name in self.config.lists:
+            with clock.stage(name):
+                stages[name], winners = first_stage_list(
+                    self.index, self.config, request, name
+                )
+            sources.insert(0 if name == "dense" else len(sources), (name, winners))
+        return stages, [(stages[name], winners) for name, winners in sources]
+
+    def _reorder(self, clock, request, stages):
+        """Apply marginal relevance and the reranker; add their lists to the stages."""
+        config, fused = self.config, stages["fused"]
+        chosen, decided = fused, []
+        if config.mmr:
+            with clock.stage("mmr"):
+                passages = self._nearest(request, fused)
+                chosen = diversify(config, fused, self.index.vectors(config), passages)
+            stages["mmr"] = chosen
+            decided.append((fused, passages))
+        if config.reranker:
+            with clock.stage("rerank"):
+                given = chosen.truncate(config.mmr_pool)
+                passages = self._nearest(request, given)
+                reranked = rerank(
+                    self.index, config, request.queries, given, passages, fused
+                )
+            stages["rerank"], stages["reranked"] = reranked.own, reranked.combined
+            chosen = reranked.combined
+            decided.insert(0, (given, reranked.passages))
+        return chosen, decided
+
+    def _nearest(self, request, documents):
+        """Find the passage of each document that is nearest to its query."""
+        encoder = self.index.encoder()
+        return best_passages(
+            self.index.vectors(self.config),
+            request.query_vectors(encoder, "dense"),
+            self.index.passages(self.config).owner,
+            documents.ids,
+        )
+
+
+def _checked_queries(queries):
+    """Check that queries are a list of texts, none of them blank."""
+    if isinstance(queries, str):
+        raise InputError("expected a list of queries, got one string: use retrieve")
+    queries = list(queries)
+    for row, query in enumerate(queries):
+        if not isinstance(query, str) or not query.strip():
+            raise InputError(f"query {row} is blank: give it text or leave it out")
+    return queries
+
+
+def _passages_of(final, sources):
+    """Find the deciding passage of each final document, earlier sources first."""
+    passages = np.full(final.shape, ABSENT)
+    for documents, winners in sources:
+        columns = documents.columns_of(final.ids)
+        if winners.shape[1]:
+            found = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+            passages = np.where((passages < 0) & (columns >= 0), found, passages)
+    return passages

@@ -1,0 +1,143 @@
+"""What retrieval returns: ranked documents, and for each hit why it stands there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.retrieval.config import PipelineConfig
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.rankings import ABSENT, RankedLists, to_run
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One returned document and its attribution.
+
+    Parameters
+    ----------
+    rank : int
+        From 1.
+    doc_id : str
+        Document.
+    text : str
+        Passage that decided, or the whole document where none did.
+    start, end : int
+        Character span of the passage in the document.
+    metadata : dict
+        The other columns of the collection: source, section, title, ...
+    scores, ranks : dict of str to float or int, or None
+        Score and rank in every stage that ran; None where the stage did not hold the
+        document.
+    """
+
+    rank: int
+    doc_id: str
+    text: str
+    start: int
+    end: int
+    metadata: dict
+    scores: dict
+    ranks: dict
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalResult:
+    """Ranked documents of many queries with all stages behind them.
+
+    Parameters
+    ----------
+    queries : list of str
+        Query texts.
+    top_k : int
+        Documents that count as returned; ``final`` goes deeper for evaluation.
+    final : RankedLists
+        Document positions with score 1 / rank.
+    stages : dict of str to RankedLists
+        Document lists of each stage that ran, in order: the first-stage lists,
+        ``fused`` (``pool`` documents of each list), ``mmr`` (values at selection
+        time), ``rerank`` (the reranker's own scores), ``reranked`` (combined with the
+        first stage), ``final``.
+    passages : array of int, shape (Q, depth)
+        Passage that decided each document of ``final``, -1 where none did.
+    costs : pandas.DataFrame
+        See :meth:`casebook.retrieval.costs.StageClock.table`.
+    index : CorpusIndex
+        The collection.
+    config : PipelineConfig
+        The settings.
+    """
+
+    queries: list
+    top_k: int
+    final: RankedLists
+    stages: dict
+    passages: np.ndarray
+    costs: pd.DataFrame
+    index: CorpusIndex
+    config: PipelineConfig
+
+    def run(self, query_ids, stage="final"):
+        """Give one stage as a run.
+
+        Parameters
+        ----------
+        query_ids : sequence of str, length Q
+            Id of each query.
+        stage : str
+            A key of ``stages``.
+
+        Returns
+        -------
+        dict of dict
+            ``{query_id: {doc_id: score}}``.
+        """
+        return to_run(self.stages[stage], query_ids, self.index.doc_ids)
+
+    def hits(self, row):
+        """Give the documents returned for one query.
+
+        Parameters
+        ----------
+        row : int
+            Position of the query.
+
+        Returns
+        -------
+        list of Hit
+            At most ``top_k``, best first.
+        """
+        wanted = self.final.ids[row, : self.top_k]
+        wanted = wanted[wanted >= 0]
+        spread = np.full((len(self.queries), len(wanted)), ABSENT)
+        spread[row] = wanted
+        scores = {s: entry.scores_of(spread)[row] for s, entry in self.stages.items()}
+        ranks = {s: entry.ranks_of(spread)[row] for s, entry in self.stages.items()}
+        return [
+            self._hit(document, self.passages[row, place], place, scores, ranks)
+            for place, document in enumerate(wanted)
+        ]
+
+    def _hit(self, document, passage, place, scores, ranks):
+        """Put one hit together."""
+        text = self.index.texts[document]
+        span = (0, len(text))
+        if passage >= 0:
+            passages = self.index.passages(self.config)
+            span = (int(passages.start[passage]), int(passages.end[passage]))
+        row = self.index.documents.iloc[document]
+        return Hit(
+            rank=place + 1,
+            doc_id=self.index.doc_ids[document],
+            text=text[slice(*span)],
+            start=span[0],
+            end=span[1],
+            metadata=row.drop(["doc_id", "text"]).to_dict(),
+            scores={stage: _or_none(v[place], float) for stage, v in scores.items()},
+            ranks={stage: _or_none(v[place], int) for stage, v in ranks.items()},
+        )
+
+
+def _or_none(value, kind):
+    """Give a plain number, None for NaN."""
+    return None if np.isnan(value) else kind(value)

@@ -1,0 +1,251 @@
+"""The stages between a query and its ranked documents, for many queries at once."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from casebook.retrieval.diversity import maximal_marginal_relevance
+from casebook.retrieval.fusion import reciprocal_rank_fusion, weighted_sum
+from casebook.retrieval.rankings import ABSENT, RankedLists, collapse, from_scores
+
+# Passages fetched for each document wanted; more are fetched when they are too few.
+_OVERSAMPLING = 4
+# Single-precision products: the rest is noise that would decide ties.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of every stage.
+
+    Parameters
+    ----------
+    queries : list of str
+        Query texts.
+    depth : int
+        Documents that a list must hold, if so many may be returned.
+    allowed : array of bool, shape (1, N) or (Q, N), or None
+        Documents that may be returned.
+    """
+
+    queries: list
+    depth: int
+    allowed: np.ndarray | None = None
+    vectors: dict = field(default_factory=dict)
+
+    def mask(self, owner):
+        """Give the mask over passages; ``owner`` is the document of each."""
+        return None if self.allowed is None else self.allowed[:, owner]
+
+    def available(self, n_documents):
+        """Count the documents each query may return: array of int, (Q,) or (1,)."""
+        if self.allowed is None:
+            return np.array([n_documents])
+        return self.allowed.sum(axis=1)
+
+    def query_vectors(self, encoder, name):
+        """Encode the queries once for each dense list."""
+        if name not in self.vectors:
+            self.vectors[name] = encoder.encode_queries(self.queries)
+        return self.vectors[name]
+
+
+def first_stage_list(index, config, request, name):
+    """Retrieve one list of documents, each at its best passage.
+
+    Parameters
+    ----------
+    index : CorpusIndex
+        The collection.
+    config : PipelineConfig
+        Settings.
+    request : Request
+        What is asked.
+    name : str
+        ``bm25``, ``dense``, ``dense2``, ``random`` or ``constant``.
+
+    Returns
+    -------
+    documents : RankedLists
+        Document positions, at most ``request.depth`` deep.
+    passages : array of int, shape (Q, K)
+        Passage of :meth:`CorpusIndex.passages` that won, -1 where none did.
+    """
+    if name in ("random", "constant"):
+        documents = _control_list(len(index), config, request, name)
+        return documents, np.full(documents.shape, ABSENT)
+    if name == "bm25":
+        engine, owner = index.bm25(config)
+        queries = request.queries
+    else:
+        engine, owner = index.dense(config, name), index.passages(config).owner
+        queries = request.query_vectors(index.encoder(name), name)
+    mask = request.mask(owner)
+    if mask is not None and len(mask) == 1:
+        mask = mask[0]
+    target = np.minimum(request.depth, request.available(len(index)))
+    fetch = request.depth * (1 if len(owner) == len(index) else _OVERSAMPLING)
+    while True:
+        lists = engine.search(queries, min(fetch, len(owner)), mask)
+        documents, winners = collapse(lists, owner)
+        exhausted = lists.lengths < min(fetch, len(owner))
+        if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
+            break
+        fetch *= 2
+    if owner is not index.passages(config).owner:
+        winners = np.full(documents.shape, ABSENT)
+    return documents.truncate(request.depth), winners[:, : request.depth]
+
+
+def _control_list(n_documents, config, request, name):
+    """Rank without reading: in random order, or in that of the collection."""
+    depth = min(request.depth, n_documents)
+    ids = np.full((len(request.queries), depth), ABSENT)
+    for row in range(len(ids)):
+        allowed = np.arange(n_documents)
+        if request.allowed is not None:
+            allowed = np.flatnonzero(request.allowed[row % len(request.allowed)])
+        if name == "random":
+            digest = hashlib.sha256(request.queries[row].encode()).digest()
+            seed = [config.seed, int.from_bytes(digest[:8])]
+            allowed = np.random.default_rng(seed).permutation(allowed)
+        ids[row, : len(allowed[:depth])] = allowed[:depth]
+    value = 0.0 if name == "constant" else -np.arange(1.0, depth + 1)
+    return RankedLists(ids, np.where(ids >= 0, value, -np.inf))
+
+
+def fuse(config, lists, depth):
+    """Join first-stage lists cut at some depth.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        Settings.
+    lists : sequence of RankedLists
+        First-stage lists, in the order of ``config.lists``.
+    depth : int
+        Documents taken from each.
+
+    Returns
+    -------
+    RankedLists
+        Fused documents; a single list is only cut.
+    """
+    cut = [entry.truncate(depth) for entry in lists]
+    if len(cut) == 1:
+        return cut[0]
+    if config.fusion == "weighted_sum":
+        return weighted_sum(cut, config.fusion_weights)
+    return reciprocal_rank_fusion(cut, config.rrf_k, weights=config.fusion_weights)
+
+
+def best_passages(vectors, query_vectors, owner, documents):
+    """Find the passage of each document that is nearest to its query.
+
+    Parameters
+    ----------
+    vectors : array of float, shape (P, D)
+        Passage vectors.
+    query_vectors : array of float, shape (Q, D)
+        Query vectors.
+    owner : array of int, shape (P,)
+        Document of each passage, non-decreasing.
+    documents : array of int, shape (Q, C)
+        Documents; -1 is padding.
+
+    Returns
+    -------
+    array of int, shape (Q, C)
+        Passage positions, -1 where padded; ties go to the earlier passage.
+    """
+    bounds = np.searchsorted(owner, np.arange(owner[-1] + 2))
+    best = np.full(documents.shape, ABSENT)
+    for row, query in enumerate(query_vectors):
+        wanted = documents[row][documents[row] >= 0]
+        sizes = bounds[wanted + 1] - bounds[wanted]
+        segment = np.repeat(np.arange(len(wanted)), sizes)
+        first = np.cumsum(sizes) - sizes
+        rows = np.arange(len(segment)) + np.repeat(bounds[wanted] - first, sizes)
+        similarity = np.round(vectors[rows] @ query, _DECIMALS)
+        order = np.lexsort((-similarity, segment))
+        best[row, : len(wanted)] = rows[order[first]]
+    return best
+
+
+def diversify(config, fused, vectors, passages):
+    """Keep ``mmr_pool`` documents by maximal marginal relevance.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        Settings.
+    fused : RankedLists
+        Fused documents.
+    vectors : array of float, shape (P, D)
+        Passage vectors.
+    passages : array of int, shape (Q, K)
+        Passage that stands for each document.
+
+    Returns
+    -------
+    RankedLists
+        Documents in the order picked, with their values at selection time.
+    """
+    order, values = maximal_marginal_relevance(
+        fused.scores,
+        vectors,
+        config.mmr_lambda,
+        min(config.mmr_pool, fused.shape[1]),
+        candidates=passages,
+        scale_relevance=True,
+    )
+    return fused.reorder(order, values)
+
+
+def extend(head, *tails):
+    """Continue lists below their end by what other lists hold.
+
+    Parameters
+    ----------
+    head : RankedLists
+        Lists that stand first.
+    *tails : RankedLists
+        Lists whose other documents follow, in their own order.
+
+    Returns
+    -------
+    RankedLists
+        Distinct documents with score 1 / rank: parts on different scales follow each
+        other, so only the order is kept, strictly decreasing for every tie rule.
+    """
+    ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
+    places = np.broadcast_to(-np.arange(float(ids.shape[1])), ids.shape)
+    filled = np.argsort(ids < 0, axis=1, kind="stable")
+    ids = np.take_along_axis(ids, filled, axis=1)
+    joined = RankedLists(ids, np.where(ids >= 0, places, -np.inf))
+    distinct, _ = collapse(joined, np.arange(int(ids.max(initial=0)) + 1))
+    ranks = np.arange(1.0, distinct.shape[1] + 1)
+    return RankedLists(distinct.ids, np.where(distinct.ids >= 0, 1 / ranks, -np.inf))
+
+
+def everything(n_documents, allowed, n_queries):
+    """List every allowed document in the order of the collection.
+
+    Parameters
+    ----------
+    n_documents : int
+        Size of the collection.
+    allowed : array of bool, shape (1, N) or (Q, N)
+        Documents that may be returned.
+    n_queries : int
+        Q.
+
+    Returns
+    -------
+    RankedLists
+        The documents, all of score 0.
+    """
+    deepest = max(1, int(allowed.sum(axis=1).max()))
+    mask = np.broadcast_to(allowed, (n_queries, n_documents))
+    return from_scores(np.zeros(mask.shape), deepest, np.ascontiguousarray(mask))

@@ -1,0 +1,139 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from casebook.errors import InputError
+from casebook.models.dual import DualEncoder
+from casebook.models.encoders import SentenceEncoder
+from casebook.models.load import load_encoder
+
+TEXTS = ["You may cancel the contract.", "", "Can you sue?", "unheard-of words"]
+
+
+def test_vectors_have_length_one_and_do_not_depend_on_the_batch(minilm):
+    together = minilm.encode_documents(TEXTS)
+    apart = np.concatenate([minilm.encode_documents([text]) for text in TEXTS])
+    assert together.dtype == np.float32
+    assert together.shape == (4, 384)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(together, apart, atol=1e-6)
+    np.testing.assert_array_equal(together, minilm.encode_documents(TEXTS))
+
+
+def test_packaged_encoder_understands_paraphrase(minilm):
+    query = minilm.encode_queries(["may I end the agreement early?"])
+    documents = minilm.encode_documents(
+        ["The contract can be terminated before its term.", "The weather is mild."]
+    )
+    assert query @ documents[0] > query @ documents[1] + 0.3
+
+
+def test_vectors_agree_with_plain_transformers(minilm):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(minilm.folder)
+    model = AutoModel.from_pretrained(minilm.folder).eval()
+    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        hidden = model(**batch).last_hidden_state
+    mask = batch["attention_mask"][:, :, None]
+    mean = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    expected = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    np.testing.assert_allclose(minilm.encode_documents(TEXTS), expected, atol=1e-5)
+    own = hidden[2, 1:5].numpy()
+    own /= np.linalg.norm(own, axis=1, keepdims=True)
+    tokens = minilm.token_vectors(TEXTS).take([2])
+    np.testing.assert_allclose(tokens.vectors, own, atol=1e-3)
+    assert tokens.token_ids.tolist() == batch["input_ids"][2, 1:5].tolist()
+
+
+def test_tokens_exclude_special_ones_and_come_with_the_same_pooled_vectors(minilm):
+    pooled, tokens = minilm.encode_both(TEXTS)
+    np.testing.assert_allclose(pooled, minilm.encode_documents(TEXTS), atol=1e-6)
+    assert tokens.vectors.dtype == np.float16
+    assert tokens.lengths[1] == 0
+    for row, ids in enumerate(minilm.token_ids(TEXTS)):
+        assert tokens.take([row]).token_ids.tolist() == ids.tolist()
+    assert minilm.count_tokens(TEXTS).tolist() == (tokens.lengths + 2).tolist()
+
+
+def test_no_text_gives_empty_arrays(minilm):
+    assert minilm.encode_queries([]).shape == (0, 384)
+    assert len(minilm.token_vectors([])) == 0
+
+
+def test_limit_and_identity_are_known_without_torch():
+    code = (
+        "import sys; from casebook.models.load import load_encoder; "
+        "e = load_encoder(cache=False); "
+        "print(e.max_tokens, e.count_tokens(['a b'])[0], 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["256", "4", "False"]
+
+
+@pytest.mark.parametrize("texts", ["one string", [None], ["a", 3]])
+def test_other_than_texts_are_refused(minilm, texts):
+    with pytest.raises(InputError, match="expected"):
+        minilm.encode_queries(texts)
+
+
+def test_unknown_role_is_refused(minilm):
+    with pytest.raises(InputError, match="role 'context'"):
+        minilm.token_vectors(["a"], "context")
+
+
+def test_towers_read_queries_and_documents_apart(bert_pair):
+    question, passage = bert_pair
+    pair = DualEncoder(question, passage)
+    alone = SentenceEncoder(passage, pooling="cls")
+    text = ["you can sue the court"]
+    np.testing.assert_array_equal(
+        pair.encode_documents(text), alone.encode_documents(text)
+    )
+    assert np.abs(pair.encode_queries(text) - pair.encode_documents(text)).max() > 0.01
+    assert pair.max_tokens == 32
+    assert pair.token_vectors(text, "query").lengths.tolist() == [5]
+    swapped = DualEncoder(passage, question)
+    assert len({pair.model_hash, swapped.model_hash, alone.model_hash}) == 3
+
+
+def test_plain_towers_are_pooled_at_the_first_token(bert_pair):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = bert_pair[0]
+    model = AutoModel.from_pretrained(folder).eval()
+    batch = AutoTokenizer.from_pretrained(folder)(["you may sue"], return_tensors="pt")
+    with torch.inference_mode():
+        first = model(**batch).last_hidden_state[0, 0].numpy()
+    pair = DualEncoder(*bert_pair)
+    found = pair.encode_queries(["you may sue"])[0]
+    np.testing.assert_allclose(found, first / np.linalg.norm(first), atol=1e-5)
+
+
+def test_dpr_checkpoints_are_read_and_not_started_at_random(dpr_pair):
+    import torch
+    from transformers import AutoTokenizer, DPRContextEncoder
+
+    pair = DualEncoder(*dpr_pair)
+    tokenizer = AutoTokenizer.from_pretrained(dpr_pair[1])
+    model = DPRContextEncoder.from_pretrained(dpr_pair[1]).eval()
+    batch = tokenizer(["the contract may refund"], return_tensors="pt")
+    with torch.inference_mode():
+        expected = model(**batch).pooler_output[0].numpy()
+    found = pair.encode_documents(["the contract may refund"])[0]
+    np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-5)
+
+
+def test_a_pair_is_spelled_in_parameters(bert_pair):
+    question, passage = bert_pair
+    pair = load_encoder(f"context={passage},query={question}", cache=False)
+    assert pair.name == f"query={question},context={passage}"
+    with pytest.raises(InputError, match="write query=NAME,context=NAME"):
+        load_encoder(f"query={question}", cache=False)

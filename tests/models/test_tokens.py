@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.models.tokens import (
+    TokenVectors,
+    document_frequencies,
+    inverse_document_frequencies,
+)
+
+
+def ragged(lengths):
+    total = sum(lengths)
+    vectors = np.arange(total * 2.0).reshape(total, 2)
+    return TokenVectors(vectors, np.arange(total), np.array(lengths, dtype=np.int64))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())
+def test_take_equals_slicing(lengths, data):
+    tokens = ragged(lengths)
+    rows = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=9))
+    taken = tokens.take(rows)
+    spans = [slice(*tokens.offsets[row : row + 2]) for row in rows]
+    expected = [i for span in spans for i in range(span.start, span.stop)]
+    assert taken.token_ids.tolist() == expected
+    assert taken.vectors.tolist() == tokens.vectors[expected].tolist()
+    assert taken.lengths.tolist() == [lengths[row] for row in rows]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(0, 8))
+def test_concatenation_undoes_a_cut(lengths, cut):
+    tokens = ragged(lengths)
+    rows = np.arange(len(lengths))
+    parts = [tokens.take(rows[:cut]), tokens.take(rows[cut:])]
+    joined = TokenVectors.concatenate(parts)
+    assert joined.token_ids.tolist() == tokens.token_ids.tolist()
+    assert joined.lengths.tolist() == lengths
+
+
+def test_lengths_must_fit():
+    with pytest.raises(InputError, match="2 token vectors"):
+        TokenVectors(np.zeros((2, 3)), np.zeros(2, int), np.array([1, 2]))
+
+
+def test_frequencies_count_texts_and_not_occurrences():
+    ids = [np.array([0, 0, 1]), np.array([1]), np.array([], dtype=int)]
+    assert document_frequencies(ids, 4).tolist() == [1, 2, 0, 0]
+
+
+def test_idf_is_that_of_lucene_and_falls_with_frequency():
+    weights = inverse_document_frequencies([0, 1, 5, 10], 10)
+    assert weights[1] == pytest.approx(np.log(1 + 9.5 / 1.5))
+    assert (np.diff(weights) < 0).all()
+    assert weights[-1] > 0
