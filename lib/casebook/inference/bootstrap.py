@@ -1,0 +1,81 @@
+"""Bootstrap intervals for means and for any other statistic."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.inference.intervals import Interval
+from casebook.inference.resampling import TOO_SMALL, resample_means
+from casebook.inference.samples import (
+    check_count,
+    check_share,
+    number_or_none,
+    stream,
+)
+
+
+def bootstrap_mean(
+    values, *, level=0.95, method="percentile", clusters=None, n_boot=10_000, seed=0
+):
+    """Bootstrap interval of a mean, or of the means of all columns at once.
+
+    Parameters
+    ----------
+    values : array_like or pandas.DataFrame, shape [units] or [units, systems]
+        Scores.
+    level : float, default 0.95
+        Nominal coverage.
+    method : {"percentile", "bca"}
+        Kind of interval.
+    clusters, n_boot, seed
+        As in `resample_means`, which also gives paired differences.
+
+    Returns
+    -------
+    Interval or list of Interval
+        One interval for a 1-D sample, else one per column. Undefined bounds are None
+        with a reason.
+
+    Raises
+    ------
+    InputError
+        If a score is missing or an option is unknown.
+    """
+    resamples = resample_means(values, clusters=clusters, n_boot=n_boot, seed=seed)
+    intervals = resamples.intervals(level, method)
+    return intervals[0] if np.ndim(values) == 1 else intervals
+
+
+def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
+    """Percentile interval of any statistic of the rows of a table.
+
+    Parameters
+    ----------
+    data : numpy.ndarray or pandas.DataFrame, shape [units, ...]
+        One row per unit.
+    statistic : callable
+        Takes rows like `data`; gives a float, or None or NaN where it is undefined.
+    level, n_boot, seed
+        As in `bootstrap_mean`.
+
+    Returns
+    -------
+    Interval
+        Without bounds if the statistic is undefined in any resample: leaving those
+        out would narrow the interval.
+    """
+    check_share("level", level)
+    check_count("n_boot", n_boot)
+    n = len(data)
+    rows = data.iloc if isinstance(data, pd.DataFrame) else np.asarray(data)
+    estimate = number_or_none(statistic(data)) if n else None
+    if n < 2:
+        return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
+    rng = np.random.Generator(stream(seed, "bootstrap statistic"))
+    draws = [
+        number_or_none(statistic(rows[rng.integers(0, n, n)])) for _ in range(n_boot)
+    ]
+    if estimate is None or None in draws:
+        reason = "undefined_in_resamples"
+        return Interval(estimate, None, None, level, n, "percentile", reason)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(estimate, float(low), float(high), level, n, "percentile")

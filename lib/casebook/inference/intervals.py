@@ -1,0 +1,77 @@
+"""The interval that every estimate carries, and the exact one of a share."""
+
+from dataclasses import dataclass
+
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_share
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    Attributes
+    ----------
+    estimate : float or None
+        Value on the sample; None if undefined.
+    low, high : float or None
+        Bounds; None if undefined.
+    level : float
+        Nominal coverage, such as 0.95.
+    n : int
+        Number of units.
+    method : str
+        How the bounds were found, such as ``"percentile"`` or ``"t"``.
+    reason : str or None
+        Why a bound is None or degenerate: ``"no_units"``, ``"fewer_than_two_units"``,
+        ``"fewer_than_three_units"``, ``"fewer_than_two_clusters"``, ``"no_variation"``,
+        ``"bias_unbounded"``, ``"out_of_range"`` or
+        ``"undefined_in_resamples"``.
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    method: str
+    reason: str | None = None
+
+
+def clopper_pearson(successes, trials, *, level=0.95):
+    """Exact interval of a binomial share.
+
+    Parameters
+    ----------
+    successes, trials : int
+        Counts, ``0 <= successes <= trials``.
+    level : float, default 0.95
+        Coverage, reached or exceeded.
+
+    Returns
+    -------
+    Interval
+        Undefined without trials.
+
+    Raises
+    ------
+    InputError
+        If the counts do not fit or the level lies outside (0, 1).
+
+    References
+    ----------
+    Clopper & Pearson, Biometrika 26, 1934.
+    """
+    check_share("level", level)
+    if not 0 <= successes <= trials:
+        raise InputError(f"{successes} successes in {trials} trials are impossible")
+    method, misses = "clopper-pearson", trials - successes
+    if trials == 0:
+        return Interval(None, None, None, level, 0, method, "no_units")
+    tail = (1 - level) / 2
+    low = special.betaincinv(successes, misses + 1, tail) if successes else 0.0
+    high = special.betaincinv(successes + 1, misses, 1 - tail) if misses else 1.0
+    share = successes / trials
+    return Interval(share, float(low), float(high), level, trials, method)

@@ -1,0 +1,246 @@
+"""Classical paired tests, and counts of wins, ties and losses."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.intervals import Interval, clopper_pearson
+from casebook.inference.samples import (
+    check_choice,
+    check_share,
+    paired_differences,
+)
+
+ZERO_METHODS = ("wilcox", "pratt", "zsplit")
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Outcome of a two-sided paired test.
+
+    Attributes
+    ----------
+    statistic, pvalue : float or None
+        None if undefined.
+    n : int
+        Number of units, ties included.
+    interval : Interval or None
+        Interval of the mean difference, where the test has one.
+    reason : str or None
+        Why the test is undefined: ``"fewer_than_two_units"``, ``"no_variation"`` or
+        ``"all_tied"``.
+    """
+
+    statistic: float | None
+    pvalue: float | None
+    n: int
+    interval: Interval | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class WinTieLoss:
+    """Counts of units where the first system scores higher, equal or lower."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True)
+class SignTest:
+    """Outcome of the exact two-sided sign test.
+
+    Attributes
+    ----------
+    counts : WinTieLoss
+        Units by outcome; ties are left out of the test.
+    pvalue : float or None
+        None without an untied unit; at least the smallest positive double.
+    log_pvalue : float or None
+        Natural logarithm, exact where `pvalue` would underflow.
+    win_share : Interval
+        Share of wins among untied units with its Clopper-Pearson interval.
+    """
+
+    counts: WinTieLoss
+    pvalue: float | None
+    log_pvalue: float | None
+    win_share: Interval
+
+
+def paired_t(a, b=None, *, level=0.95):
+    """Paired t test of no mean difference, with the interval of the difference.
+
+    Parameters
+    ----------
+    a, b : array_like, shape [units]
+        Scores of two systems, or the differences alone.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    PairedTest
+        Undefined with fewer than two units or if all differences are equal.
+
+    Raises
+    ------
+    InputError
+        If the samples do not pair or a score is missing.
+    """
+    check_share("level", level)
+    differences, resolution = paired_differences(a, b)
+    n, mean = len(differences), float(differences.mean())
+    reason = _no_spread(differences, resolution)
+    if reason:
+        interval = Interval(mean, None, None, level, n, "t", reason)
+        return PairedTest(None, None, n, interval, reason)
+    error = float(differences.std(ddof=1)) / math.sqrt(n)
+    half = special.stdtrit(n - 1, (1 + level) / 2) * error
+    interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
+    pvalue = _positive(2 * special.stdtr(n - 1, -abs(mean / error)))
+    return PairedTest(mean / error, pvalue, n, interval)
+
+
+def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
+    """Wilcoxon's signed-rank test of symmetry of the differences about zero.
+
+    Parameters
+    ----------
+    a, b : array_like, shape [units]
+        Scores of two systems, or the differences alone.
+    zero_method : {"wilcox", "pratt", "zsplit"}
+        Leave tied units out, rank them and then leave them out, or split their ranks
+        between both signs.
+
+    Returns
+    -------
+    PairedTest
+        Statistic: the smaller of the two rank sums. Exact or normal as
+        `scipy.stats.wilcoxon` chooses. Undefined if all units are tied.
+
+    Raises
+    ------
+    InputError
+        If the samples do not pair, a score is missing or the method is unknown.
+    """
+    # scipy.stats takes longer to import than all the rest of this package.
+    from scipy import stats
+
+    check_choice("zero_method", zero_method, ZERO_METHODS)
+    differences, resolution = paired_differences(a, b)
+    if not differences.any():
+        return PairedTest(None, None, len(differences), reason="all_tied")
+    signed = np.sign(differences) * dense_ranks(np.abs(differences), resolution)
+    result = stats.wilcoxon(signed, zero_method=zero_method)
+    pvalue = _positive(result.pvalue)
+    return PairedTest(float(result.statistic), pvalue, len(differences))
+
+
+def win_tie_loss(a, b=None, *, tolerance=0.0):
+    """Count the units where the first system wins, ties or loses.
+
+    Parameters
+    ----------
+    a, b : array_like, shape [units]
+        Scores of two systems, or the differences alone.
+    tolerance : float, default 0
+        Differences up to this size are ties, as are differences within rounding.
+
+    Returns
+    -------
+    WinTieLoss
+        Counts that add up to the number of units.
+
+    Raises
+    ------
+    InputError
+        If the samples do not pair, a score is missing or the tolerance is negative.
+    """
+    if not tolerance >= 0:
+        raise InputError(f"tolerance must be at least 0, not {tolerance}")
+    differences, resolution = paired_differences(a, b)
+    # The rounding of the tolerance itself must not untie a difference of that size.
+    bound = tolerance + resolution if tolerance else 0.0
+    wins = int(np.count_nonzero(differences > bound))
+    losses = int(np.count_nonzero(differences < -bound))
+    return WinTieLoss(wins, len(differences) - wins - losses, losses)
+
+
+def sign_test(a, b=None, *, tolerance=0.0, level=0.95):
+    """Exact two-sided sign test on the untied units.
+
+    Parameters
+    ----------
+    a, b, tolerance
+        As in `win_tie_loss`.
+    level : float, default 0.95
+        Nominal coverage of the interval of the win share.
+
+    Returns
+    -------
+    SignTest
+        Outcome.
+
+    Raises
+    ------
+    InputError
+        As in `win_tie_loss`.
+    """
+    check_share("level", level)
+    counts = win_tie_loss(a, b, tolerance=tolerance)
+    share = clopper_pearson(counts.wins, counts.wins + counts.losses, level=level)
+    if share.n == 0:
+        return SignTest(counts, None, None, share)
+    tail, log_tail = _binomial_tail(max(counts.wins, counts.losses), share.n)
+    log_pvalue = min(0.0, math.log(2) + log_tail)
+    return SignTest(counts, _positive(2 * tail), log_pvalue, share)
+
+
+def dense_ranks(values, resolution):
+    """Rank values from 1 without gaps, blind to rounding.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape [n]
+        Values to rank.
+    resolution : float
+        Neighbours no further apart share a rank.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape [n]
+        Ranks.
+    """
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order], prepend=-np.inf) > resolution
+    ranks = np.empty(len(values), dtype=int)
+    ranks[order] = np.cumsum(steps)
+    return ranks
+
+
+def _binomial_tail(successes, trials):
+    """P(X >= successes) and its logarithm, for X of Binomial(trials, 1/2)."""
+    tail = special.betainc(successes, trials - successes + 1, 0.5)
+    if tail > 1e-280:
+        return tail, math.log(tail)
+    # betainc underflows: add the terms on the log scale.
+    k = np.arange(successes, trials + 1)
+    log_terms = -special.betaln(k + 1, trials - k + 1) - math.log(trials + 1)
+    log_tail = float(special.logsumexp(log_terms)) - trials * math.log(2)
+    return math.exp(log_tail), log_tail
+
+
+def _no_spread(differences, resolution):
+    if len(differences) < 2:
+        return "fewer_than_two_units"
+    return "no_variation" if np.ptp(differences) <= resolution else None
+
+
+def _positive(pvalue):
+    """Keep a p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
+    return min(1.0, max(float(pvalue), math.ulp(0.0)))

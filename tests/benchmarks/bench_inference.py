@@ -1,0 +1,129 @@
+"""Speed of the paired inference against scipy's resampling functions.
+
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_inference.py``.
+"""
+
+import itertools
+import json
+import time
+
+import numpy as np
+from scipy import stats
+
+from casebook.inference.comparison import compare_systems
+from casebook.inference.permutation import paired_randomization
+from casebook.inference.resampling import resample_means
+
+SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
+PAIRS = list(itertools.combinations(range(SYSTEMS), 2))
+MEASURED_PAIRS = 2
+
+
+def rows():
+    """Give one row per benchmark.
+
+    Returns
+    -------
+    list of dict
+        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
+        ``bar``, ``passed`` and ``note``.
+    """
+    return [_randomisation(), _bootstrap(), _comparison()]
+
+
+def _scores(queries, systems):
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.15, (queries, systems)) + np.linspace(0, 0.03, systems)
+    return np.clip(rng.beta(2, 3, (queries, 1)) + noise, 0, 1)
+
+
+def _cpu_seconds(function, repeats=3):
+    """Median CPU time of this process, all its threads included."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        seconds.append(time.process_time() - start)
+    return float(np.median(seconds))
+
+
+def _row(benchmark, peer, ours, theirs, bar, note):
+    ratio = theirs / ours
+    return {
+        "benchmark": benchmark,
+        "peer": peer,
+        "ours_cpu_s": round(ours, 4),
+        "peer_cpu_s": round(theirs, 4),
+        "ratio": round(ratio, 2),
+        "bar": bar,
+        "passed": ratio >= bar,
+        "note": note,
+    }
+
+
+def _mean(x, axis):
+    return x.mean(axis=axis)
+
+
+def _randomisation():
+    X = _scores(QUERIES, SYSTEMS)
+
+    def peer():
+        for i, j in PAIRS[:MEASURED_PAIRS]:
+            stats.permutation_test(
+                (X[:, i] - X[:, j],),
+                _mean,
+                permutation_type="samples",
+                vectorized=True,
+                n_resamples=FLIPS,
+                batch=1000,
+                rng=np.random.default_rng(1),
+            )
+
+    ours = _cpu_seconds(lambda: paired_randomization(X, n_resamples=FLIPS))
+    theirs = _cpu_seconds(peer, repeats=1) * len(PAIRS) / MEASURED_PAIRS
+    name = f"all-pairs randomisation, {SYSTEMS} systems x {QUERIES} queries, {FLIPS}"
+    note = (
+        f"scipy measured on {MEASURED_PAIRS} of {len(PAIRS)} pairs and multiplied; "
+        "ours includes max-T"
+    )
+    return _row(name, "scipy.stats.permutation_test", ours, theirs, 200, note)
+
+
+def _bootstrap():
+    X = _scores(QUERIES, SYSTEMS)
+    samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
+
+    def ours():
+        resamples = resample_means(X, n_boot=RESAMPLES)
+        return resamples.intervals() + resamples.differences(PAIRS).intervals()
+
+    def peer():
+        for sample in samples:
+            stats.bootstrap(
+                (sample,),
+                np.mean,
+                method="percentile",
+                n_resamples=RESAMPLES,
+                batch=1000,
+                rng=np.random.default_rng(1),
+            )
+
+    name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"
+    note = "percentile intervals; scipy called once per mean and difference"
+    seconds = _cpu_seconds(ours), _cpu_seconds(peer, repeats=1)
+    return _row(name, "scipy.stats.bootstrap", *seconds, 3, note)
+
+
+def _comparison():
+    X = _scores(400, 2)
+    options = {"n_boot": RESAMPLES, "n_resamples": RESAMPLES}
+    ours = _cpu_seconds(lambda: compare_systems(X, **options))
+    name = f"paired comparison of 400 queries, {RESAMPLES} resamples"
+    note = "intervals, all tests and effect sizes; the limit is 1 CPU second"
+    return _row(name, "limit", ours, 1.0, 1, note)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(json.dumps(row))
