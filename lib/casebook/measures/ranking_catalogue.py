@@ -218,7 +218,8 @@ FAMILIES = {
             0.0,
             1.0,
             "Moffat and Zobel 2008",
-            "Binary at grade 1 unless rel is given; p is 0.8 unless given.",
+            "Binary at grade 1 unless rel is given; p is 0.8 unless given. trec_eval's "
+            "rbp is RBP(p=0.9).",
         ),
         _rank_biased,
         parameters=("p", "rel"),
@@ -245,7 +246,9 @@ FAMILIES = {
             0.0,
             1.0,
             TREC_EVAL,
-            "Equals trec_eval's iprec_at_recall_x.",
+            "Equals iprec_at_recall_x of trec_eval 10, which rounds x times the number "
+            "of relevant documents to the nearest; trec_eval 9 rounded almost always "
+            "up.",
         ),
         lambda x, rel=1: f.InterpolatedPrecision(x, rel),
         cutoff="required",

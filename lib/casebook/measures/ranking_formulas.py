@@ -219,7 +219,8 @@ class InterpolatedPrecision:
     Attributes
     ----------
     recall : float
-        The share, 0 to 1.
+        The share, 0 to 1; times the number of relevant documents it is rounded to the
+        nearest integer, halves up.
     level : int
         Lowest relevant grade.
     """
@@ -230,7 +231,7 @@ class InterpolatedPrecision:
     def score(self, judged):
         """Value of each query, shape (Q,)."""
         relevant = judged.grade >= self.level
-        needed = np.floor(self.recall * judged.total(relevant) + 0.9)[judged.row]
+        needed = np.floor(self.recall * judged.total(relevant) + 0.5)[judged.row]
         order = judged.running(relevant)
         reached = relevant & judged.found & (order >= needed)
         values = np.zeros(len(judged.query_ids))

@@ -20,6 +20,7 @@ _TREC_EVAL = {
     r"ndcg": "nDCG",
     r"ndcg_cut_(\d+)": r"nDCG@\1",
     r"recip_rank": "RR",
+    r"rbp": "RBP(p=0.9)",
     r"P_(\d+)": r"P@\1",
     r"recall_(\d+)": r"R@\1",
     r"success_(\d+)": r"Success@\1",
@@ -144,11 +145,11 @@ def _standard_name(name):
 
 def _unknown(name):
     names = [*(info.name for info in list_measures()), "map", "ndcg_cut_k", "P_k"]
-    spelled = {known.lower(): known for known in names}
     generic = re.sub(r"\d+$", "k", name).lower()
-    near = difflib.get_close_matches(generic, spelled, n=3, cutoff=0.4)
-    offered = ", ".join(spelled[key] for key in near) or ", ".join(names)
-    return f"unknown measure {name!r}; near names: {offered}"
+    lowered = {known.lower() for known in names}
+    near = difflib.get_close_matches(generic, sorted(lowered), n=3, cutoff=0.4)
+    near = [known for key in near for known in names if known.lower() == key]
+    return f"unknown measure {name!r}; near names: {', '.join(near or names)}"
 
 
 def _parse_cutoff(name, family_name, family, text):

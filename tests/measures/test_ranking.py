@@ -1,0 +1,282 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.formats.trec import write_qrels, write_run
+from casebook.measures.ranking import (
+    DEFAULT,
+    describe,
+    evaluate,
+    list_measures,
+)
+
+QRELS = {
+    "q1": {"a": 3, "b": 0, "c": 1, "e": 2},
+    "q2": {"a": 1},
+    "q3": {"x": 0},
+    "q4": {"a": 1},
+}
+RUN = {
+    "q1": {"a": 0.5, "b": 0.9, "c": 0.4, "d": 0.6},
+    "q2": {"b": 2.0, "c": 1.0, "a": 0.5, "d": 0.1},
+    "q3": {"x": 1.0},
+    "q9": {"x": 1.0},
+}
+LOG3, LOG4, LOG5 = math.log2(3), 2.0, math.log2(5)
+
+
+def value(name, query="q1", **options):
+    return evaluate(QRELS, RUN, [name], **options).per_query[query][name]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # q1 is ranked b (0), d (unjudged), a (3), c (1); e (2) is not retrieved.
+        ("nDCG", (3 / LOG4 + 1 / LOG5) / (3 + 2 / LOG3 + 1 / LOG4)),
+        ("nDCG@3", (3 / LOG4) / (3 + 2 / LOG3 + 1 / LOG4)),
+        ("nDCG@1", 0.0),
+        ("nDCG(dcg='exp-log2')@3", (7 / LOG4) / (7 + 3 / LOG3 + 1 / LOG4)),
+        ("AP", (1 / 3 + 2 / 4) / 3),
+        ("AP@3", (1 / 3) / 3),
+        ("AP(rel=2)", (1 / 3) / 2),
+        ("RR", 1 / 3),
+        ("RR@2", 0.0),
+        ("P@4", 2 / 4),
+        ("P@10", 2 / 10),
+        ("P(rel=2)@4", 1 / 4),
+        ("R@3", 1 / 3),
+        ("Success@2", 0.0),
+        ("Success@3", 1.0),
+        ("Rprec", 1 / 3),
+        ("bpref", 0.0),
+        ("RBP", 0.2 * (0.8**2 + 0.8**3)),
+        ("RBP(p=0.5)@3", 0.5 * 0.5**2),
+        ("RBP(p=0.5, rel=2)", 0.5 * 0.5**2),
+        ("Judged@2", 1 / 2),
+        ("Judged@10", 3 / 4),
+        ("IPrec@0.3", 1 / 2),
+        ("NumRet", 4.0),
+        ("NumRel", 3.0),
+        ("NumRelRet", 2.0),
+    ],
+)
+def test_values_by_hand(name, expected):
+    assert value(name) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("MRR@10", 1 / 3),
+        ("MRR@2", 0.0),
+        ("NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
+        ("NDCG@1", 0.0),
+        ("NDCG@4", (1 / LOG4 + 1 / LOG5) / (1 + 1 / LOG3 + 1 / LOG4)),
+        ("Recall@3", 1 / 3),
+        ("map@1", 1 / 3),
+        ("ndcg@3", 1 / LOG4),
+    ],
+)
+def test_documented_keys_mean_what_their_systems_compute(name, expected):
+    assert value(name) == pytest.approx(expected, abs=1e-15)
+    assert describe(name).source in ("COUNTERCASE", "EmbeddingShift")
+    assert describe(name).parity_note
+
+
+def test_embedding_shift_keys_on_one_relevant_document():
+    """Ranks 1 to 5: mean(1 / rank), and the discount only within three."""
+    run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
+    qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
+    mean = evaluate(qrels, run, ["map@1", "ndcg@3"]).mean
+    assert mean["map@1"] == pytest.approx(np.mean([1 / r for r in range(1, 6)]))
+    assert mean["ndcg@3"] == pytest.approx((1 + 1 / LOG3 + 1 / LOG4) / 5)
+
+
+def test_names_of_trec_eval_are_aliases():
+    pairs = {
+        "map": "AP",
+        "map_cut_3": "AP@3",
+        "ndcg": "nDCG",
+        "ndcg_cut_3": "nDCG@3",
+        "recip_rank": "RR",
+        "P_4": "P@4",
+        "recall_3": "R@3",
+        "success_3": "Success@3",
+        "Bpref": "bpref",
+        "iprec_at_recall_0.30": "IPrec@0.3",
+        "num_rel_ret": "NumRelRet",
+        "rbp": "RBP(p=0.9)",
+    }
+    result = evaluate(QRELS, RUN, [*pairs, *pairs.values()])
+    for alias, standard in pairs.items():
+        assert (result.values(alias) == result.values(standard)).all()
+
+
+def test_ties_are_broken_by_document_id_descending_for_every_measure():
+    run = {"q": {"d1": 1.0, "d2": 1.0, "d3": 1.0, "é": 1.0, "z": 1.0}}
+    names = ["RR", "RR@10", "AP", "map@1"]
+    for relevant, rank in [("é", 1), ("z", 2), ("d3", 3), ("d1", 5)]:
+        mean = evaluate({"q": {relevant: 1}}, run, names).mean
+        assert set(mean.values()) == {1 / rank}
+
+
+def test_scores_are_compared_in_double_precision():
+    run = {"q": {"a": 0.5000000001, "b": 0.5}}
+    assert evaluate({"q": {"a": 1}}, run, ["AP"]).mean["AP"] == 1.0
+
+
+def test_policies_for_missing_and_irrelevant_queries():
+    names = ["AP", "num_q"]
+    ap = {"q1": value("AP"), "q2": 1 / 3, "q3": 0.0, "q4": 0.0}
+    result = evaluate(QRELS, RUN, names)
+    assert result.query_ids == list(QRELS)
+    assert result.mean["AP"] == pytest.approx(sum(ap.values()) / 4)
+    skipped = evaluate(QRELS, RUN, names, missing="skip")
+    assert skipped.mean == pytest.approx({"AP": sum(ap.values()) / 3, "num_q": 3})
+    relevant = evaluate(QRELS, RUN, names, missing="skip", no_relevant="skip")
+    assert relevant.query_ids == ["q1", "q2"]
+    assert relevant.mean["AP"] == pytest.approx((ap["q1"] + ap["q2"]) / 2)
+    for result in (skipped, relevant):
+        assert result.accounting.missing == ("q4",)
+        assert result.accounting.no_relevant == ("q3",)
+        assert result.accounting.evaluated == len(result.query_ids)
+
+
+def test_accounting():
+    run = {**RUN, "q4": {}}
+    assert evaluate(QRELS, run).accounting.counts() == {
+        "judged": 4,
+        "retrieved": 5,
+        "evaluated": 4,
+        "missing": 0,
+        "extra": 1,
+        "empty": 1,
+        "no_relevant": 1,
+    }
+    assert evaluate(QRELS, run).accounting.extra == ("q9",)
+    assert evaluate(QRELS, run, missing="skip").accounting.evaluated == 4
+
+
+def test_judged_only_removes_unjudged_documents():
+    assert value("RR", judged_only=True) == 1 / 2
+    assert value("AP", judged_only=True) == pytest.approx((1 / 2 + 2 / 3) / 3)
+    assert value("NumRet", judged_only=True) == 3
+
+
+def test_every_form_of_input_gives_the_same(tmp_path):
+    expected = evaluate(QRELS, RUN)
+    frames = (
+        pd.DataFrame(
+            [(q, d, n) for q, row in table.items() for d, n in row.items()],
+            columns=["query_id", "doc_id", name],
+        )
+        for table, name in ((QRELS, "relevance"), (RUN, "score"))
+    )
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.gz"
+    write_qrels(qrels, QRELS)
+    write_run(run, RUN)
+    commented = tmp_path / "commented.txt"
+    commented.write_text("# pool\n" + qrels.read_text())
+    inputs = [tuple(frames), (qrels, run), (QRELS, run), (str(qrels), RUN)]
+    for judgements, ranking in [*inputs, (commented, run)]:
+        result = evaluate(judgements, ranking)
+        assert result.query_ids == expected.query_ids
+        assert (result.matrix == expected.matrix).all()
+        assert result.accounting == expected.accounting
+
+
+def test_result_forms_agree():
+    result = evaluate(QRELS, RUN)
+    frame = result.frame()
+    assert list(frame.columns) == list(DEFAULT)
+    assert frame.index.tolist() == result.query_ids == list(result.per_query)
+    assert len(result.per_query) == 4
+    for name in DEFAULT:
+        assert frame[name].tolist() == result.values(name).tolist()
+        assert result.mean[name] == pytest.approx(frame[name].mean())
+        assert result.per_query["q2"][name] == frame.loc["q2", name]
+    with pytest.raises(InputError, match="was not evaluated"):
+        result.values("P@1")
+
+
+def test_every_measure_is_described():
+    infos = list_measures()
+    assert len({info.name for info in infos}) == len(infos)
+    for info in infos:
+        assert info.definition.endswith(".")
+        assert info.low < info.high
+        assert info.source
+    assert describe("P") == describe("P@5") == describe("P_5")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nDCG@0", "must be an integer from 1"),
+        ("P@-5", "must be an integer from 1"),
+        ("P_0", "must be an integer from 1"),
+        ("P@1.5", "must be an integer from 1"),
+        ("IPrec@1.5", "recall of 0 to 1"),
+        ("P", "needs a cutoff"),
+        ("Rprec@5", "takes no cutoff"),
+        ("ndgc@10", "near names: nDCG@k"),
+        ("mrr@10", "near names: MRR@k"),
+        ("ndcg@10", "unknown measure 'ndcg@10'"),
+        ("map@5", "unknown measure"),
+        ("", "unknown measure"),
+        ("nDCG(rel=2)@10", "allowed are dcg"),
+        ("Judged(rel=2)@10", "allowed are none"),
+        ("P(rel=0)@5", "rel of .* must be an integer from 1"),
+        ("RBP(p=1)", "p of .* must be between 0 and 1"),
+        ("nDCG(dcg=other)@10", "must be 'log2' or 'exp-log2'"),
+    ],
+)
+def test_a_bad_measure_is_refused(name, problem):
+    with pytest.raises(InputError, match=problem) as error:
+        evaluate(QRELS, RUN, [name])
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "problem"),
+    [
+        (QRELS, {}, "run: empty"),
+        (QRELS, {"q1": {}}, "run: empty"),
+        ({}, RUN, "qrels: empty"),
+        (QRELS, {"301": {"a": 1.0}}, "share no query id: .*'q1'.*'301'"),
+        (QRELS, {"q1": {"a": math.nan}}, "nan of query 'q1', document 'a'"),
+        (QRELS, {"q1": {"a": math.inf}}, "is not a finite number"),
+        (QRELS, {"q1": {"a": None}}, "None of query 'q1'.* is not a finite"),
+        (QRELS, {"q1": {"a": "high"}}, "'high' of query 'q1'"),
+        (QRELS, {"q1": ["a", "b"]}, "not be a list"),
+        (QRELS, [("q1", "a")], "expected a path, a DataFrame or a dict"),
+        ({"q1": {"a": 0.5}}, RUN, "0.5 of query 'q1'.* is not an integer grade"),
+        ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
+        ("absent.txt", RUN, "absent.txt: cannot be read: No such file"),
+        (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
+        (
+            QRELS,
+            pd.DataFrame(
+                {"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}
+            ),
+            "row 1 repeats",
+        ),
+    ],
+)
+def test_bad_input_is_named_in_one_line(qrels, run, problem):
+    with pytest.raises(InputError, match=problem) as error:
+        evaluate(qrels, run)
+    assert "\n" not in str(error.value)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(InputError, match="choose 'zero' or 'skip'"):
+        evaluate(QRELS, RUN, missing="drop")
+    with pytest.raises(InputError, match="no measure requested"):
+        evaluate(QRELS, RUN, [])
+    with pytest.raises(InputError, match="no query is left"):
+        evaluate({"q3": {"x": 0}}, RUN, no_relevant="skip")

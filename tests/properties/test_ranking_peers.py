@@ -1,0 +1,181 @@
+"""Agreement with pytrec_eval and ir_measures, and laws that every measure obeys."""
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from casebook.formats.trec import write_qrels, write_run
+from casebook.measures.ranking import evaluate
+
+# Quarters are exact in single precision, in which pytrec_eval compares scores.
+tied_scores = st.integers(-3, 6).map(lambda n: n / 4)
+documents = st.sampled_from([f"d{i}" for i in range(25)])
+
+
+def tables(numbers, min_size=1):
+    return st.dictionaries(documents, numbers, min_size=min_size, max_size=25)
+
+
+def collections(scores):
+    """Judgements and runs of up to five queries, not all in common.
+
+    Each query has a judgement above 0: pytrec_eval's nDCG does not come back when all
+    are negative.
+    """
+    judgements = tables(st.integers(-2, 3)).filter(lambda row: max(row.values()) > 0)
+    queries = st.sampled_from([f"q{i}" for i in range(5)])
+    return st.tuples(
+        st.dictionaries(queries, judgements, min_size=1),
+        st.dictionaries(queries, tables(scores), min_size=1),
+    ).filter(lambda pair: pair[0].keys() & pair[1].keys())
+
+
+PYTREC = {
+    "map": "AP",
+    "map_cut_5": "AP@5",
+    "P_1": "P@1",
+    "P_10": "P@10",
+    "recall_5": "R@5",
+    "recip_rank": "RR",
+    "Rprec": "Rprec",
+    "bpref": "bpref",
+    "success_1": "Success@1",
+    "success_5": "Success@5",
+    "num_rel_ret": "NumRelRet",
+    "iprec_at_recall_0.00": "IPrec@0",
+    "iprec_at_recall_1.00": "IPrec@1",
+}
+UNLEVELLED = {
+    "ndcg": "nDCG",
+    "ndcg_cut_1": "nDCG@1",
+    "ndcg_cut_5": "nDCG@5",
+    "num_ret": "NumRet",
+}
+REQUESTED = {
+    "map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "Rprec", "bpref",
+    "success.1,5", "num_rel_ret", "iprec_at_recall.0.0,1.0", "ndcg", "ndcg_cut.1,5",
+    "num_ret",
+}  # fmt: skip
+
+
+def with_level(name, level):
+    family, at, cutoff = name.partition("@")
+    return name if level == 1 else f"{family}(rel={level}){at}{cutoff}"
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("judged_only", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(pair=collections(tied_scores))
+def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
+    qrels, run = pair
+    peer = pytrec_eval.RelevanceEvaluator(
+        qrels, REQUESTED, relevance_level=level, judged_docs_only_flag=judged_only
+    ).evaluate(run)
+    names = {key: with_level(name, level) for key, name in PYTREC.items()} | UNLEVELLED
+    folder = tmp_path_factory.getbasetemp()
+    files = folder / "qrels", folder / "run"
+    write_qrels(files[0], qrels)
+    write_run(files[1], run)
+    for inputs in (pair, files):
+        result = evaluate(
+            *inputs, names.values(), judged_only=judged_only, missing="skip"
+        )
+        assert set(result.query_ids) == peer.keys()
+        for query, row in result.per_query.items():
+            for key, name in names.items():
+                # Once nothing is left to rank, pytrec_eval divides 0 by 0.
+                expected = np.nan_to_num(peer[query][key])
+                assert row[name] == pytest.approx(expected, abs=1e-12), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(pair=collections(st.integers(0, 10**6)), rel=st.integers(1, 3))
+def test_equal_to_ir_measures_without_ties(pair, rel):
+    qrels, run = pair
+    assume(all(len(set(row.values())) == len(row) for row in run.values()))
+    run = {query: {d: float(s) for d, s in row.items()} for query, row in run.items()}
+    names = ["nDCG@5", f"AP(rel={rel})@5", f"RR(rel={rel})@3", f"P(rel={rel})@5"]
+    names += [f"R(rel={rel})@5", f"Success(rel={rel})@5", f"Bpref(rel={rel})"]
+    names += [f"Rprec(rel={rel})", "Judged@5"]
+    ours = evaluate(qrels, run, [name.replace("Bpref", "bpref") for name in names])
+    parsed = [ir_measures.parse_measure(name) for name in names]
+    for metric in ir_measures.iter_calc(parsed, qrels, run):
+        name = names[parsed.index(metric.measure)].replace("Bpref", "bpref")
+        value = ours.per_query[metric.query_id][name]
+        assert value == pytest.approx(metric.value, abs=1e-12), name
+
+
+ALL = ["nDCG", "nDCG@5", "nDCG(dcg='exp-log2')@5", "AP", "AP@5", "RR@5", "P@5", "R@5"]
+ALL += ["Success@5", "Rprec", "bpref", "RBP", "Judged@5", "IPrec@0.3", "NDCG@5"]
+ALL += ["MRR@5", "Recall@5", "map@1", "ndcg@3"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(pair=collections(tied_scores))
+def test_renaming_in_order_changes_nothing(pair):
+    """Names matter only through their order, and only within ties."""
+    qrels, run = pair
+
+    def renamed(table):
+        return {
+            f"Q{q}": {f"x{d}": n for d, n in row.items()} for q, row in table.items()
+        }
+
+    before, after = (
+        evaluate(qrels, run, ALL),
+        evaluate(renamed(qrels), renamed(run), ALL),
+    )
+    assert (before.matrix == after.matrix).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(pair=collections(tied_scores), seed=st.integers(0, 2**32 - 1))
+def test_order_of_entries_changes_nothing(pair, seed):
+    rng = np.random.default_rng(seed)
+
+    def shuffled(table):
+        rows = {q: shuffle(row) for q, row in table.items()}
+        return shuffle(rows)
+
+    def shuffle(row):
+        keys = list(row)
+        return {keys[i]: row[keys[i]] for i in rng.permutation(len(keys))}
+
+    qrels, run = pair
+    before, after = (
+        evaluate(qrels, run, ALL),
+        evaluate(shuffled(qrels), shuffled(run), ALL),
+    )
+    for query, row in before.per_query.items():
+        assert after.per_query[query] == pytest.approx(row, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pair=collections(tied_scores))
+def test_what_follows_the_cutoff_does_not_matter(pair):
+    qrels, run = pair
+    padded = {
+        query: {**row, **{f"n{i}": -9.0 - i for i in range(max(0, 6 - len(row)), 6)}}
+        for query, row in run.items()
+    }
+    longer = [query for query, row in run.items() if len(row) >= 5 and query in qrels]
+    names = [name for name in ALL if "@5" in name]
+    before, after = evaluate(qrels, run, names), evaluate(qrels, padded, names)
+    for query in longer:
+        assert after.per_query[query] == before.per_query[query]
+
+
+@settings(max_examples=60, deadline=None)
+@given(pair=collections(tied_scores))
+def test_ranges_hold_and_a_perfect_run_is_perfect(pair):
+    qrels, run = pair
+    matrix = evaluate(qrels, run, ALL).matrix
+    assert (matrix >= 0).all()
+    assert (matrix <= 1 + 1e-12).all()
+    perfect = {q: {d: float(g) for d, g in row.items()} for q, row in qrels.items()}
+    names = ["nDCG", "nDCG@5", "AP", "RR", "Rprec", "bpref", "NDCG@5", "map@1"]
+    assert np.allclose(evaluate(qrels, perfect, names).matrix, 1.0)
