@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("TQDM_DISABLE", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+from casebook.notebooks import QUIET
+
+for name, value in QUIET.items():
+    os.environ.setdefault(name, value)
 
 MIRROR = Path(
     os.environ.get("CASEBOOK_DATA_MIRROR")

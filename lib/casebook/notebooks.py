@@ -5,6 +5,9 @@ import os
 import tempfile
 from pathlib import Path
 
+from jupyter_client import AsyncKernelManager
+from traitlets import default
+
 from casebook.errors import CasebookError, InputError
 from casebook.paths import NOTEBOOKS, ROOT, run_dir, valid_name
 
@@ -12,9 +15,19 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    # Progress bars ask for widgets, which the book does not show.
+    "PYTHONWARNINGS": "ignore:IProgress not found",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "TQDM_DISABLE": "1",
 }
+
+
+class LocalKernel(AsyncKernelManager):
+    """Kernel that is reached through a local socket: no port is open."""
+
+    @default("transport")
+    def _local_socket(self):
+        return "ipc" if os.name == "posix" else "tcp"
 
 
 class NotebookFailed(CasebookError):
@@ -119,6 +132,7 @@ def execute(notebook, cell, run, parameters):
                 parameters=injected,
                 cwd=str(ROOT),
                 progress_bar=False,
+                kernel_manager_class="casebook.notebooks.LocalKernel",
             )
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explain(notebook, error)) from None

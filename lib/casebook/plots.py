@@ -38,9 +38,10 @@ def forest(systems, measure, controls=()):
     Parameters
     ----------
     systems : pandas.DataFrame
-        Columns system, mean, ci_low, ci_high and tie_class.
+        Columns system, tie class, and the measure with its bounds, named
+        ``<measure> low`` and ``<measure> high``.
     measure : str
-        Axis label.
+        Which measure to draw.
     controls : sequence of str
         Systems drawn in grey: they know nothing of the question.
 
@@ -49,12 +50,13 @@ def forest(systems, measure, controls=()):
     matplotlib.figure.Figure
         The figure.
     """
-    rows = systems.sort_values("mean").reset_index(drop=True)
+    rows = systems.sort_values(measure).reset_index(drop=True)
+    low, high = rows[f"{measure} low"], rows[f"{measure} high"]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(rows) + 1.1))
     colours = [GREY if name in controls else BLUE for name in rows["system"]]
-    axes.hlines(rows.index, rows["ci_low"], rows["ci_high"], color=colours, lw=3)
-    axes.scatter(rows["mean"], rows.index, color=colours, s=45, zorder=3)
-    labels = [f"{r.system}  ({r.tie_class})" for r in rows.itertuples()]
+    axes.hlines(rows.index, low, high, color=colours, lw=3)
+    axes.scatter(rows[measure], rows.index, color=colours, s=45, zorder=3)
+    labels = rows["system"] + "  (" + rows["tie class"] + ")"
     axes.set_yticks(rows.index, labels)
     axes.grid(axis="y", visible=False)
     _ = axes.set(xlabel=f"{measure}, mean and 95 % interval", xlim=(0, 1))
@@ -136,29 +138,32 @@ def per_query(scores, system, baseline, measure):
     return figure
 
 
-def sweep(frame, parameter, measure, chosen):
-    """Draw a measure against a parameter, on the split where it is chosen.
+def sweeps(frame, measure):
+    """Draw a measure against each setting, on the split where settings are chosen.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns value, mean, ci_low, ci_high; one row per setting.
-    parameter, measure : str
-        Axis labels.
-    chosen : float
-        Setting with the best mean, marked.
+        Columns parameter, value, mean, ci_low, ci_high, default and best.
+    measure : str
+        Axis label.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Line with its interval.
+        One panel per setting; the default is a dotted line, the best a dashed one.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.0))
-    axes.fill_between(frame["value"], frame["ci_low"], frame["ci_high"], alpha=0.2)
-    axes.plot(frame["value"], frame["mean"], marker="o", color=BLUE)
-    axes.axvline(chosen, color=ORANGE, ls="--", label=f"chosen: {chosen:g}")
-    axes.legend(loc="lower right")
-    _ = axes.set(xlabel=parameter, ylabel=f"{measure}, development split")
+    parts = list(frame.groupby("parameter", sort=False))
+    height = 2.3 * len(parts) + 0.3
+    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, height), squeeze=False)
+    for axes, (parameter, part) in zip(panels[:, 0], parts, strict=True):
+        axes.fill_between(part["value"], part["ci_low"], part["ci_high"], alpha=0.2)
+        axes.plot(part["value"], part["mean"], marker="o", color=BLUE)
+        default, best = part["default"].iloc[0], part["best"].iloc[0]
+        axes.axvline(default, color=GREY, ls=":", label=f"default {default:.3g}")
+        axes.axvline(best, color=ORANGE, ls="--", label=f"best {best:.3g}")
+        axes.legend(loc="lower right", fontsize="small")
+        _ = axes.set(xlabel=parameter, ylabel=measure)
     return figure
 
 

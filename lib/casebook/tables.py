@@ -129,6 +129,26 @@ def with_interval(frame, value, low, high, digits=3, name=None):
     return rest
 
 
+def with_intervals(frame, digits=3):
+    """Join every column that has bounds, named ``<column> low`` and ``<column> high``.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    digits : int
+        Decimals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A copy with one readable column for each three.
+    """
+    for name in [column for column in frame if f"{column} low" in frame]:
+        frame = with_interval(frame, name, f"{name} low", f"{name} high", digits)
+    return frame
+
+
 def _interval(value, low, high, digits):
     if value is None or math.isnan(value):
         return None

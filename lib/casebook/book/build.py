@@ -8,6 +8,7 @@ import sys
 import yaml
 
 from casebook.book import pages
+from casebook.datasets.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
 from casebook.paths import ROOT, run_dir, valid_name
@@ -64,17 +65,22 @@ def _stage(run, stage, cells):
     for name, text in pages.generated(run, cells).items():
         write_text(stage / "book" / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    text = yaml.safe_dump(_with_cells(toc, cells), sort_keys=False)
-    write_text(stage / "book" / "_toc.yml", text)
+    toc = _with_pages(toc, pages.chapters(run, cells))
+    write_text(stage / "book" / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
     return digest([tree_digest(stage), lock_digest(), code])
 
 
-def _with_cells(toc, cells):
-    """Put the executed notebooks where the table of contents says so."""
+def _with_pages(toc, chapters):
+    """Put executed notebooks and data cards where the table of contents says so."""
     for part in toc["parts"]:
         if part.pop("executed_notebooks", False):
-            part["chapters"] = [{"file": f"run/notebooks/{cell}"} for cell in cells]
+            part["chapters"] = [
+                {"file": f"run/notebooks/{cell}", "title": title}
+                for cell, title in chapters.items()
+            ]
+        if part.pop("data_cards", False):
+            part["chapters"] += [{"file": f"generated/cards/{key}"} for key in cards()]
     return toc
 
 
@@ -82,8 +88,9 @@ def _render(stage, target):
     """Run Jupyter Book with warnings as errors."""
     for name in ("_build", "html"):
         shutil.rmtree(target / name, ignore_errors=True)
-    command = [sys.executable, "-m", "jupyter_book.cli.main", "build"]
-    command += [str(stage / "book"), "--config", str(stage / "_config.yml")]
+    start = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", str(stage / "book")]
+    command += ["--config", str(stage / "_config.yml")]
     command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
@@ -99,13 +106,14 @@ def _render(stage, target):
 
 
 def _finish(run, stage, site):
-    """Add the downloads and drop the two thirds of MathJax that no page loads."""
+    """Add the downloads; drop source maps and what no page loads of MathJax."""
     for name in _DOWNLOADS:
         if (run_dir(run) / name).is_dir():
             shutil.copytree(run_dir(run) / name, site / name, dirs_exist_ok=True)
     shutil.copy(run_dir(run) / "numbers.json", site)
     mathjax = site / "_static" / "mathjax"
     keep = {mathjax / "tex-chtml.js", mathjax / "output"}
-    for path in mathjax.iterdir():
-        if path not in keep:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    unused = [path for path in mathjax.iterdir() if path not in keep]
+    unused += [mathjax / "output" / "svg", *(site / "_static").rglob("*.map")]
+    for path in unused:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -6,10 +6,11 @@ import json
 import platform
 
 import pandas as pd
-import yaml
 
 from casebook.book.scorecard import scorecard
-from casebook.paths import CARDS, run_dir
+from casebook.datasets.cards import cards
+from casebook.datasets.describe import as_markdown, licence_table
+from casebook.paths import run_dir
 from casebook.runs.artifact import read_record
 from casebook.tables import Markup, to_html
 
@@ -45,12 +46,41 @@ def generated(run, cells):
         File name below ``book/generated`` to MyST Markdown.
     """
     records = [_record(run, cell) for cell in cells]
-    return {
-        "scorecard.md": raw(scorecard(run, cells)),
+    data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
+    return data | {
+        "scorecard.md": raw(scorecard(run, chapters(run, cells))),
         "measures.md": raw(_measures()),
-        "data_cards.md": _data_cards(),
+        "systems.md": raw(_systems()),
+        "licences.md": raw(to_html(licence_table(), "Licences of the data")),
         "provenance.md": _provenance(run, [r for r in records if r]),
     }
+
+
+def chapters(run, cells):
+    """Name the chapters: experiment and dataset.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    cells : list of str
+        Names of the executed notebooks.
+
+    Returns
+    -------
+    dict
+        Cell to title.
+    """
+    return {cell: _chapter(_record(run, cell), cell) for cell in cells}
+
+
+def _chapter(record, cell):
+    if record is None:
+        return cell
+    experiment = record.workflow.replace("_", " ").capitalize()
+    dataset = record.labels["Inputs"]["parameters"].get("dataset")
+    card = cards().get(dataset)
+    return f"{experiment}: {card.title if card else dataset}"
 
 
 def raw(markup):
@@ -75,9 +105,9 @@ def _record(run, cell):
 
 
 def _measures():
-    from casebook.measures.ranking import describe, list_measures
+    from casebook.measures.ranking import list_measures
 
-    rows = [describe(name) for name in list_measures()]
+    rows = list_measures()
     frame = pd.DataFrame(
         {
             "Name": [row.name for row in rows],
@@ -90,36 +120,15 @@ def _measures():
     return to_html(frame, "Ranking measures")
 
 
+def _systems():
+    from casebook.retrieval.config import MODES
+
+    rows = [(name, about) for name, (_, about) in MODES.items()]
+    return to_html(pd.DataFrame(rows, columns=["Key", "System"]), "Systems compared")
+
+
 def _range(low, high):
     return f"{low:g} to {'unbounded' if high is None else format(high, 'g')}"
-
-
-def _data_cards():
-    """Write one section per dataset card, with its licence said first."""
-    return "\n".join(_card(path) for path in sorted(CARDS.glob("*.yml")))
-
-
-def _card(path):
-    card = yaml.safe_load(path.read_text(encoding="utf-8"))
-    licence = card["licence"]
-    terms = "**non-commercial only**" if licence.get("non_commercial") else "permissive"
-    counts = ", ".join(f"{v:,} {k}" for k, v in (card.get("counts") or {}).items())
-    lines = [
-        f"(card-{path.stem})=",
-        f"## {card['title']}",
-        "",
-        f"`{path.stem}`. Licence: {licence['name']} ({terms}). {counts}.",
-        "",
-        f"Cite: {card['citation']}",
-        "",
-    ]
-    lines += [f"- {_plain(caveat)}" for caveat in card.get("caveats") or []]
-    return "\n".join([*lines, ""])
-
-
-def _plain(text):
-    """Keep Markdown from reading more than text into a caveat."""
-    return html.escape(" ".join(str(text).split()), quote=False)
 
 
 def _provenance(run, records):
@@ -144,7 +153,7 @@ def _provenance_row(run, record):
     return {
         "Cell": Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>'),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
-        "Seconds": _seconds(run).get(cell),
+        "Seconds": round(_seconds(run).get(cell, 0)) or None,
         "Data": _short(next(iter(inputs["data"].values()), None)),
         "Library": _short(inputs["library"]),
         "Lock": _short(inputs["lock"]),

@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 
+from casebook.datasets.cards import cards
 from casebook.paths import run_dir
 from casebook.tables import Markup, to_html
 
@@ -12,55 +13,62 @@ from casebook.tables import Markup, to_html
 HEADLINES = {"retrieval_ablation": ("full", "nDCG@10")}
 
 
-def scorecard(run, cells):
+def scorecard(run, chapters):
     """Write the scorecard of a run.
 
     Parameters
     ----------
     run : str
         Name of the run.
-    cells : list of str
-        Names of the executed notebooks.
+    chapters : dict
+        Cell to title of each executed notebook.
 
     Returns
     -------
     str
         HTML table: value, interval, n, control and where the evidence stands.
     """
-    rows = [row for cell in cells for row in _rows(run, cell)]
+    rows = [row for cell, title in chapters.items() for row in _rows(run, cell, title)]
     if not rows:
         return "<p>No experiment of this run has reported a headline number yet.</p>"
     return to_html(pd.DataFrame(rows), "Scorecard: 95 % intervals over queries")
 
 
-def _rows(run, cell):
+def _rows(run, cell, title):
     path = run_dir(run) / "numbers" / f"{cell}.json"
     numbers = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for experiment, datasets in numbers.items():
         system, measure = HEADLINES.get(experiment, (None, None))
         for dataset, systems in datasets.items():
             if measure in systems.get(system, {}):
-                yield _row(cell, dataset, system, measure, systems[system][measure])
+                number = systems[system][measure]
+                yield _row(cell, title, dataset, f"{system}, {measure}", number)
 
 
-def _row(cell, dataset, system, measure, number):
+def _row(cell, title, dataset, what, number):
     low, high = number["ci"]
     return {
-        "Experiment": Markup(
-            f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>'
+        "Evidence": Markup(
+            f'<a href="run/notebooks/{cell}.html">{html.escape(title)}</a>'
+            f"<br><small>{html.escape(what)} on {html.escape(dataset)}</small>"
         ),
-        "Data": Markup(f'<a href="data_cards.html">{html.escape(dataset)}</a>'),
-        "System": system,
-        "Measure": Markup(f'<a href="methods/measures.html">{measure}</a>'),
         "Value [95 % interval]": Markup(
             f'<data value="{number["value"]}">{number["value"]:.3f}</data> '
             f'<span class="interval">[{low:.3f}, {high:.3f}]</span>'
+            f"{_strip(number['value'], low, high, number['control'])}"
         ),
-        "Queries": number["n"],
-        "Control (random order)": number["control"],
-        "Picture": Markup(_strip(number["value"], low, high, number["control"])),
-        "Rows": Markup(f'<a href="rows/{cell}.csv.gz">csv</a>'),
+        "n": number["n"],
+        "Control": number["control"],
+        "Sources": Markup(" ".join(_links(cell, dataset))),
     }
+
+
+def _links(cell, dataset):
+    key = max((k for k in cards() if dataset.startswith(k)), key=len, default=None)
+    links = {"measure": "methods/measures.html", "rows": f"rows/{cell}.csv.gz"}
+    if key:
+        links["data"] = f"generated/cards/{key}.html"
+    return [f'<a href="{target}">{label}</a>' for label, target in links.items()]
 
 
 def _strip(value, low, high, control):
@@ -75,6 +83,6 @@ def _strip(value, low, high, control):
     return (
         f'<svg class="strip" viewBox="-2 0 104 20" role="img" aria-label="{label}">'
         f'<path d="M0 10h100" stroke="#8a8a8a"/>{mark}'
-        f'<path d="M{x[0]} 10H{x[1]}" stroke="#2563eb" stroke-width="5"/>'
-        f'<circle cx="{x[2]}" cy="10" r="4.5" fill="#2563eb"/></svg>'
+        f'<path d="M{x[0]} 10H{x[1]}" stroke="#60a5fa" stroke-width="9"/>'
+        f'<circle cx="{x[2]}" cy="10" r="2.5" fill="#1d4ed8"/></svg>'
     )

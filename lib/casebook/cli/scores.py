@@ -85,7 +85,8 @@ _ACCOUNT = ("judged", "retrieved", "missing", "extra", "empty", "no_relevant")
 
 
 def _counts(accounting):
-    return {name: getattr(accounting, name) for name in _ACCOUNT}
+    counts = {name: getattr(accounting, name) for name in _ACCOUNT}
+    return {n: c if isinstance(c, int) else len(c) for n, c in counts.items()}
 
 
 def _account(accounting):

@@ -82,6 +82,24 @@ class RunOutputs:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
         return path
 
+    def timing(self, name, frame):
+        """Write measurements of time, apart from what reruns must reproduce.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table within the cell.
+        frame : pandas.DataFrame
+            The table.
+
+        Returns
+        -------
+        pathlib.Path
+            ``timings/<cell>.<name>.csv``.
+        """
+        path = self.folder / "timings" / f"{self.cell}.{valid_name(name, 'timing')}.csv"
+        return write_text(path, _csv(frame))
+
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote.
 

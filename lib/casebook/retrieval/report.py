@@ -1,0 +1,176 @@
+"""What the ablation chapter says: its sentences and tables, computed, never typed."""
+
+import pandas as pd
+
+from casebook.measures.ranking import describe
+from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
+from casebook.retrieval.tuning import TUNED
+
+
+def data_table(dataset):
+    """Describe a dataset in a few rows.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        The dataset.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns item and value: counts, licence, fingerprint.
+    """
+    rows = list(dataset.counts.items())
+    pool = "all documents" if dataset.candidates is None else "judged documents only"
+    rows.append(("ranked for each query", pool))
+    if dataset.groups is not None:
+        count = len({dataset.groups[q] for q in dataset.queries["query_id"]})
+        rows.append(("groups of dependent queries", count))
+    if dataset.card is not None:
+        licence = dataset.card.licence
+        use = "non-commercial only" if licence.non_commercial else "permissive"
+        rows.append(("licence", f"{licence.name} ({use})"))
+    rows.append(("fingerprint", dataset.fingerprint[:16]))
+    return pd.DataFrame(rows, columns=["item", "value"])
+
+
+def answer(study, comparison):
+    """Answer the chapter's question in three sentences.
+
+    Parameters
+    ----------
+    study : casebook.retrieval.ablation.Ablation
+        The ablation.
+    comparison : casebook.inference.comparison.Comparison
+        All pairs on nDCG@10.
+
+    Returns
+    -------
+    str
+        The full system's score, the best single list, and what each stage gives.
+    """
+    table = comparison.systems.set_index("system")
+    full = table.loc["full"]
+    chance = study.scores["nDCG@10"][CONTROL].mean()
+    lines = [
+        f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
+        f"nDCG@10 {_value(full)}; random order reaches {chance:.3f}."
+    ]
+    singles = [name for name in ("bm25", "dense") if name in table.index]
+    if singles:
+        single = table.loc[singles]["mean"].idxmax()
+        lines.append(f"Against the better single list: {_gain(comparison, single)}.")
+    stages = [name for name in study.systems if name.startswith("no_")]
+    lines += [f"Against {name}: {_gain(comparison, name)}." for name in stages]
+    return "\n".join(lines)
+
+
+def tuning_answer(study, comparison, tuned):
+    """Say what the chosen settings are and what they give on held-out queries.
+
+    Parameters
+    ----------
+    study : casebook.retrieval.ablation.Ablation
+        Held-out results, those of the tuned system among them.
+    comparison : casebook.inference.comparison.Comparison
+        All pairs on nDCG@10.
+    tuned : dict
+        The chosen settings.
+
+    Returns
+    -------
+    str
+        Two sentences.
+    """
+    settings = ", ".join(f"{name} {value:.3g}" for name, value in tuned.items())
+    table = comparison.systems.set_index("system")
+    return (
+        f"Chosen on the development split: {settings}.\n"
+        f"On {study.dataset.name}: tuned {_value(table.loc[TUNED])}, untuned "
+        f"{_value(table.loc['full'])}; {_gain(comparison, TUNED)} for untuned."
+    )
+
+
+def _value(row):
+    return f"{row['mean']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
+
+
+def _gain(comparison, other):
+    """Say the difference of the full system and another, with interval and p."""
+    pairs = comparison.pairs
+    pair = pairs[pairs["system_a"].isin(["full", other])]
+    pair = pair[pair["system_b"].isin(["full", other])].iloc[0]
+    sign = 1 if pair["system_a"] == "full" else -1
+    low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
+    return (
+        f"{other}, {sign * pair['difference']:+.3f} [{low:+.3f}, {high:+.3f}], "
+        f"corrected p {pair['p_holm']:.2g}"
+    )
+
+
+def system_table(numbers, comparison):
+    """Give every system's measures with intervals, best first, controls last.
+
+    Parameters
+    ----------
+    numbers : dict
+        From `casebook.retrieval.ablation.Ablation.numbers`.
+    comparison : casebook.inference.comparison.Comparison
+        All pairs on nDCG@10, for the tie classes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns system, tie class ("control" for controls), n, and for each measure
+        its mean and ``<measure> low`` and ``<measure> high``.
+    """
+    classes = comparison.systems.set_index("system")["tie_class"]
+    rows = [
+        {
+            "system": system,
+            "tie class": classes.get(system, "control"),
+            "n": measures["nDCG@10"]["n"],
+            **_flat(measures),
+        }
+        for system, measures in numbers.items()
+    ]
+    table = pd.DataFrame(rows)
+    last = table["system"].isin(CONTROLS)
+    order = table.assign(last=last).sort_values(
+        ["last", "nDCG@10"], ascending=[True, False], kind="stable"
+    )
+    return order.drop(columns="last").reset_index(drop=True)
+
+
+def _flat(measures):
+    flat = {}
+    for name, number in measures.items():
+        flat[name] = number["value"]
+        flat[f"{name} low"], flat[f"{name} high"] = number["ci"]
+    return flat
+
+
+def parity_table(study, system="full"):
+    """Put each documented measure beside the standard one.
+
+    Parameters
+    ----------
+    study : casebook.retrieval.ablation.Ablation
+        The ablation; both names of each pair are scored here.
+    system : str
+        Which system's scores to show.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns documented key, value, standard measure, its value, and what the
+        documented key really is.
+    """
+    names = list(dict.fromkeys([*PARITY, *PARITY.values()]))
+    means = study.rescore(system, names)
+    rows = [
+        (key, means[key], standard, means[standard], describe(key).parity_note)
+        for key, standard in PARITY.items()
+    ]
+    columns = ["documented", "value", "standard", "standard value", "what it is"]
+    return pd.DataFrame(rows, columns=columns)
