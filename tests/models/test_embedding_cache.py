@@ -4,12 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from casebook.models.cache import EmbeddingCache, text_key
+from casebook.models.cache import EmbeddingCache
 from casebook.models.cached import CachedEncoder
 from casebook.models.load import load_encoder
+from casebook.models.texts import text_key
 from casebook.models.tokens import TokenVectors
 
-TEXTS = ["b", "a", "b", "", "\ud800", "a longer text"]
+TEXTS = ["b", "a", "b", "", "契約 🙂", "a longer text"]
 
 
 class Counting:
@@ -36,7 +37,7 @@ class Counting:
         pooled = self._vectors(texts, {"query": 1, "document": 2}[role])
         lengths = np.array([len(text) for text in texts])
         ids = np.array([ord(letter) for text in texts for letter in text], dtype=int)
-        vectors = np.stack([ids, ids % 7], axis=1).astype(np.float16).reshape(-1, 2)
+        vectors = np.stack([ids % 97, ids % 7], axis=1).astype(np.float16)
         return pooled, TokenVectors(vectors, ids, lengths)
 
     def token_vectors(self, texts, role="document"):

@@ -311,7 +311,7 @@ def test_lists_can_be_empty_of_queries(index):
     [
         (lambda r: r.retrieve(""), "query 0 is blank"),
         (lambda r: r.retrieve_many(["sue", "  "]), "query 1 is blank"),
-        (lambda r: r.retrieve_many("sue"), "expected a list of queries"),
+        (lambda r: r.retrieve_many("sue"), "expected a list of texts"),
         (lambda r: r.retrieve("sue", top_k=0), "at least 1, got 0"),
         (lambda r: r.retrieve("sue", filters={"judge": "x"}), "no column 'judge'"),
         (lambda r: r.retrieve_many(["sue"], candidates=[["d0", "e"]]), "first is 'e'"),

@@ -20,22 +20,6 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OSErr
 _KEY_BYTES = 32
 
 
-def text_key(text):
-    """Give the key of a text.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    bytes
-        Its SHA-256, 32 bytes. Lone surrogates are kept apart from each other.
-    """
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 class EmbeddingCache:
     """Store of vectors by model, kind and text.
 

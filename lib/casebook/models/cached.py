@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from casebook.models.cache import text_key
-from casebook.models.encoders import SLAB, checked_texts
+from casebook.models.encoders import SLAB
+from casebook.models.texts import checked_texts, text_key
 from casebook.models.tokens import TokenVectors
 
 

@@ -15,7 +15,8 @@ from tqdm import tqdm
 
 from casebook.errors import InputError
 from casebook.models.progress import wants_progress
-from casebook.models.tokens import TokenVectors
+from casebook.models.texts import checked_texts
+from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.models.weights import PACKAGED, locate_model, model_fingerprint
 
 BATCH = 16
@@ -249,47 +250,3 @@ class SentenceEncoder:
 def _pooled_vector(output):
     """Give the normalised sentence vector of one output of the library."""
     return unit_rows(output["sentence_embedding"].float().numpy()[None])[0]
-
-
-def unit_rows(vectors):
-    """Scale rows to length 1; a zero row stays zero.
-
-    Parameters
-    ----------
-    vectors : array of float, shape (n, D)
-        Vectors.
-
-    Returns
-    -------
-    array of float, shape (n, D)
-        Normalised copies.
-    """
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, 1)
-
-
-def checked_texts(texts):
-    """Check that an input is a sequence of strings.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts.
-
-    Returns
-    -------
-    list of str
-        The texts.
-
-    Raises
-    ------
-    InputError
-        If it is one string, or an element is not a string.
-    """
-    if isinstance(texts, str):
-        raise InputError("expected a list of texts, got one string: put it in a list")
-    texts = list(texts)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"text {row} is {type(text).__name__}, expected a string")
-    return texts

@@ -84,6 +84,23 @@ class TokenVectors:
         )
 
 
+def unit_rows(vectors):
+    """Scale rows to length 1; a zero row stays zero.
+
+    Parameters
+    ----------
+    vectors : array of float, shape (n, D)
+        Vectors.
+
+    Returns
+    -------
+    array of float, shape (n, D)
+        Normalised copies.
+    """
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1)
+
+
 def document_frequencies(token_ids, size):
     """Count in how many texts each token occurs.
 

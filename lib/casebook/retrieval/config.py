@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from casebook.errors import InputError
+from casebook.retrieval.checks import between, one_of, whole_number
 from casebook.retrieval.sparse import PRESETS
 
 LISTS = ("bm25", "dense", "dense2", "random", "constant")
@@ -108,11 +109,11 @@ class PipelineConfig:
     def _check_numbers(self):
         """Refuse numbers out of range."""
         for name in ("top_k", "pool", "mmr_pool", "max_words"):
-            _whole(name, getattr(self, name), 1)
-        _whole("overlap", self.overlap, 0)
-        _whole("seed", self.seed, 0)
-        _between("mmr_lambda", self.mmr_lambda, 0, 1)
-        _between("first_stage_weight", self.first_stage_weight, 0, 1)
+            whole_number(name, getattr(self, name), 1)
+        whole_number("overlap", self.overlap, 0)
+        whole_number("seed", self.seed, 0)
+        between("mmr_lambda", self.mmr_lambda, 0, 1)
+        between("first_stage_weight", self.first_stage_weight, 0, 1)
         if self.first_stage_weight == 1:
             raise InputError("first_stage_weight 1 would ignore the reranker: use none")
         if not 0 < self.rrf_k < math.inf:
@@ -224,28 +225,6 @@ MODES = {
 }
 
 
-def one_of(kind, name, known):
-    """Check that a name is known.
-
-    Parameters
-    ----------
-    kind : str
-        What is named, for the error.
-    name : str or None
-        The name.
-    known : sequence
-        Names allowed.
-
-    Raises
-    ------
-    InputError
-        If it is not among them.
-    """
-    if name not in known:
-        options = ", ".join(map(str, known))
-        raise InputError(f"unknown {kind} {name!r}; one of {options}")
-
-
 def config_for(mode, **settings):
     """Give the settings of a named system.
 
@@ -273,16 +252,3 @@ def config_for(mode, **settings):
     if "lists" in changes:
         merged.pop("fusion_weights", None)
     return PipelineConfig().changed(**merged)
-
-
-def _whole(name, value, least):
-    """Check a whole number."""
-    valid = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not valid:
-        raise InputError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def _between(name, value, low, high):
-    """Check a number in a closed range."""
-    if not low <= value <= high:
-        raise InputError(f"{name} must be in [{low}, {high}], got {value}")

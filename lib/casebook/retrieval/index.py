@@ -1,12 +1,12 @@
 """What a collection needs to be searched: built once, shared by all systems."""
 
 import numpy as np
-import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cross_encoder import CrossEncoderReranker
 from casebook.models.load import load_encoder
 from casebook.models.rerankers import MaxSimReranker
+from casebook.retrieval.checks import checked_documents
 from casebook.retrieval.chunking import Chunks, chunk_documents
 from casebook.retrieval.config import CROSS_ENCODER
 from casebook.retrieval.dense import DenseIndex
@@ -231,39 +231,3 @@ class CorpusIndex:
                 f"{missing[0]!r}"
             )
         return np.array([rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
-
-
-def checked_documents(documents):
-    """Check the frame of a collection.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``doc_id`` and ``text`` and any metadata.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows numbered from 0.
-
-    Raises
-    ------
-    InputError
-        As :class:`CorpusIndex` says.
-    """
-    missing = {"doc_id", "text"} - set(documents.columns)
-    if missing:
-        raise InputError(f"documents lack the column {min(missing)!r}")
-    if documents.empty:
-        raise InputError("a collection needs at least one document")
-    documents = pd.DataFrame(documents).reset_index(drop=True)
-    repeated = documents["doc_id"].duplicated()
-    if repeated.any():
-        raise InputError(
-            f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice"
-        )
-    for row, text in enumerate(documents["text"]):
-        if not isinstance(text, str):
-            doc_id = documents["doc_id"][row]
-            raise InputError(f"document {doc_id!r} has no text: expected a string")
-    return documents

@@ -7,6 +7,7 @@ of every stage is the document; passages decide its scores.
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.retrieval.checks import checked_queries
 from casebook.retrieval.config import config_for
 from casebook.retrieval.costs import StageClock
 from casebook.retrieval.filters import candidate_mask, metadata_mask
@@ -138,7 +139,7 @@ class HybridRetriever:
         InputError
             If a query is blank, or an argument is not valid.
         """
-        queries = _checked_queries(queries)
+        queries = checked_queries(queries)
         top_k = self.config.top_k if top_k is None else positive_depth(top_k)
         clock = StageClock()
         with clock.stage("filter"):
@@ -198,14 +199,14 @@ class HybridRetriever:
 
     def _first_stage(self, clock, request):
         """Retrieve every list; also give the passages that won, dense ones first."""
-        stages, sources = {}, []
+        stages, winners = {}, {}
         for name in self.config.lists:
             with clock.stage(name):
-                stages[name], winners = first_stage_list(
+                stages[name], winners[name] = first_stage_list(
                     self.index, self.config, request, name
                 )
-            sources.insert(0 if name == "dense" else len(sources), (name, winners))
-        return stages, [(stages[name], winners) for name, winners in sources]
+        dense_first = sorted(winners, key=lambda name: name == "bm25")
+        return stages, [(stages[name], winners[name]) for name in dense_first]
 
     def _reorder(self, clock, request, stages):
         """Apply marginal relevance and the reranker; add their lists to the stages."""
@@ -238,17 +239,6 @@ class HybridRetriever:
             self.index.passages(self.config).owner,
             documents.ids,
         )
-
-
-def _checked_queries(queries):
-    """Check that queries are a list of texts, none of them blank."""
-    if isinstance(queries, str):
-        raise InputError("expected a list of queries, got one string: use retrieve")
-    queries = list(queries)
-    for row, query in enumerate(queries):
-        if not isinstance(query, str) or not query.strip():
-            raise InputError(f"query {row} is blank: give it text or leave it out")
-    return queries
 
 
 def _passages_of(final, sources):

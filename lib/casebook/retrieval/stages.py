@@ -27,6 +27,8 @@ class Request:
         Documents that a list must hold, if so many may be returned.
     allowed : array of bool, shape (1, N) or (Q, N), or None
         Documents that may be returned.
+    vectors : dict of str to array
+        Query vectors of each dense list, filled on first use.
     """
 
     queries: list
@@ -93,7 +95,7 @@ def first_stage_list(index, config, request, name):
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
             break
         fetch *= 2
-    if owner is not index.passages(config).owner:
+    if name == "bm25" and config.chunking and not config.bm25_chunks:
         winners = np.full(documents.shape, ABSENT)
     return documents.truncate(request.depth), winners[:, : request.depth]
 
