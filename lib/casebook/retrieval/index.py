@@ -5,6 +5,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.models.cross_encoder import CrossEncoderReranker
 from casebook.models.load import load_encoder
+from casebook.models.remembered import RememberedScores
 from casebook.models.rerankers import MaxSimReranker
 from casebook.retrieval.checks import checked_documents
 from casebook.retrieval.chunking import Chunks, chunk_documents
@@ -25,6 +26,9 @@ class CorpusIndex:
         Encoders of the lists ``dense`` and ``dense2``: names for
         :func:`casebook.models.load.load_encoder`, or objects. The first is the
         packaged one by default; the second is needed by ``dense2`` alone.
+    remember_scores : bool
+        Keep the late-interaction score of every pair of query and document, for
+        experiments that put the same queries through many settings.
 
     Raises
     ------
@@ -33,11 +37,14 @@ class CorpusIndex:
         document.
     """
 
-    def __init__(self, documents, encoder=None, second_encoder=None):
+    def __init__(
+        self, documents, encoder=None, second_encoder=None, remember_scores=False
+    ):
         self.documents = checked_documents(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self._encoders = {"dense": encoder or "minilm", "dense2": second_encoder}
+        self._remember = remember_scores
         self._built = {}
 
     def __len__(self):
@@ -199,9 +206,10 @@ class CorpusIndex:
                 model = name.removeprefix(CROSS_ENCODER)
                 return CrossEncoderReranker(model, passages.texts)
             weighting = "mean" if name == "maxsim-mean" else "idf"
-            return MaxSimReranker(
+            reranker = MaxSimReranker(
                 self.encoder(), passages.texts, passages.owner, weighting
             )
+            return RememberedScores(reranker) if self._remember else reranker
 
         return self._once(("reranker", name, config.passage_key), build)
 

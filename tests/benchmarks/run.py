@@ -1,0 +1,60 @@
+"""Run every benchmark against its peer, write the book's table, fail below a bar."""
+
+import importlib.util
+import platform
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.paths import ROOT
+
+HERE = Path(__file__).parent
+TABLE = ROOT / "book" / "methods" / "benchmarks.csv"
+COLUMNS = {
+    "benchmark": "benchmark",
+    "peer": "peer",
+    "ours_cpu_s": "ours, CPU s",
+    "peer_cpu_s": "peer, CPU s",
+    "ratio": "ratio",
+    "bar": "bar",
+    "note": "note",
+}
+
+
+def collect(names):
+    """Give the rows of the named benchmark modules, of all without names."""
+    paths = sorted(HERE.glob("bench_*.py"))
+    for path in paths:
+        if names and path.stem.removeprefix("bench_") not in names:
+            continue
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        print(f"running {path.stem}", file=sys.stderr)
+        yield from module.rows()
+
+
+def processor():
+    """Name the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if "model name" in line]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def main():
+    """Print all rows; exit 2 if a ratio is below its bar."""
+    rows = pd.DataFrame(collect(sys.argv[1:]))
+    print(rows.drop(columns="note").to_string(index=False, float_format="%.3g"))
+    if len(sys.argv) == 1:
+        shown = rows[list(COLUMNS)].rename(columns=COLUMNS)
+        shown["machine"] = processor()
+        shown.to_csv(TABLE, index=False, float_format="%.3g", lineterminator="\n")
+    failed = rows.loc[~rows["passed"].astype(bool), "benchmark"]
+    if len(failed):
+        sys.exit(f"below the bar: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
