@@ -5,8 +5,8 @@ the same ranking: score descending, ties by document id descending in byte order
 is trec_eval's rule. `casebook.measures.ranking_ties` says how much the ties matter.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,25 +23,6 @@ from casebook.measures.ranking_ranks import rank_judged
 __all__ = ["DEFAULT", "Evaluation", "describe", "evaluate", "list_measures"]
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
-
-
-class PerQuery(Mapping):
-    """Values by query id and measure, each row made when asked for."""
-
-    def __init__(self, query_ids, names, values):
-        self._position = {query: i for i, query in enumerate(query_ids)}
-        self._names = names
-        self._values = values
-
-    def __getitem__(self, query):
-        row = self._values[self._position[query]].tolist()
-        return dict(zip(self._names, row, strict=True))
-
-    def __iter__(self):
-        return iter(self._position)
-
-    def __len__(self):
-        return len(self._position)
 
 
 @dataclass(frozen=True)
@@ -70,10 +51,14 @@ class Evaluation:
         """Names of the measures as requested, list of str."""
         return [measure.name for measure in self.measures]
 
-    @property
+    @cached_property
     def per_query(self):
-        """Mapping of query id to {measure name: value}."""
-        return PerQuery(self.query_ids, self.names, self.matrix)
+        """Values as {query id: {measure name: value}}, made when first asked for."""
+        names = self.names
+        return {
+            query: dict(zip(names, values, strict=True))
+            for query, values in zip(self.query_ids, self.matrix.tolist(), strict=True)
+        }
 
     @property
     def mean(self):
@@ -216,7 +201,7 @@ def load_judged(qrels, run, *, judged_only, missing, no_relevant):
     """
     _check_policy("missing", missing)
     _check_policy("no_relevant", no_relevant)
-    lookup, run_ids = look_up(qrels, run)
+    lookup, run_ids, empty = look_up(qrels, run)
     judged = rank_judged(lookup)
     absent = lookup.run_query < 0
     irrelevant = judged.total(judged.grade >= 1) == 0
@@ -229,14 +214,13 @@ def load_judged(qrels, run, *, judged_only, missing, no_relevant):
         raise InputError("no query is left to evaluate")
     names = np.array(judged.query_ids, dtype=object)
     known = set(judged.query_ids)
-    lengths = np.diff(lookup.run_offsets)
     accounting = Accounting(
         judged=len(names),
         retrieved=len(run_ids),
         evaluated=int(keep.sum()),
         missing=tuple(names[absent]),
         extra=tuple(query for query in run_ids if query not in known),
-        empty=tuple(run_ids[i] for i in np.flatnonzero(lengths == 0)),
+        empty=tuple(empty),
         no_relevant=tuple(names[irrelevant]),
     )
     if not keep.all():

@@ -1,114 +1,15 @@
-"""Every ranking measure once: its definition, range, source and formula."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""Every standard ranking measure once: definition, range, source and formula."""
 
 import numpy as np
 
+from casebook.measures import ranking_families as m
 from casebook.measures import ranking_formulas as f
-
-
-@dataclass(frozen=True)
-class MeasureInfo:
-    """What a measure means.
-
-    Attributes
-    ----------
-    name : str
-        Its name, with ``k`` for a cutoff and ``x`` for another number.
-    definition : str
-        What is computed for one query, in words.
-    low, high : float
-        Range of the value; ``high`` is infinite for counts.
-    source : str
-        Where the definition comes from.
-    parity_note : str
-        How the name differs from what it suggests or from other tools; may be empty.
-    """
-
-    name: str
-    definition: str
-    low: float
-    high: float
-    source: str
-    parity_note: str = ""
-
-
-@dataclass(frozen=True)
-class Family:
-    """A measure with open parameters.
-
-    Attributes
-    ----------
-    info : MeasureInfo
-        What it means.
-    build : callable
-        ``build(k, **parameters)`` gives the formula; k is infinite without a cutoff.
-    cutoff : {"required", "optional", "none"}
-        Whether ``@k`` must, may or must not follow the name.
-    parameters : tuple of str
-        Parameters accepted in parentheses.
-    aggregate : {"mean", "sum", "geometric"}
-        How queries are summarised.
-    """
-
-    info: MeasureInfo
-    build: Callable
-    cutoff: str = "optional"
-    parameters: tuple[str, ...] = ("rel",)
-    aggregate: str = "mean"
-
+from casebook.measures import ranking_gains as g
+from casebook.measures.ranking_families import Family, MeasureInfo
 
 TREC_EVAL = "trec_eval 10"
 
-
-def _ndcg(k, dcg="log2"):
-    gain = f.linear_gain if dcg == "log2" else f.exponential_gain
-    return _normalised(gain, k)
-
-
-def _normalised(gain, k):
-    norm = f.ideal(gain, f.log_discount, k)
-    return f.GainSum(gain, f.log_discount, lambda judged: k, norm)
-
-
-def _precision(k, rel=1):
-    gain = f.binary_gain(rel)
-    return f.GainSum(gain, f.no_discount, lambda judged: k, lambda judged: float(k))
-
-
-def _recall(k, rel=1):
-    gain = f.binary_gain(rel)
-    return f.GainSum(gain, f.no_discount, lambda judged: k, _relevant(rel))
-
-
-def _r_precision(k, rel=1):
-    count = _relevant(rel)
-    gain = f.binary_gain(rel)
-    return f.GainSum(gain, f.no_discount, lambda j: count(j)[j.row], count)
-
-
-def _rank_biased(k, p=0.8, rel=1):
-    gain, one = f.binary_gain(rel), lambda judged: 1.0
-    return f.GainSum(gain, f.persistence(p), lambda judged: k, one)
-
-
-def _judged(k):
-    def norm(judged):
-        return np.minimum(judged.retrieved, k).astype(np.float64)
-
-    return f.GainSum(f.no_discount, f.no_discount, lambda judged: k, norm)
-
-
-def _relevant(level):
-    return lambda judged: judged.total(judged.grade >= level)
-
-
-def _relevant_retrieved(level):
-    return lambda judged: judged.total(judged.found & (judged.grade >= level))
-
-
-FAMILIES = {
+STANDARD = {
     "nDCG": Family(
         MeasureInfo(
             "nDCG@k",
@@ -120,7 +21,7 @@ FAMILIES = {
             "Jarvelin and Kekalainen 2002; exponential gain: Burges et al. 2005",
             "Equals trec_eval's ndcg and ndcg_cut_k. Has no relevance level.",
         ),
-        _ndcg,
+        m.ndcg,
         parameters=("dcg",),
     ),
     "AP": Family(
@@ -146,7 +47,7 @@ FAMILIES = {
             "Ties are broken as for every other measure; ir_measures breaks them the "
             "other way for RR@k.",
         ),
-        lambda k, rel=1: f.FirstRelevant(f.reciprocal, rel, k),
+        lambda k, rel=1: f.FirstRelevant(g.reciprocal, rel, k),
     ),
     "P": Family(
         MeasureInfo(
@@ -157,7 +58,7 @@ FAMILIES = {
             TREC_EVAL,
             "Divides by k even if fewer documents are retrieved.",
         ),
-        _precision,
+        m.precision,
         cutoff="required",
     ),
     "R": Family(
@@ -169,7 +70,7 @@ FAMILIES = {
             TREC_EVAL,
             "Equals trec_eval's recall_k.",
         ),
-        _recall,
+        m.recall,
         cutoff="required",
     ),
     "Success": Family(
@@ -180,7 +81,7 @@ FAMILIES = {
             1.0,
             TREC_EVAL,
         ),
-        lambda k, rel=1: f.FirstRelevant(f.no_discount, rel, k),
+        lambda k, rel=1: f.FirstRelevant(g.no_discount, rel, k),
         cutoff="required",
     ),
     "Rprec": Family(
@@ -191,7 +92,7 @@ FAMILIES = {
             1.0,
             TREC_EVAL,
         ),
-        lambda k, rel=1: _r_precision(k, rel),
+        m.r_precision,
         cutoff="none",
     ),
     "bpref": Family(
@@ -221,7 +122,7 @@ FAMILIES = {
             "Binary at grade 1 unless rel is given; p is 0.8 unless given. trec_eval's "
             "rbp is RBP(p=0.9).",
         ),
-        _rank_biased,
+        m.rank_biased,
         parameters=("p", "rel"),
     ),
     "Judged": Family(
@@ -235,7 +136,7 @@ FAMILIES = {
             "Any grade counts as a judgement, negative ones too. Ties are broken as "
             "for every other measure; ir_measures breaks them the other way.",
         ),
-        _judged,
+        m.judged_share,
         parameters=(),
     ),
     "IPrec": Family(
@@ -287,7 +188,7 @@ FAMILIES = {
         MeasureInfo(
             "NumRel", "Number of relevant documents; summed.", 0.0, np.inf, TREC_EVAL
         ),
-        lambda k, rel=1: f.Count(_relevant(rel)),
+        lambda k, rel=1: f.Count(m.count_relevant(rel)),
         cutoff="none",
         aggregate="sum",
     ),
@@ -299,76 +200,8 @@ FAMILIES = {
             np.inf,
             TREC_EVAL,
         ),
-        lambda k, rel=1: f.Count(_relevant_retrieved(rel)),
+        lambda k, rel=1: f.Count(m.count_relevant_retrieved(rel)),
         cutoff="none",
         aggregate="sum",
-    ),
-    "MRR": Family(
-        MeasureInfo(
-            "MRR@k",
-            "1 / rank of the first document of grade 1 or more, 0 if beyond k.",
-            0.0,
-            1.0,
-            "COUNTERCASE",
-            "The same as RR@k.",
-        ),
-        lambda k: f.FirstRelevant(f.reciprocal, 1, k),
-        cutoff="required",
-        parameters=(),
-    ),
-    "NDCG": Family(
-        MeasureInfo(
-            "NDCG@k",
-            "Sum of 1 / log2(rank + 1) over the documents of grade 1 or more among the "
-            "first k, divided by that sum for min(R, k) such documents at the top.",
-            0.0,
-            1.0,
-            "COUNTERCASE",
-            "Binary: grades above 1 count as 1. nDCG@k is the graded measure.",
-        ),
-        lambda k: _normalised(f.binary_gain(1), k),
-        cutoff="required",
-        parameters=(),
-    ),
-    "Recall": Family(
-        MeasureInfo(
-            "Recall@k",
-            "Share of the documents of grade 1 or more that is among the first k; 0 "
-            "if there are none.",
-            0.0,
-            1.0,
-            "COUNTERCASE",
-            "The same as R@k.",
-        ),
-        lambda k: _recall(k),
-        cutoff="required",
-        parameters=(),
-    ),
-    "map@1": Family(
-        MeasureInfo(
-            "map@1",
-            "1 / rank of the first relevant document in the full ranking.",
-            0.0,
-            1.0,
-            "EmbeddingShift",
-            "Neither a mean average precision nor cut off at 1: it is RR.",
-        ),
-        lambda k: f.FirstRelevant(f.reciprocal, 1, np.inf),
-        cutoff="none",
-        parameters=(),
-    ),
-    "ndcg@3": Family(
-        MeasureInfo(
-            "ndcg@3",
-            "1 / log2(rank + 1) of the first relevant document, 0 if beyond rank 3.",
-            0.0,
-            1.0,
-            "EmbeddingShift",
-            "Made for one relevant document per query; with several, only the best "
-            "ranked counts and nothing is normalised. nDCG@3 is the standard measure.",
-        ),
-        lambda k: f.FirstRelevant(f.log_discount, 1, 3.0),
-        cutoff="none",
-        parameters=(),
     ),
 }

@@ -69,6 +69,8 @@ def look_up(qrels, run):
     lookup : Lookup
     run_ids : list of str
         Queries of the run.
+    empty : list of str
+        Those of them for which it retrieves nothing.
 
     Raises
     ------
@@ -82,10 +84,11 @@ def look_up(qrels, run):
     if isinstance(run, Columns):
         if not isinstance(qrels, Columns):
             qrels = Columns.from_dict(qrels, _grades(qrels))
-        return _look_up_columns(qrels, run), run_queries
+        return _look_up_columns(qrels, run), run_queries, []
     if isinstance(qrels, Columns):
         qrels = qrels.to_dict()
-    return _look_up_dicts(qrels, run), run_queries
+    empty = [query for query, row in run.items() if not row]
+    return _look_up_dicts(qrels, run), run_queries, empty
 
 
 def _table(source, layout, value, what):
@@ -140,20 +143,8 @@ def _check_overlap(judged, retrieved):
         )
 
 
-def _numbers(table, what):
-    """Flatten the numbers of a table, refusing what is not a finite number."""
-    count = sum(map(len, table.values()))
-    flat = chain.from_iterable(row.values() for row in table.values())
-    try:
-        numbers = np.fromiter(flat, np.float64, count)
-        if np.isfinite(numbers).all():
-            return numbers
-    except (TypeError, ValueError):
-        pass
-    raise _number_error(table, what, "a finite number", _is_finite)
-
-
 def _number_error(table, what, wanted, accepts):
+    """Build the error that names the first number that is not acceptable."""
     for query, row in table.items():
         for document, number in row.items():
             if not accepts(number):
@@ -171,35 +162,59 @@ def _is_finite(number):
         return False
 
 
+def _is_grade(number):
+    return (
+        _is_finite(number)
+        and float(number).is_integer()
+        and abs(float(number)) < GRADE_LIMIT
+    )
+
+
 def _grades(qrels):
-    numbers = _numbers(qrels, "qrels")
-    whole = (numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)
-    if not whole.all():
-        raise _number_error(
-            qrels, "qrels", "an integer grade",
-            lambda number: float(number).is_integer() and abs(number) < GRADE_LIMIT,
-        )  # fmt: skip
-    return numbers.astype(np.int64)
+    """Flatten the grades, refusing what is not an integer."""
+    count = sum(map(len, qrels.values()))
+    flat = chain.from_iterable(row.values() for row in qrels.values())
+    try:
+        numbers = np.fromiter(flat, np.float64, count)
+        if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
+            return numbers.astype(np.int64)
+    except (TypeError, ValueError):
+        pass
+    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
 
 
 def _look_up_dicts(qrels, run):
-    """Look the judged documents up in the dictionaries themselves."""
+    """Look the judged documents up in the dictionaries themselves.
+
+    The scores of a query and those of its judged documents are read in one go, while
+    its dictionary is in the cache.
+    """
     nothing = {}
     rows = [run.get(query, nothing) for query in qrels]
+    sizes = np.empty((len(rows), 2), dtype=np.int64)
+    sizes[:, 0] = [len(row) for row in rows]
+    sizes[:, 1] = [len(grades) for grades in qrels.values()]
+    pairs = zip(rows, qrels.values(), strict=True)
     # A document that is not retrieved is None here, which numpy stores as NaN.
-    scores = map(map, (row.get for row in rows), qrels.values())
-    sizes = np.fromiter(map(len, qrels.values()), np.int64, len(qrels))
-    position = {query: i for i, query in enumerate(run)}
-    lengths = np.fromiter(map(len, run.values()), np.int64, len(run))
-    run_scores = _numbers(run, "run")
+    parts = ((row.values(), map(row.get, grades)) for row, grades in pairs)
+    flat = chain.from_iterable(chain.from_iterable(parts))
+    try:
+        numbers = np.fromiter(flat, np.float64, sizes.sum())
+    except (TypeError, ValueError) as error:
+        raise _number_error(run, "run", "a finite number", _is_finite) from error
+    in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
+    run_scores = numbers[in_run]
+    if not np.isfinite(run_scores).all():
+        raise _number_error(run, "run", "a finite number", _is_finite)
+    queries = np.arange(len(rows))
     return Lookup(
         query_ids=list(qrels),
-        row=np.repeat(np.arange(len(qrels)), sizes),
+        row=np.repeat(queries, sizes[:, 1]),
         grade=_grades(qrels),
-        score=np.fromiter(chain.from_iterable(scores), np.float64, sizes.sum()),
+        score=numbers[~in_run],
         run_scores=run_scores,
-        run_offsets=offsets_of(lengths),
-        run_query=np.array([position.get(query, -1) for query in qrels]),
+        run_offsets=offsets_of(sizes[:, 0]),
+        run_query=np.where([query in run for query in qrels], queries, -1),
         judged_ids=_IdsOf(qrels),
         run_ids=lambda query: [str(name) for name in rows[query]],
     )

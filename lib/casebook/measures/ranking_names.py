@@ -11,7 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.measures.ranking_catalogue import FAMILIES, MeasureInfo
+from casebook.measures.ranking_catalogue import STANDARD
+from casebook.measures.ranking_documented import DOCUMENTED
+from casebook.measures.ranking_families import MeasureInfo
+
+FAMILIES = STANDARD | DOCUMENTED
 
 _GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+))?")
 _TREC_EVAL = {

@@ -9,12 +9,12 @@ of the ids' bytes (trec_eval's ``strcmp``), for every measure alike.
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
-from casebook.ragged import count_leading, offsets_of, rectangles
+from casebook.measures.ranking_judged import JudgedRanks
+from casebook.ragged import count_leading, rectangles
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Lookup:
     score : ndarray of float64, shape (N,)
         Its score in the run; NaN if the run does not retrieve it.
     run_scores : ndarray of float64, shape (M,)
-        Scores of the whole run, query by query.
+        Scores of the run, query by query.
     run_offsets : ndarray of int64, shape (P + 1,)
         Bounds of the queries of the run.
     run_query : ndarray of int, shape (Q,)
@@ -55,150 +55,6 @@ class Lookup:
     run_ids: Callable
 
 
-@dataclass(frozen=True)
-class JudgedRanks:
-    """Judged documents of every query in rank order.
-
-    Attributes
-    ----------
-    query_ids : list of str, length Q
-        Judged queries.
-    row : ndarray of int, shape (N,)
-        Query of each judged document, ascending.
-    grade : ndarray of int64, shape (N,)
-        Relevance grade.
-    rank : ndarray of float64, shape (N,)
-        Rank from 1, infinite if not retrieved; ascending within a query.
-    ahead, tied : ndarray of int64, shape (N,)
-        Number of documents scored higher, and of those with the same score including
-        itself: the rank lies in ``ahead + 1 ... ahead + tied``.
-    retrieved : ndarray of int64, shape (Q,)
-        Number of documents retrieved.
-    """
-
-    query_ids: list[str]
-    row: np.ndarray
-    grade: np.ndarray
-    rank: np.ndarray
-    ahead: np.ndarray
-    tied: np.ndarray
-    retrieved: np.ndarray
-
-    @cached_property
-    def bounds(self):
-        """Bounds of the judged documents of each query, shape (Q + 1,)."""
-        return offsets_of(np.bincount(self.row, minlength=len(self.query_ids)))
-
-    @cached_property
-    def found(self):
-        """Whether each judged document is retrieved, shape (N,)."""
-        return np.isfinite(self.rank)
-
-    @cached_property
-    def by_grade(self):
-        """Order of the judged documents by descending grade within each query."""
-        span = int(self.grade.max(initial=0)) - int(self.grade.min(initial=0)) + 1
-        return np.argsort(self.row * span - self.grade, kind="stable")
-
-    @cached_property
-    def ties(self):
-        """Number of the tie each judged document is in, and the first of each tie.
-
-        Documents that are not retrieved form one group per query.
-        """
-        keys = np.stack([self.row, self.ahead, self.found])
-        new = np.ones(len(self.row), dtype=bool)
-        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        return np.cumsum(new) - 1, np.flatnonzero(new)
-
-    def total(self, values):
-        """Sum over the judged documents of each query.
-
-        Parameters
-        ----------
-        values : ndarray, shape (N,)
-
-        Returns
-        -------
-        ndarray of float64, shape (Q,)
-        """
-        return np.bincount(self.row, values, minlength=len(self.query_ids))
-
-    def running(self, mask):
-        """Count marked documents of the same query up to and including each one.
-
-        Parameters
-        ----------
-        mask : ndarray of bool, shape (N,)
-
-        Returns
-        -------
-        ndarray of int64, shape (N,)
-        """
-        counts = offsets_of(mask)
-        return counts[1:] - counts[self.bounds[self.row]]
-
-    def select(self, keep):
-        """Keep some queries.
-
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (Q,)
-
-        Returns
-        -------
-        JudgedRanks
-        """
-        kept = keep[self.row]
-        return JudgedRanks(
-            [name for name, wanted in zip(self.query_ids, keep, strict=True) if wanted],
-            (np.cumsum(keep) - 1)[self.row[kept]],
-            self.grade[kept],
-            self.rank[kept],
-            self.ahead[kept],
-            self.tied[kept],
-            self.retrieved[keep],
-        )
-
-    def without_unjudged(self):
-        """Give the ranks that remain when unjudged documents leave the run.
-
-        A negative grade marks a document as unjudged, as in trec_eval.
-
-        Returns
-        -------
-        JudgedRanks
-        """
-        kept = self.found & (self.grade >= 0)
-        group, first = self.ties
-        place = self.running(kept)
-        return replace(
-            self,
-            rank=np.where(kept, place, np.inf),
-            ahead=np.where(kept, (place - kept)[first][group], 0),
-            tied=np.where(kept, np.bincount(group, kept)[group], 1).astype(np.int64),
-            retrieved=self.total(kept).astype(np.int64),
-        ).sorted_by_rank()
-
-    def sorted_by_rank(self):
-        """Restore the order of ascending rank within each query.
-
-        Returns
-        -------
-        JudgedRanks
-        """
-        last = np.max(self.rank, where=self.found, initial=0) + 1
-        key = self.row * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
-        order = np.argsort(key)
-        return replace(
-            self,
-            grade=self.grade[order],
-            rank=self.rank[order],
-            ahead=self.ahead[order],
-            tied=self.tied[order],
-        )
-
-
 def rank_judged(lookup):
     """Rank the judged documents of a run.
 
@@ -213,17 +69,19 @@ def rank_judged(lookup):
     """
     scores = _descending(lookup.run_scores, lookup.run_offsets)
     first, size = _bounds(lookup)
-    search = first[lookup.row], size[lookup.row], lookup.score
-    ahead = count_leading(scores, *search, np.greater)
-    found = ~np.isnan(lookup.score)
-    rank = np.where(found, ahead + 1.0, np.inf)
-    follower = np.minimum(search[0] + ahead + 1, max(len(scores) - 1, 0))
-    shared = found & (ahead + 1 < search[1])
-    shared[shared] = scores[follower[shared]] == lookup.score[shared]
-    entries = np.flatnonzero(shared)
-    tied = np.ones(len(rank), dtype=np.int64)
-    subset = (part[entries] for part in search)
-    tied[entries] = count_leading(scores, *subset, np.greater_equal) - ahead[entries]
+    present = np.flatnonzero(~np.isnan(lookup.score))
+    begin, length = first[lookup.row[present]], size[lookup.row[present]]
+    score = lookup.score[present]
+    above = count_leading(scores, begin, length, score, np.greater)
+    follower = np.minimum(begin + above + 1, len(scores) - 1)
+    shared = (above + 1 < length) & (scores[follower] == score)
+    alike = np.ones(len(present), dtype=np.int64)
+    search = begin[shared], length[shared], score[shared]
+    alike[shared] = count_leading(scores, *search, np.greater_equal) - above[shared]
+    rank = np.full(len(lookup.score), np.inf)
+    ahead, tied = np.zeros(len(rank), np.int64), np.ones(len(rank), np.int64)
+    rank[present], ahead[present], tied[present] = above + 1.0, above, alike
+    entries = present[shared]
     rank[entries] += _places_in_ties(lookup, entries)
     judged = JudgedRanks(
         lookup.query_ids, lookup.row, lookup.grade, rank, ahead, tied, size
