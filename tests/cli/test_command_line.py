@@ -1,0 +1,201 @@
+"""The command line: what it prints, its exit codes, and how it takes bad input."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from casebook.cli import main
+from casebook.paths import ROOT
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq3 0 d4 1\n"
+RUN_A = "q1 Q0 d1 1 2.0 a\nq1 Q0 d2 2 1.0 a\nq2 Q0 d1 1 2.0 a\nq2 Q0 d3 2 1.0 a\n"
+RUN_B = "q1 Q0 d2 1 2.0 b\nq1 Q0 d1 2 1.0 b\nq2 Q0 d3 1 2.0 b\nq9 Q0 d3 1 2.0 b\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in {"qrels": QRELS, "a.run": RUN_A, "b.run": RUN_B}.items():
+        (tmp_path / name).write_text(text)
+    return [str(tmp_path / name) for name in ("qrels", "a.run", "b.run")]
+
+
+@pytest.fixture
+def casebook(capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
+    code, out, _ = casebook("evaluate", *files[:2], "-m", "RR", "--json")
+    found = json.loads(out)
+    assert code == 0
+    # q1: rank 1; q2: rank 2; q3: judged, not in the run, counted as 0.
+    assert found["per_query"] == {
+        "q1": {"RR": 1.0},
+        "q2": {"RR": 0.5},
+        "q3": {"RR": 0.0},
+    }
+    assert found["measures"]["RR"]["mean"] == pytest.approx(0.5)
+    assert found["measures"]["RR"]["n"] == 3
+    low, high = found["measures"]["RR"]["ci"]
+    assert 0 <= low <= 0.5 <= high <= 1
+    assert found["queries"] == {
+        "judged": 3,
+        "retrieved": 2,
+        "missing": 1,
+        "extra": 0,
+        "empty": 0,
+        "no_relevant": 0,
+    }
+
+
+def test_evaluate_for_people(casebook, files):
+    code, out, _ = casebook("evaluate", *files[:2], "-m", "P@1", "--per-query")
+    assert code == 0
+    assert "P@1" in out and "n=3" in out and "1 missing" in out and "q2" in out
+
+
+def test_compare_as_json_markdown_and_latex(casebook, files):
+    code, out, _ = casebook("compare", *files, "-m", "RR", "--json")
+    found = json.loads(out)["RR"]
+    assert code == 0
+    assert {row["system"] for row in found["systems"]} == {"a", "b"}
+    (pair,) = found["pairs"]
+    assert pair["difference"] == pytest.approx(0.0)
+    assert 0 < pair["p_holm"] <= 1
+    assert "| system" in casebook("compare", *files, "-m", "RR", "--markdown")[1]
+    assert "\\begin{tabular}" in casebook("compare", *files, "-m", "RR", "--latex")[1]
+
+
+BAD = [
+    (["bogus"], "No such command"),
+    (["evaluate", "qrels"], "Missing argument"),
+    (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),
+    (["evaluate", "{dir}/qrels", "{dir}/empty"], "empty"),
+    (["evaluate", "{dir}/qrels", "{dir}/broken"], "broken:2:"),
+    (["evaluate", "{dir}/qrels", "{dir}/nan"], "nan:1:"),
+    (["evaluate", "{dir}/qrels", "{dir}/twice"], "twice:2:"),
+    (["evaluate", "{dir}/qrels", "{dir}/other"], "quer"),
+    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDCG@0"], "nDCG@0"),
+    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "nDCG"),
+    (["compare", "{dir}/qrels", "{dir}/a.run"], "two or more runs"),
+    (["run", "bogus"], "unknown experiment 'bogus'"),
+    (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
+    (["run", "retrieval_ablation", "-p", "dataset=../etc"], "../etc"),
+    (["run", "retrieval_ablation", "-p", "dataset"], "expected name=value"),
+    (["run", "retrieval_ablation", "-p", "k=[1"], "not YAML"),
+    (["run", "--grid", "{dir}/absent.yml"], "no such grid file"),
+    (["run", "--tag", "nightly"], "tags: "),
+    (["run", "--run", "../x"], "not allowed"),
+    (["run", "--workers", "0"], "--workers"),
+    (["build", "--run", "never-made"], "nothing to render"),
+    (["data", "card", "bogus"], "bogus"),
+    (["data", "pull", "../x"], "not allowed"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda v: str(v)[:40])
+def test_bad_input_is_one_clear_line(casebook, files, tmp_path, arguments, message):
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "broken").write_text("q1 Q0 d1 1 2.0 a\nq1 Q0 d2\n")
+    (tmp_path / "nan").write_text("q1 Q0 d1 1 nan a\n")
+    (tmp_path / "twice").write_text("q1 Q0 d1 1 2.0 a\nq1 Q0 d1 2 1.0 a\n")
+    (tmp_path / "other").write_text("z9 Q0 d1 1 2.0 a\n")
+    code, out, err = casebook(*[a.replace("{dir}", str(tmp_path)) for a in arguments])
+    assert code == 1
+    assert out == ""
+    assert err.startswith("casebook: ") and err.count("\n") == 1
+    assert message in err
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Give a project folder whose results are its own."""
+    for name in ("notebooks", "data", "requirements.lock"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+    return tmp_path
+
+
+SMOKE = [sys.executable, "-m", "casebook", "run", "retrieval_ablation-smoke"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("k=0", "top_k"),
+        ("mmr_lambda=1.5", "mmr_lambda must be in [0, 1]"),
+        ("modes=[telepathy]", "telepathy"),
+        ("encoder=/no/such/model", "/no/such/model"),
+    ],
+)
+def test_bad_settings_of_an_experiment(project, parameter, message):
+    done = subprocess.run(
+        [*SMOKE, "-p", parameter], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert message in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not list(project.glob("results/*/notebooks/[!.]*"))
+
+
+@pytest.mark.slow
+def test_interrupted_run_leaves_nothing_under_its_final_name(project):
+    process = subprocess.Popen(
+        SMOKE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    process.stderr.readline()  # "running ...": the notebook has started
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "carries on" in err
+    assert not list(project.glob("results/*/notebooks/[!.]*"))
+    assert not list(project.glob("results/*/runs/*/run.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only folders")
+def test_read_only_results_folder_is_one_clear_line(project):
+    (project / "results").mkdir(mode=0o555)
+    done = subprocess.run(SMOKE, capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 3}
+    assert "Permission denied" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_results_that_cannot_be_written_are_one_clear_line(project):
+    """A file where a folder should be stops every write below it, even for root."""
+    (project / "results").write_text("in the way")
+    done = subprocess.run(SMOKE, capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 3}
+    assert "results" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_help_is_quick_and_every_command_has_an_example(casebook):
+    commands = ["report", "run", "build", "evaluate", "compare"]
+    groups = [["data", name] for name in ("list", "pull", "check", "card")]
+    for command in [[name] for name in commands] + groups:
+        code, out, _ = casebook(*command, "--help")
+        assert code == 0
+        assert "Example: casebook" in out
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "casebook", "--help"], capture_output=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Far above the 0.1 s it takes, far below what one heavy import would cost.
+    assert after.ru_utime - before.ru_utime < 1.0
