@@ -5,6 +5,8 @@ import math
 
 import pandas as pd
 
+TALL = 20  # rows above which a table scrolls within the page
+
 
 class Table:
     """A table that a notebook shows and the book sorts, filters and downloads.
@@ -59,8 +61,9 @@ def to_html(frame, caption, digits=3, formats=None):
         _cells(frame[name], formats.get(name, f".{digits}f")) for name in frame.columns
     ]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    size = " tall" if len(frame) > TALL else ""
     return (
-        f'<div class="table-scroll" role="region" tabindex="0"'
+        f'<div class="table-scroll{size}" role="region" tabindex="0"'
         f' aria-label="{html.escape(caption)}">\n<table class="data-table">\n'
         f"<caption>{_text(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
@@ -80,13 +83,32 @@ def _cell(value, spec):
         return f"<td>{value}</td>"
     if value is None or value is pd.NaT or (_is_number(value) and math.isnan(value)):
         return '<td data-sort=""><span aria-label="not available">–</span></td>'
-    if callable(spec):
-        return f"<td>{_text(spec(value))}</td>"
     if _is_number(value) and not isinstance(value, bool):
-        whole = float(value).is_integer() and not isinstance(value, float)
-        shown = f"{value:,}" if whole else format(float(value), spec)
-        return f'<td class="number" data-sort="{value:.6g}">{shown}</td>'
-    return f"<td>{_text(value)}</td>"
+        return f'<td class="number" data-sort="{value:.6g}">{_shown(value, spec)}</td>'
+    return f"<td>{_text(spec(value) if callable(spec) else value)}</td>"
+
+
+def _shown(value, spec):
+    if callable(spec):
+        return _text(spec(value))
+    whole = float(value).is_integer() and not isinstance(value, float)
+    return f"{value:,}" if whole else format(float(value), spec)
+
+
+def p_value(p):
+    """Write a p-value, which is never 0.
+
+    Parameters
+    ----------
+    p : float
+        In (0, 1].
+
+    Returns
+    -------
+    str
+        Three decimals, or ``<0.001``.
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _is_number(value):

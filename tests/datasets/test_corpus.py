@@ -104,5 +104,16 @@ def test_components_join_exactly_what_shares_documents(shared):
 
 
 def test_shipped_fingerprints_are_stable():
-    assert load("smoke").fingerprint == load("smoke", "test").fingerprint
+    assert load("smoke").fingerprint == load("smoke", "all").fingerprint
+    assert load("smoke").fingerprint != load("smoke", "test").fingerprint
     assert load("smoke").fingerprint.startswith("f957dcb7bffd")
+
+
+def test_subset_keeps_what_belongs_to_its_queries():
+    whole = load("smoke")
+    part = whole.subset(["sq02", "sq01"], "two")
+    assert part.queries["query_id"].tolist() == ["sq01", "sq02"]
+    assert set(part.qrels) == set(part.groups) == {"sq01", "sq02"}
+    assert part.qrels["sq01"] == whole.qrels["sq01"]
+    assert (part.name, part.candidates) == ("smoke_two", None)
+    assert part.documents is whole.documents

@@ -134,14 +134,7 @@ def shipped_halves(card, files, split):
     whole = replace(shipped(card, files, "test"), split=split)
     if split == "all":
         return whole
-    chosen = set(halve(whole.groups, seed=0)[split])
-    queries = whole.queries[whole.queries["query_id"].isin(chosen)]
-    return replace(
-        whole,
-        queries=queries.reset_index(drop=True),
-        qrels={query: whole.qrels[query] for query in queries["query_id"]},
-        groups={query: whole.groups[query] for query in queries["query_id"]},
-    )
+    return whole.subset(halve(whole.groups, seed=0)[split], split)
 
 
 def _one_of(folder, stem):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pandas as pd
@@ -57,6 +57,32 @@ class RetrievalDataset:
         for ranked in (*self.qrels.values(), *(self.candidates or {}).values()):
             _refuse_unknown(ranked, documents, "document", self.key)
 
+    def subset(self, query_ids, split):
+        """Keep some of the queries, with what belongs to them.
+
+        Parameters
+        ----------
+        query_ids : collection of str
+            Queries to keep.
+        split : str
+            What to call the part.
+
+        Returns
+        -------
+        RetrievalDataset
+            The same documents; the queries in their own order.
+        """
+        chosen = set(query_ids)
+        kept = self.queries[self.queries["query_id"].isin(chosen)]
+        return replace(
+            self,
+            split=split,
+            queries=kept.reset_index(drop=True),
+            qrels=_only(self.qrels, chosen),
+            candidates=_only(self.candidates, chosen),
+            groups=_only(self.groups, chosen),
+        )
+
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
@@ -90,6 +116,11 @@ class RetrievalDataset:
         for query in sorted(self.candidates or {}):
             digest.update(_canonical([query, sorted(self.candidates[query])]))
         return digest.hexdigest()
+
+
+def _only(table, chosen):
+    """Keep the entries of some queries; None stays None."""
+    return table and {query: row for query, row in table.items() if query in chosen}
 
 
 def _unique_ids(frame, column, key):

@@ -172,15 +172,14 @@ def connected_components(judged):
 
 def _select(card, split, documents, queries, qrels, groups, judged_only=False):
     """Build the dataset of one split."""
-    chosen = set(qrels if split == "all" else halve(groups, SEED)[split])
-    qrels = {query: row for query, row in qrels.items() if query in chosen}
-    return RetrievalDataset(
+    whole = RetrievalDataset(
         key=card.key,
         split=split,
         documents=documents,
-        queries=queries[queries["query_id"].isin(chosen)].reset_index(drop=True),
+        queries=queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True),
         qrels=qrels,
         card=card,
         candidates={q: list(row) for q, row in qrels.items()} if judged_only else None,
         groups={query: groups[query] for query in qrels},
     )
+    return whole if split == "all" else whole.subset(halve(groups, SEED)[split], split)

@@ -142,7 +142,7 @@ class Ablation:
         if config.mmr:
             cuts["kept by MMR"] = ("mmr", config.mmr_pool)
         cuts[f"returned: top {result.top_k}"] = ("final", result.top_k)
-        rows = [("judged relevant", len(wanted))]
+        rows = [(f"judged relevant: {len(wanted)}", len(wanted))]
         for label, (stage, depth) in cuts.items():
             run = result.run(queries, stage)
             found = {(q, d) for q, row in run.items() for d in list(row)[:depth]}

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from casebook.inference.bootstrap import bootstrap_mean
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
@@ -35,7 +36,7 @@ def data_table(dataset):
 
 
 def answer(study, comparison):
-    """Answer the chapter's question in three sentences.
+    """Answer the chapter's question in a few lines.
 
     Parameters
     ----------
@@ -47,22 +48,24 @@ def answer(study, comparison):
     Returns
     -------
     str
-        The full system's score, the best single list, and what each stage gives.
+        Markdown, one line each: the full system's score, its gain over the better
+        single list, and what each stage gives.
     """
     table = comparison.systems.set_index("system")
     full = table.loc["full"]
-    chance = study.scores["nDCG@10"][CONTROL].mean()
+    chance = bootstrap_mean(study.scores["nDCG@10"][CONTROL].to_numpy())
     lines = [
         f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
-        f"nDCG@10 {_value(full)}; random order reaches {chance:.3f}."
+        f"nDCG@10 {_value(full)}; random order "
+        f"reaches {chance.estimate:.3f} [{chance.low:.3f}, {chance.high:.3f}]."
     ]
     singles = [name for name in ("bm25", "dense") if name in table.index]
     if singles:
         single = table.loc[singles]["mean"].idxmax()
-        lines.append(f"Against the better single list: {_gain(comparison, single)}.")
+        lines.append(f"{_gain(comparison, single)} (the better single list).")
     stages = [name for name in study.systems if name.startswith("no_")]
-    lines += [f"Against {name}: {_gain(comparison, name)}." for name in stages]
-    return "\n".join(lines)
+    lines += [f"{_gain(comparison, name)}." for name in stages]
+    return bullets(lines)
 
 
 def tuning_answer(study, comparison, tuned):
@@ -80,15 +83,34 @@ def tuning_answer(study, comparison, tuned):
     Returns
     -------
     str
-        Two sentences.
+        Markdown: the settings, both scores, the difference.
     """
     settings = ", ".join(f"{name} {value:.3g}" for name, value in tuned.items())
     table = comparison.systems.set_index("system")
-    return (
-        f"Chosen on the development split: {settings}.\n"
-        f"On {study.dataset.name}: tuned {_value(table.loc[TUNED])}, untuned "
-        f"{_value(table.loc['full'])}; {_gain(comparison, TUNED)} for untuned."
+    return bullets(
+        [
+            f"Chosen on the development split: {settings}.",
+            f"On {study.dataset.name}: tuned {_value(table.loc[TUNED])}, untuned "
+            f"{_value(table.loc['full'])}.",
+            f"{_gain(comparison, TUNED)}.",
+        ]
     )
+
+
+def bullets(lines):
+    """Write lines as a Markdown list.
+
+    Parameters
+    ----------
+    lines : list of str
+        Sentences.
+
+    Returns
+    -------
+    str
+        Markdown in which names of systems and settings keep their underscores.
+    """
+    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
 
 
 def _value(row):
@@ -103,8 +125,8 @@ def _gain(comparison, other):
     sign = 1 if pair["system_a"] == "full" else -1
     low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
     return (
-        f"{other}, {sign * pair['difference']:+.3f} [{low:+.3f}, {high:+.3f}], "
-        f"corrected p {pair['p_holm']:.2g}"
+        f"Full minus {other}: {sign * pair['difference']:+.3f} "
+        f"[{low:+.3f}, {high:+.3f}], corrected p {pair['p_holm']:.2g}"
     )
 
 

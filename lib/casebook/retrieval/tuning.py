@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from casebook.datasets.corpus import halve
+from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.ablation import Ablation, retrieve, run_ablation, score
 from casebook.retrieval.config import PipelineConfig
@@ -15,6 +17,34 @@ GRID = {
     "mmr_lambda": (0.0, 0.3, 0.5, 0.7, 0.9, 1.0),
     "first_stage_weight": (0.0, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.9),
 }
+
+
+def halves(data):
+    """Divide a dataset's queries into two halves that share no group.
+
+    Parameters
+    ----------
+    data : casebook.datasets.corpus.RetrievalDataset
+        At least two queries, in at least two groups where there are groups.
+
+    Returns
+    -------
+    tuple of RetrievalDataset
+        One half to choose settings on, one to report on.
+
+    Raises
+    ------
+    InputError
+        If a half would have no query.
+    """
+    groups = data.groups or {query: query for query in data.qrels}
+    parts = halve(groups, seed=0)
+    if not all(parts.values()):
+        raise InputError(f"{data.name}: too few groups of queries for two halves")
+    return tuple(
+        data.subset(part, f"{data.split}_{name}_half")
+        for name, part in zip(("first", "second"), parts.values(), strict=True)
+    )
 
 
 def sweep(dataset, index, parameter, values, measure="nDCG@10", **settings):
