@@ -7,10 +7,10 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.comparison import compare_systems
-from casebook.measures.ranking import evaluate
 from casebook.retrieval.config import MODES
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.scoring import retrieve, score
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")
@@ -251,55 +251,6 @@ def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **setting
         for name in names
     }
     return Ablation(dataset, results, score(dataset, results, measures))
-
-
-def retrieve(dataset, retriever):
-    """Put all queries of a dataset through one system.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Queries, and the candidates of each where only judged documents are ranked.
-    retriever : casebook.retrieval.pipeline.HybridRetriever
-        The system.
-
-    Returns
-    -------
-    casebook.retrieval.pipeline.RetrievalResult
-        Ranked documents, stage by stage.
-    """
-    queries, pools = dataset.queries, None
-    if dataset.candidates is not None:
-        pools = [dataset.candidates[query] for query in queries["query_id"]]
-    return retriever.retrieve_many(queries["text"].tolist(), candidates=pools)
-
-
-def score(dataset, results, measures=MEASURES):
-    """Score results against the judgements.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Judgements.
-    results : dict
-        System key to result.
-    measures : sequence of str
-        Measures to compute.
-
-    Returns
-    -------
-    dict
-        Measure name to DataFrame of queries x systems.
-    """
-    queries = dataset.queries["query_id"]
-    frames = {
-        system: evaluate(dataset.qrels, result.run(queries), list(measures)).frame()
-        for system, result in results.items()
-    }
-    return {
-        name: pd.DataFrame({system: frame[name] for system, frame in frames.items()})
-        for name in measures
-    }
 
 
 def _relevant(dataset):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.datasets import load
-from casebook.retrieval.ablation import retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.scoring import retrieve, score
 
 _MTEB = "embeddings-benchmark/results, LegalBenchConsumerContractsQA"
 _STUDY = "PDPABench repository, stored retrieval report"

@@ -5,9 +5,10 @@ import pandas as pd
 from casebook.datasets.corpus import halve
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.retrieval.ablation import Ablation, retrieve, run_ablation, score
+from casebook.retrieval.ablation import Ablation, run_ablation
 from casebook.retrieval.config import PipelineConfig
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.scoring import retrieve, score
 
 TUNED = "full_tuned"
 
