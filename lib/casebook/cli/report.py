@@ -55,10 +55,11 @@ def report(
     scheduler: Scheduler = None,
     force: Force = False,
 ):
-    """Run everything with a tag, then build the book.
+    """Pull the data, run everything with a tag, then build the book.
 
     Example: casebook report --run nightly --tag full --workers 2
     """
+    _pull(grid, tag)
     _run_cells(run, (), grid, tag, workers, scheduler, force, {})
     build(run)
 
@@ -94,6 +95,17 @@ def build(run: RunName = "report"):
 
     index = build_book(run)
     typer.echo(f"report: {index}")
+
+
+def _pull(grid, tag):
+    """Fetch the data sets of a tag; files that are here are only verified."""
+    from casebook.datasets import registry
+    from casebook.grid import DEFAULT_GRID, load_grid, select
+
+    cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
+    names = {cell.parameters.get("dataset") for cell in cells}
+    folders = {name for name in names if name is None or Path(name).is_dir()}
+    registry.pull(sorted(names - folders))
 
 
 def _run_cells(
