@@ -29,6 +29,12 @@ class LocalKernel(AsyncKernelManager):
     def _local_socket(self):
         return "ipc" if os.name == "posix" else "tcp"
 
+    @default("ip")
+    def _own_place(self):
+        # The default name is the same for all kernels of a folder: two collide.
+        local = self.transport == "ipc"
+        return f"{os.environ['IPYTHONDIR']}/kernel" if local else "127.0.0.1"
+
 
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
