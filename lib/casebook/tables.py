@@ -5,6 +5,8 @@ import math
 
 import pandas as pd
 
+from casebook.inference.intervals import bounds_text
+
 TALL = 20  # rows above which a table scrolls within the page
 
 
@@ -141,7 +143,7 @@ def with_interval(frame, value, low, high, digits=3, name=None):
     """
     name = name or value
     joined = [
-        _interval(*row, digits)
+        estimate(*row, digits)
         for row in frame[[value, low, high]].itertuples(index=False, name=None)
     ]
     place = frame.columns.get_loc(value)
@@ -171,15 +173,25 @@ def with_intervals(frame, digits=3):
     return frame
 
 
-def _interval(value, low, high, digits):
+def estimate(value, low, high, digits=3):
+    """Write a value with its interval.
+
+    Parameters
+    ----------
+    value, low, high : float or None
+        Estimate and bounds; None or NaN where undefined.
+    digits : int
+        Decimals.
+
+    Returns
+    -------
+    Markup or None
+        Such as ``0.656 [0.620, 0.692]``, which sorts by the value; "no interval" is
+        said where a bound is undefined. None without a value.
+    """
     if value is None or math.isnan(value):
         return None
-    bounds = (
-        "no interval"
-        if low is None or high is None or math.isnan(low) or math.isnan(high)
-        else f"[{low:.{digits}f}, {high:.{digits}f}]"
-    )
     return Markup(
         f'<data value="{value:.6g}">{value:.{digits}f}</data> '
-        f'<span class="interval">{bounds}</span>'
+        f'<span class="interval">{bounds_text(low, high, f".{digits}f")}</span>'
     )

@@ -89,6 +89,7 @@ BAD = [
     (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDCG@0"], "nDCG@0"),
     (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "nDCG"),
     (["compare", "{dir}/qrels", "{dir}/a.run"], "two or more runs"),
+    (["compare", "{dir}/qrels", "{dir}/a.run", "{dir}/a.run"], "given twice"),
     (["run", "bogus"], "unknown experiment 'bogus'"),
     (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
     (["run", "retrieval_ablation", "-p", "dataset=../etc"], "../etc"),

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from casebook.grid import load_grid, select
 from casebook.notebooks import parameter_names
-from casebook.paths import NOTEBOOKS
+from casebook.paths import NOTEBOOKS, run_dir
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -53,3 +54,13 @@ def test_figures_have_alternative_text(source):
 
 def test_run_and_cell_are_parameters(source):
     assert {"run", "cell", "seed"} <= set(parameter_names(source))
+
+
+def test_the_reference_run_was_made_from_the_sources():
+    """`make smoke` makes it again after a source has changed."""
+    for cell in select(load_grid(), tag="smoke"):
+        made = code_cells(run_dir("smoke") / "notebooks" / f"{cell.name}.ipynb")
+        sources = [c["source"] for c in code_cells(NOTEBOOKS / cell.notebook)]
+        assert [
+            c["source"] for c in made if c["id"] != "injected-parameters"
+        ] == sources

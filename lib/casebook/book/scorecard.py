@@ -6,8 +6,9 @@ import json
 import pandas as pd
 
 from casebook.datasets.cards import cards
+from casebook.inference.intervals import bounds_text
 from casebook.paths import run_dir
-from casebook.tables import Markup, to_html
+from casebook.tables import Markup, estimate, to_html
 
 # The one number that answers an experiment's question: system and measure.
 HEADLINES = {"retrieval_ablation": ("full", "nDCG@10")}
@@ -53,8 +54,7 @@ def _row(cell, title, dataset, what, number):
             f"<br><small>{html.escape(what)} on {html.escape(dataset)}</small>"
         ),
         "Value [95 % interval]": Markup(
-            f'<data value="{number["value"]}">{number["value"]:.3f}</data> '
-            f'<span class="interval">[{low:.3f}, {high:.3f}]</span>'
+            f"{estimate(number['value'], low, high)}"
             f"{_strip(number['value'], low, high, number['control'])}"
         ),
         "n": number["n"],
@@ -73,16 +73,16 @@ def _links(cell, dataset):
 
 def _strip(value, low, high, control):
     """Draw value, interval and control on a line from 0 to 1."""
-    x = [round(100 * v, 1) for v in (low, high, value)]
-    mark = (
-        ""
-        if control is None
-        else f'<path d="M{100 * control:.1f} 2v16" stroke="#b45309" stroke-width="2"/>'
-    )
-    label = f"{value:.3f}, interval {low:.3f} to {high:.3f}, on a scale from 0 to 1"
+    marks = []
+    if control is not None:
+        marks.append(f'<path d="M{100 * control:.1f} 2v16" stroke="#b45309"/>')
+    if low is not None and high is not None:
+        span = f"M{100 * low:.1f} 10H{100 * high:.1f}"
+        marks.append(f'<path d="{span}" stroke="#60a5fa" stroke-width="9"/>')
+    marks.append(f'<circle cx="{100 * value:.1f}" cy="10" r="2.5" fill="#1d4ed8"/>')
+    label = f"{value:.3f}, interval {bounds_text(low, high)}, on a scale from 0 to 1"
     return (
-        f'<svg class="strip" viewBox="-2 0 104 20" role="img" aria-label="{label}">'
-        f'<path d="M0 10h100" stroke="#8a8a8a"/>{mark}'
-        f'<path d="M{x[0]} 10H{x[1]}" stroke="#60a5fa" stroke-width="9"/>'
-        f'<circle cx="{x[2]}" cy="10" r="2.5" fill="#1d4ed8"/></svg>'
+        f'<svg class="strip" viewBox="-2 0 104 20" role="img" aria-label="{label}"'
+        f' stroke-width="2"><path d="M0 10h100" stroke="#8a8a8a" stroke-width="1"/>'
+        f"{''.join(marks)}</svg>"
     )

@@ -48,6 +48,7 @@ def evaluate(
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
     from casebook.inference.bootstrap import bootstrap_mean
+    from casebook.inference.intervals import bounds_text
     from casebook.measures import ranking
 
     result = ranking.evaluate(qrels, run, measure or DEFAULT)
@@ -57,7 +58,7 @@ def evaluate(
         typer.echo(json.dumps(_evaluation(result, intervals, per_query), indent=2))
         return
     for name, interval in intervals.items():
-        bounds = _bounds(interval.low, interval.high)
+        bounds = bounds_text(interval.low, interval.high, ".4f")
         typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
     typer.echo(_account(result.accounting))
     if per_query:
@@ -94,10 +95,6 @@ def _account(accounting):
     return "queries: " + ", ".join(
         f"{count} {name.replace('_', ' ')}" for name, count in counts.items()
     )
-
-
-def _bounds(low, high):
-    return "[no interval]" if low is None else f"[{low:.4f}, {high:.4f}]"
 
 
 def compare(
@@ -139,6 +136,8 @@ def _scores(qrels, runs, measures):
     names = [path.name.split(".")[0] for path in runs]
     if len(set(names)) < len(names):
         names = [str(path) for path in runs]
+    if len(set(names)) < len(names):
+        raise InputError("compare: the same run is given twice")
     frames = [ranking.evaluate(qrels, run, measures).frame() for run in runs]
     columns = {m: [frame[m] for frame in frames] for m in frames[0]}
     return {m: pd.concat(c, axis=1, keys=names) for m, c in columns.items()}

@@ -1,5 +1,6 @@
 """The interval that every estimate carries, and the exact one of a share."""
 
+import math
 from dataclasses import dataclass
 
 from scipy import special
@@ -75,3 +76,23 @@ def clopper_pearson(successes, trials, *, level=0.95):
     high = special.betaincinv(successes + 1, misses, 1 - tail) if misses else 1.0
     share = successes / trials
     return Interval(share, float(low), float(high), level, trials, method)
+
+
+def bounds_text(low, high, spec=".3f"):
+    """Write an interval's bounds as text.
+
+    Parameters
+    ----------
+    low, high : float or None
+        Bounds; None or NaN where undefined.
+    spec : str
+        Format specification.
+
+    Returns
+    -------
+    str
+        Such as ``[0.620, 0.692]``, or ``[no interval]``.
+    """
+    if any(bound is None or math.isnan(bound) for bound in (low, high)):
+        return "[no interval]"
+    return f"[{low:{spec}}, {high:{spec}}]"

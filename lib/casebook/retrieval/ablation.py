@@ -120,7 +120,8 @@ class Ablation:
             for name, i in zip(frame.columns, found, strict=True)
         ]
         columns = ["system", "mean", "ci_low", "ci_high", "groups"]
-        return pd.DataFrame(rows, columns=columns)
+        frame = pd.DataFrame(rows, columns=columns)
+        return frame.astype({"ci_low": float, "ci_high": float})  # None: no interval
 
     def attrition(self, system="full"):
         """Count the relevant documents that are still there after each stage.

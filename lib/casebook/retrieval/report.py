@@ -3,6 +3,7 @@
 import pandas as pd
 
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounds_text
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
@@ -57,7 +58,7 @@ def answer(study, comparison):
     lines = [
         f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
         f"nDCG@10 {_value(full)}; random order "
-        f"reaches {chance.estimate:.3f} [{chance.low:.3f}, {chance.high:.3f}]."
+        f"reaches {chance.estimate:.3f} {bounds_text(chance.low, chance.high)}."
     ]
     singles = [name for name in ("bm25", "dense") if name in table.index]
     if singles:
@@ -114,7 +115,7 @@ def bullets(lines):
 
 
 def _value(row):
-    return f"{row['mean']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
+    return f"{row['mean']:.3f} {bounds_text(row['ci_low'], row['ci_high'])}"
 
 
 def _gain(comparison, other):
@@ -126,7 +127,7 @@ def _gain(comparison, other):
     low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
     return (
         f"Full minus {other}: {sign * pair['difference']:+.3f} "
-        f"[{low:+.3f}, {high:+.3f}], corrected p {pair['p_holm']:.2g}"
+        f"{bounds_text(low, high, '+.3f')}, corrected p {pair['p_holm']:.2g}"
     )
 
 
@@ -157,6 +158,8 @@ def system_table(numbers, comparison):
         for system, measures in numbers.items()
     ]
     table = pd.DataFrame(rows)
+    bounds = [name for name in table if name.endswith((" low", " high"))]
+    table[bounds] = table[bounds].astype(float)  # None, for no interval, becomes NaN
     last = table["system"].isin(CONTROLS)
     order = table.assign(last=last).sort_values(
         ["last", "nDCG@10"], ascending=[True, False], kind="stable"

@@ -82,7 +82,8 @@ def sweep(dataset, index, parameter, values, measure="nDCG@10", **settings):
     rows = [
         (v, i.estimate, i.low, i.high, i.n) for v, i in zip(values, found, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["value", "mean", "ci_low", "ci_high", "n"])
+    frame = pd.DataFrame(rows, columns=["value", "mean", "ci_low", "ci_high", "n"])
+    return frame.astype({"ci_low": float, "ci_high": float})  # None: no interval
 
 
 def sweep_all(dataset, index, measure="nDCG@10", **settings):
