@@ -65,6 +65,31 @@ def test_evaluate_for_people(casebook, files):
     assert "P@1" in out and "n=3" in out and "1 missing" in out and "q2" in out
 
 
+def test_ties_and_policies_of_evaluate(casebook, files, tmp_path):
+    (tmp_path / "tied").write_text("q1 Q0 d1 1 1.0 t\nq1 Q0 d2 2 1.0 t\n")
+    arguments = ["evaluate", files[0], tmp_path / "tied", "-m", "RR", "--skip-missing"]
+    code, out, _ = casebook(*arguments, "--ties", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["measures"]["RR"] | {"ci": 0, "reason": 0} == {
+        "mean": 0.5,  # ties by document id descending: d2 comes first
+        "n": 1,
+        "ci": 0,
+        "reason": 0,
+    }
+    assert found["ties"]["RR"] == {
+        "low": 0.5,
+        "expected": 0.75,
+        "actual": 0.5,
+        "high": 1.0,
+    }
+    assert "under all orders" in casebook(*arguments, "--ties")[1]
+    (tmp_path / "more").write_text("q1 Q0 d9 1 9.0 t\nq1 Q0 d1 2 1.0 t\n")
+    options = ["-m", "RR", "--skip-missing", "--judged-only", "--json"]
+    code, out, _ = casebook("evaluate", files[0], tmp_path / "more", *options)
+    assert json.loads(out)["measures"]["RR"]["mean"] == 1.0
+
+
 def test_compare_as_json_markdown_and_latex(casebook, files):
     code, out, _ = casebook("compare", *files, "-m", "RR", "--json")
     found = json.loads(out)["RR"]

@@ -41,6 +41,15 @@ def evaluate(
     per_query: Annotated[
         bool, typer.Option("--per-query", help="One line per query and measure.")
     ] = False,
+    ties: Annotated[
+        bool, typer.Option("--ties", help="Lowest, expected, highest value under ties.")
+    ] = False,
+    judged_only: Annotated[
+        bool, typer.Option("--judged-only", help="Leave unjudged documents out.")
+    ] = False,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Leave out queries the run lacks.")
+    ] = False,
     as_json: Json = False,
 ):
     """Score one run against judgements, with intervals and a query account.
@@ -48,24 +57,38 @@ def evaluate(
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
     from casebook.inference.bootstrap import bootstrap_mean
-    from casebook.inference.intervals import bounds_text
-    from casebook.measures import ranking
+    from casebook.measures import ranking, ranking_ties
 
-    result = ranking.evaluate(qrels, run, measure or DEFAULT)
+    names = measure or DEFAULT
+    options = {
+        "judged_only": judged_only,
+        "missing": "skip" if skip_missing else "zero",
+    }
+    result = ranking.evaluate(qrels, run, names, **options)
     frame = result.frame()
     intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
+    tied = ranking_ties.tie_bounds(qrels, run, names, **options) if ties else None
     if as_json:
-        typer.echo(json.dumps(_evaluation(result, intervals, per_query), indent=2))
+        typer.echo(json.dumps(_evaluation(result, intervals, tied), indent=2))
         return
-    for name, interval in intervals.items():
-        bounds = bounds_text(interval.low, interval.high, ".4f")
-        typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
-    typer.echo(_account(result.accounting))
+    _print_evaluation(result, intervals, tied)
     if per_query:
         typer.echo(frame.to_string(float_format="%.4f"))
 
 
-def _evaluation(result, intervals, per_query):
+def _print_evaluation(result, intervals, tied):
+    from casebook.inference.intervals import bounds_text
+
+    for name, interval in intervals.items():
+        bounds = bounds_text(interval.low, interval.high, ".4f")
+        typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
+    typer.echo(_account(result.accounting))
+    if tied is not None:
+        typer.echo("under all orders of tied documents:")
+        typer.echo(tied.frame().to_string(float_format="%.4f"))
+
+
+def _evaluation(result, intervals, tied):
     measures = {
         name: {
             "mean": result.mean[name],
@@ -75,11 +98,14 @@ def _evaluation(result, intervals, per_query):
         }
         for name, interval in intervals.items()
     }
-    return {
+    values = {
         "measures": measures,
         "queries": _counts(result.accounting),
-        "per_query": {q: dict(values) for q, values in result.per_query.items()},
+        "per_query": {q: dict(row) for q, row in result.per_query.items()},
     }
+    if tied is not None:
+        values["ties"] = json.loads(tied.frame().to_json(orient="index"))
+    return values
 
 
 _ACCOUNT = ("judged", "retrieved", "missing", "extra", "empty", "no_relevant")
