@@ -1,0 +1,296 @@
+"""The training artefact: what was learned, on what, and how it was selected."""
+
+import datetime
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.files import write_json, write_text
+from casebook.runs.artifact import now
+from casebook.shift.keyword import selection_score
+
+RESULT, READABLE, STATS = (
+    "shift-training-result.json",
+    "shift-training-result.md",
+    "training_stats.json",
+)
+_LEGACY_RESULT = "result.json"
+_TIE = 1e-12
+_TOP_DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A learned shift as it is stored, under the documented names.
+
+    Attributes
+    ----------
+    values : dict
+        The documented fields, and ``Scale``, ``Labels`` and the selection metrics.
+    folder : pathlib.Path or None
+        Where it was read from.
+    """
+
+    values: dict = field(repr=False)
+    folder: Path | None = None
+
+    @property
+    def vector(self):
+        """The shift, ndarray of shape [D]; empty if none was stored."""
+        return np.array(self.values.get("DeltaVector") or [], dtype=np.float64)
+
+    @property
+    def cancelled(self):
+        """Whether the shift is not to be applied, bool."""
+        return bool(self.values.get("IsCancelled"))
+
+    @property
+    def created(self):
+        """When it was made, datetime in UTC."""
+        text = self.values["CreatedUtc"]
+        moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+    @property
+    def score(self):
+        """What the best result is chosen by, float.
+
+        The selection score on the development queries; files without one fall back to
+        the improvement fields, as documented.
+        """
+        values = self.values
+        if values.get("SelectionScore") is not None:
+            return float(values["SelectionScore"])
+        both = float(values.get("ImprovementFirstPlusDelta") or 0)
+        first = float(values.get("ImprovementFirst") or 0)
+        return both if abs(both) >= _TIE else first
+
+
+def training_result(shift, workflow, *, selection=None, labels=None, scale=1.0):
+    """Describe a learned shift.
+
+    Parameters
+    ----------
+    shift : AdditiveShift
+        What was learned.
+    workflow : str
+        Name of the workflow.
+    selection : dict of (float, float), optional
+        ``map@1`` and ``ndcg@3`` before and after, on the development queries.
+    labels : dict, optional
+        Data, split, embedder and seed.
+    scale : float
+        Chosen on the development queries.
+
+    Returns
+    -------
+    TrainingResult
+        Not yet written.
+    """
+    values = {
+        "WorkflowName": workflow,
+        "CreatedUtc": now().isoformat().replace("+00:00", "Z"),
+        "BaseDirectory": "",
+        "ComparisonRuns": shift.stats.Cases,
+        "ImprovementFirst": 0.0,
+        "ImprovementFirstPlusDelta": 0.0,
+        "DeltaImprovement": 0.0,
+        "DeltaVector": [float(x) for x in shift.vector],
+        "TrainingMode": shift.mode,
+        "CancelOutEpsilon": shift.cancel_epsilon,
+        "IsCancelled": shift.cancel_reason is not None,
+        "CancelReason": shift.cancel_reason,
+        "DeltaNorm": shift.norm,
+        "Scale": scale,
+        "Labels": labels or {},
+    }
+    return TrainingResult(values | _selection_fields(selection))
+
+
+def _selection_fields(selection):
+    if selection is None:
+        return {"SelectionSource": None}
+    before, after = selection["map@1"]
+    low, high = selection["ndcg@3"]
+    return {
+        "SelectionSource": "dev",
+        "SelectionMapAt1Baseline": before,
+        "SelectionMapAt1Shifted": after,
+        "SelectionNdcg3Baseline": low,
+        "SelectionNdcg3Shifted": high,
+        "SelectionScore": selection_score(after - before, high - low),
+    }
+
+
+def write_training(root, result, stats):
+    """Write the three files of a training.
+
+    Parameters
+    ----------
+    root : path-like
+        Folder of all trainings.
+    result : TrainingResult
+        What was learned.
+    stats : LearningStats
+        How.
+
+    Returns
+    -------
+    pathlib.Path
+        The new folder, ``<workflow>-training_<time>``.
+    """
+    stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
+    folder, n = Path(root) / f"{stem}_000", 0
+    while folder.exists():  # two trainings within a second keep their order
+        n += 1
+        folder = Path(root) / f"{stem}_{n:03d}"
+    values = result.values | {"BaseDirectory": folder.name}
+    write_json(folder / STATS, stats.as_dict())
+    write_text(folder / READABLE, as_markdown(values))
+    write_json(folder / RESULT, values)
+    return folder
+
+
+def as_markdown(values):
+    """Describe a training result for readers.
+
+    Parameters
+    ----------
+    values : dict
+        Fields of the result.
+
+    Returns
+    -------
+    str
+        A table of the fields, and the eight largest dimensions of the shift.
+    """
+    scalars = {k: v for k, v in values.items() if not isinstance(v, list | dict)}
+    lines = [f"# {values['WorkflowName']}", "", "| field | value |", "|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in scalars.items()]
+    lines += ["", "| dimension | value |", "|---|---|"]
+    vector = np.array(values["DeltaVector"], dtype=float)
+    top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
+    lines += [f"| {d} | {vector[d]:+.6f} |" for d in top if vector[d] != 0]
+    return "\n".join(lines) + "\n"
+
+
+def read_training(folder):
+    """Read a training result.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder of one training, or its file.
+
+    Returns
+    -------
+    TrainingResult
+        Keys in any letter case; a byte order mark is accepted.
+
+    Raises
+    ------
+    InputError
+        If there is no readable result.
+    """
+    folder = Path(folder)
+    names = [folder] if folder.is_file() else [folder / RESULT, folder / _LEGACY_RESULT]
+    path = next((p for p in names if p.is_file()), None)
+    if path is None:
+        raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        known = {name.lower(): name for name in _FIELDS}
+        values = {known.get(k.lower(), k): v for k, v in raw.items()}
+        result = TrainingResult(values, path.parent)
+        _ = result.created, result.score, result.vector
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not a training result: {error}") from None
+    return result
+
+
+_FIELDS = (
+    *("WorkflowName", "CreatedUtc", "BaseDirectory", "ComparisonRuns", "Scale"),
+    *("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement", "Labels"),
+    *("DeltaVector", "TrainingMode", "CancelOutEpsilon", "IsCancelled", "DeltaNorm"),
+    *("CancelReason", "SelectionScore", "SelectionSource"),
+)
+
+
+def trainings(root, workflow):
+    """List the trainings of a workflow.
+
+    Parameters
+    ----------
+    root : path-like
+        Folder of all trainings.
+    workflow : str
+        Name of the workflow.
+
+    Returns
+    -------
+    results : list of TrainingResult
+        The newest first, cancelled ones among them.
+    unreadable : dict of str
+        Folder name to reason.
+    """
+    results, unreadable = [], {}
+    folders = sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True)
+    for folder in folders:
+        try:
+            results.append(read_training(folder))
+        except InputError as error:
+            unreadable[folder.name] = str(error)
+    return results, unreadable
+
+
+def latest(root, workflow):
+    """Give the newest training, cancelled or not.
+
+    Parameters
+    ----------
+    root, workflow
+        As for `trainings`.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    results, _ = trainings(root, workflow)
+    if not results:
+        raise InputError(f"{root}: no training of {workflow}: 'casebook shift train'")
+    return results[0]
+
+
+def best(root, workflow, include_cancelled=False):
+    """Give the training with the highest selection score; of equals the newest.
+
+    Parameters
+    ----------
+    root, workflow
+        As for `trainings`.
+    include_cancelled : bool
+        Whether cancelled trainings count.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    results, _ = trainings(root, workflow)
+    results = [r for r in results if include_cancelled or not r.cancelled]
+    if not results:
+        raise InputError(f"{root}: no training of {workflow} that is not cancelled")
+    top = max(result.score for result in results)
+    return max((r for r in results if r.score >= top - _TIE), key=lambda r: r.created)
