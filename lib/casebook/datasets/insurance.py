@@ -53,7 +53,8 @@ def read_mini_insurance(folder=None, *, key=None):
     -------
     RetrievalDataset
         Policies in the order of their paths, one text per file, without a byte order
-        mark and with the line ends of Unix; queries in the order of the file. Without ``relevant``, the policy of ``relevantDocId`` has grade 1.
+        mark and with the line ends of Unix; queries in the order of the file. Without
+        ``relevant``, the policy of ``relevantDocId`` has grade 1.
 
     Raises
     ------
