@@ -175,11 +175,13 @@ def test_marks_line_ends_and_case_are_normalised(folder):
 
 def test_graded_judgements_and_groups(folder):
     graded = {"policy-fire": 2, "policy-flood": 0}
-    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "line": "home"}])
+    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
     dataset = read_mini_insurance(folder)
     assert dataset.qrels == {"q1": {"policy-fire": 2, "Policy-Flood": 0}}
     assert dataset.groups == {"q1": "g"}
-    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "line"]
+    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "tags"]
+    back = read_mini_insurance(write_mini_insurance(dataset, folder / "again"))
+    assert back.fingerprint == dataset.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -197,6 +199,10 @@ def test_graded_judgements_and_groups(folder):
         ([ROW | {"relevant": []}], "row 1: field 'relevant' must be an object"),
         ([ROW | {"relevant": {"policy-fire": 0.5}}], "grade 0.5 of 'policy-fire'"),
         ([ROW | {"relevant": {"policy-fire": True}}], "grade True of 'policy-fire'"),
+        (
+            [ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}],
+            "'POLICY-fire' twice",
+        ),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
         ([ROW | {"relevant": {"policy-flood": 1}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "row 2: field 'group' must be"),
@@ -241,6 +247,10 @@ def test_writer_refuses_what_the_layout_cannot_hold(folder, tmp_path):
     none = {"q1": {"policy-fire": 0}}
     changed = RetrievalDataset("x", "test", dataset.documents, dataset.queries, none)
     with pytest.raises(InputError, match="'q1' has no relevant policy"):
+        write_mini_insurance(changed, tmp_path / "new")
+    queries = dataset.queries.assign(relevant="policy-fire")
+    changed = RetrievalDataset("x", "test", dataset.documents, queries, dataset.qrels)
+    with pytest.raises(InputError, match="have a column 'relevant'"):
         write_mini_insurance(changed, tmp_path / "new")
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"policies", "queries"}

@@ -23,6 +23,7 @@ ROOT_VARIABLES = (
 )
 _DEFAULT = Path("samples") / "insurance"
 _TEXTS = ("id", "text", "relevantDocId")
+_FIELDS = (*_TEXTS, "relevant")
 
 
 def dataset_root():
@@ -99,31 +100,18 @@ def write_mini_insurance(dataset, folder):
     Raises
     ------
     InputError
-        If the folder exists, an id is no file name, two ids differ in case alone, or
-        a query has no relevant policy.
+        If the folder exists, an id is no file name, two ids differ in case alone, a
+        query has no relevant policy, or a column has the name of another field.
     """
     with new_folder(folder) as temporary:
-        write_policies(dataset.documents, temporary / "policies")
-        write_queries(dataset, temporary / "queries" / "queries.json")
+        _write_policies(dataset.documents, temporary / "policies")
+        _write_queries(dataset, temporary / "queries" / "queries.json")
     return Path(folder)
 
 
-def write_policies(documents, folder):
-    """Write one file per policy.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``doc_id`` and ``text``.
-    folder : pathlib.Path
-        New folder.
-
-    Raises
-    ------
-    InputError
-        If an id is no file name, or two ids differ in case alone.
-    """
-    folder.mkdir(parents=True)
+def _write_policies(documents, folder):
+    """Write one file per policy into a new folder."""
+    folder.mkdir()
     seen = {}
     for name, text in zip(documents["doc_id"], documents["text"], strict=True):
         paths.valid_name(name, "policy")
@@ -133,22 +121,11 @@ def write_policies(documents, folder):
         (folder / f"{name}.txt").write_bytes(text.encode())
 
 
-def write_queries(dataset, path):
-    """Write the queries with their judgements.
-
-    Parameters
-    ----------
-    dataset : RetrievalDataset
-        ``relevantDocId`` becomes the first policy, in the order of the documents,
-        among those with the best grade.
-    path : pathlib.Path
-        File to write.
-
-    Raises
-    ------
-    InputError
-        If a query has no relevant policy.
-    """
+def _write_queries(dataset, path):
+    """Write the queries; ``relevantDocId`` is the first policy with the best grade."""
+    clash = {*_FIELDS} & {*dataset.queries.columns} - {"text"}
+    if clash:
+        raise InputError(f"{dataset.key}: the queries have a column {min(clash)!r}")
     place = {name: at for at, name in enumerate(dataset.documents["doc_id"])}
     rows = []
     for fields in dataset.queries.to_dict("records"):
@@ -158,8 +135,12 @@ def write_queries(dataset, path):
         if best is None or judged[best] < 1:
             raise InputError(f"{dataset.key}: query {name!r} has no relevant policy")
         row = {"id": name, "relevantDocId": best, "relevant": judged}
-        rows.append(row | {k: v for k, v in fields.items() if not pd.isna(v)})
+        rows.append(row | {k: v for k, v in fields.items() if not _missing(v)})
     write_json(path, rows)
+
+
+def _missing(value):
+    return pd.api.types.is_scalar(value) and pd.isna(value)
 
 
 def _read_policies(folder):
@@ -227,6 +208,8 @@ def _judgements(path, number, row, canonical):
             raise _at(path, number, f"names the policy {name!r}, which has no file")
         if type(grade) is not int or grade < 0:
             raise _at(path, number, f"grade {grade!r} of {name!r} is no whole number")
+        if canonical[name.casefold()] in judged:
+            raise _at(path, number, f"judges the policy {name!r} twice")
         judged[canonical[name.casefold()]] = grade
     best = max(judged.values(), default=0)
     if best < 1 or judged.get(canonical.get(named.casefold())) != best:
