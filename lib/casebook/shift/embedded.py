@@ -1,6 +1,6 @@
 """A dataset with its vectors: what a shift is learned from and judged on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -8,10 +8,9 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate
 from casebook.measures.ranking_ties import tie_bounds
+from casebook.shift.vectors import TIE_DECIMALS, cosines
 
 MEASURES = ("nDCG@10", "RR", "P@1", "map@1", "ndcg@3")
-SMALLEST_NORM = 1e-12
-TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +45,34 @@ class EmbeddedDataset:
     dropped: dict = field(default_factory=dict)
 
     def __len__(self):
-        """Number of effective queries."""
+        """Count the effective queries."""
         return len(self.query_ids)
 
     @property
     def doc_ids(self):
         """Ids of the documents, in the order of their vectors."""
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
+
+    def take(self, rows):
+        """Keep some queries; documents and account stay.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Which queries.
+
+        Returns
+        -------
+        EmbeddedDataset
+            The part.
+        """
+        return replace(
+            self,
+            query_ids=[self.query_ids[row] for row in rows],
+            queries=self.queries[list(rows)],
+            pools=[self.pools[row] for row in rows],
+            relevant=[self.relevant[row] for row in rows],
+        )
 
     def account(self):
         """Count the queries: in all, effective, and dropped by reason.
@@ -165,59 +185,6 @@ class EmbeddedDataset:
         return pd.DataFrame(found.expected, index=index, columns=list(measures))
 
 
-def cosines(queries, documents):
-    """Cosine of every query with every document; 0 where a vector has no length.
-
-    Parameters
-    ----------
-    queries : numpy.ndarray, shape [n, D]
-        Rows.
-    documents : numpy.ndarray, shape [m, D]
-        Rows.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape [n, m]
-        In [-1, 1].
-    """
-    return unit_rows(queries) @ unit_rows(documents).T
-
-
-def unit_rows(vectors):
-    """Scale rows to length 1; rows without length (at most 1e-12) become zero.
-
-    Parameters
-    ----------
-    vectors : numpy.ndarray, shape [n, D]
-        Rows.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape [n, D]
-        Rows of length 1 or 0.
-    """
-    vectors = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    defined = lengths > SMALLEST_NORM
-    return np.where(defined, vectors / np.where(defined, lengths, 1.0), 0.0)
-
-
-def best_first(scores):
-    """Order the scores of one pool.
-
-    Parameters
-    ----------
-    scores : numpy.ndarray, shape [pool]
-        In the order of the pool, which is document id descending.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [pool]
-        Places in the pool, best first; ties by document id descending.
-    """
-    return np.argsort(-scores, kind="stable")
-
-
 def contrast(data, row):
     """Give mean relevant minus mean other document of one query's pool.
 
@@ -274,12 +241,13 @@ def embed(dataset, embedder):
         relevant.append(grades > 0)
     if not kept:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
-    texts = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
+    asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
+    texts = dataset.documents["text"].tolist()
     return EmbeddedDataset(
         dataset,
         kept,
-        _finite(embedder.encode_queries(texts), "query"),
-        _finite(embedder.encode_documents(dataset.documents["text"].tolist()), "document"),
+        _finite(embedder.encode_queries(asked), "query"),
+        _finite(embedder.encode_documents(texts), "document"),
         pools,
         relevant,
         dropped,

@@ -1,8 +1,8 @@
 """The diagnostic evaluators: documented names and keys, each query's own judgements.
 
-The documented runner compares every query with one shared list of references, of which
-the first counts as relevant. That mode is kept, marked diagnostic; by default each query
-is compared with the documents ranked for it and with its own judgements.
+The documented runner compares every query with one shared list of references, of
+which the first counts as relevant. That mode is kept, marked diagnostic; by default
+each query is compared with the documents ranked for it, by its own judgements.
 """
 
 import time
@@ -13,7 +13,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate
-from casebook.shift.embedded import SMALLEST_NORM, TIE_DECIMALS, cosines
+from casebook.shift.vectors import SMALLEST_NORM, TIE_DECIMALS, best_first, cosines
 
 COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
 NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
@@ -158,7 +158,7 @@ def _ranking(data, vectors, scores, mode, measure):
             query: {str(doc): -float(place) for place, doc in enumerate(order)}
             for query, order in zip(
                 data.query_ids,
-                (np.argsort(-part, kind="stable") for part in scores),
+                map(best_first, scores),
                 strict=True,
             )
         }

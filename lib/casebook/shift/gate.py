@@ -8,6 +8,8 @@ from casebook.files import write_json
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.samples import check_choice
 from casebook.runs.artifact import now
+from casebook.runs.evidence import FAIL, PASS, UNDECIDED
+from casebook.runs.evidence import judge as weigh_bounds
 from casebook.shift.evaluators import COSINE, MRR, NDCG
 
 FILE = "acceptance_gate.json"
@@ -21,7 +23,6 @@ PROFILES = {
 }
 _ALIASES = {"rankcosine": "rank+cosine", "rank-cosine": "rank+cosine"}
 DECISIONS = ("bound", "point")
-PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def _check(result, name, eps, decision, draws):
     if interval.low is None:
         return Check(metric, delta, *bounds, n, eps, FAIL, interval.reason)
     lowest, highest = (delta, delta) if decision == "point" else bounds
-    verdict = PASS if lowest >= -eps else FAIL if highest < -eps else UNDECIDED
+    verdict = weigh_bounds(lowest, highest, -eps, inclusive=True)
     return Check(metric, delta, *bounds, n, eps, verdict, interval.reason)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate
-from casebook.shift.embedded import TIE_DECIMALS, cosines, embed
+from casebook.shift.embedded import embed
 from casebook.shift.simulators import DIMENSIONS, normalised_text
+from casebook.shift.vectors import TIE_DECIMALS, cosines
 
 KEYWORDS = ("fire", "water", "damage", "theft", "claims", "flood", "storm")
 FIRST = {2: 0.5, 3: 0.3, 4: 0.3, 5: 0.3, 6: 0.3}

@@ -1,12 +1,14 @@
 """Learn one shift of all query embeddings from positives and hard negatives."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
-from casebook.shift.embedded import best_first, contrast
+from casebook.shift.embedded import contrast
+from casebook.shift.learning_stats import LearningStats, learning_stats, mean_direction
+from casebook.shift.vectors import best_first
 
 DOCUMENTED = "posneg-uniform"
 MODES = (
@@ -21,55 +23,6 @@ CANCEL_EPSILON = 1e-3
 # What the fixed clip of 1.5 is of the length of a simulated sha256 vector, about 11.5.
 RELATIVE_CLIP = 0.13
 _ZERO_SQUARED = 1e-18
-
-
-@dataclass(frozen=True)
-class LearningStats:
-    """What happened while a shift was learned.
-
-    Attributes
-    ----------
-    Cases, UniquePairs, ZeroDirections : int
-        Directions averaged; distinct pairs of a positive and a negative; pairs left
-        out because their vectors are equal.
-    ContradictoryPairs : int
-        Pairs that occur in both orders, and so cancel each other.
-    AvgDirectionNorm, MinDirectionNorm, MaxDirectionNorm : float
-        Lengths of the directions; 0 without cases.
-    NormClipApplied : bool
-        Whether the mean was shortened.
-    ClipNorm : float or None
-        Length above which it would be; None if clipping is off.
-    PreClipDeltaNorm, PostClipDeltaNorm : float
-        Length of the mean before and after.
-    ResultantLength : float or None
-        Length of the mean of the *unit* directions, 0 (they cancel) to 1 (they
-        agree); None without cases.
-    CancelOutSuspected : bool
-        Cases exist, but the mean is at most 0.001 long.
-    QueriesUsed, QueriesWithoutError : int
-        Queries that gave a case, and queries that were answered well already.
-    """
-
-    Cases: int
-    UniquePairs: int
-    ZeroDirections: int
-    ContradictoryPairs: int
-    AvgDirectionNorm: float
-    MinDirectionNorm: float
-    MaxDirectionNorm: float
-    NormClipApplied: bool
-    ClipNorm: float | None
-    PreClipDeltaNorm: float
-    PostClipDeltaNorm: float
-    ResultantLength: float | None
-    CancelOutSuspected: bool
-    QueriesUsed: int
-    QueriesWithoutError: int
-
-    def as_dict(self):
-        """Give the statistics under their documented names, as a dict."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,25 +124,34 @@ def learn_posneg(
     check_count("hard_negatives", hard_negatives)
     if not cancel_epsilon >= 0 or not (max_norm is None or max_norm > 0):
         raise InputError("the clip must be above 0 and the cancel epsilon at least 0")
-    rows = range(len(data)) if rows is None else list(rows)
+    rows = list(range(len(data)) if rows is None else rows)
     if mode == "posneg-relative":
-        lengths = np.linalg.norm(data.queries[list(rows)], axis=1)
+        lengths = np.linalg.norm(data.queries[rows], axis=1)
         max_norm = RELATIVE_CLIP * float(np.median(lengths)) if len(rows) else None
     if mode == "posneg-contrast":
         directions, pairs, used = _contrasts(data, rows)
     else:
         directions, pairs, used = _errors(data, rows, mode, hard_negatives)
     zero = (directions**2).sum(axis=1) <= _ZERO_SQUARED
-    mean = _mean(directions[~zero], mode == "posneg-unit")
+    mean = mean_direction(directions[~zero], mode == "posneg-unit")
     clipped = _clip(mean, max_norm)
-    stats = _stats(directions, zero, pairs, mean, clipped, max_norm, used, len(rows))
+    stats = learning_stats(
+        directions[~zero],
+        pairs,
+        (mean, clipped),
+        ClipNorm=max_norm,
+        ZeroDirections=int(zero.sum()),
+        QueriesUsed=used,
+        QueriesWithoutError=len(rows) - used,
+    )
     return AdditiveShift(clipped, mode, stats, cancel_epsilon)
 
 
 def _errors(data, rows, mode, hard_negatives):
     """Give directions, document pairs and the number of queries with an error."""
     pairs, directions, used = [], [np.empty((0, data.documents.shape[1]))], 0
-    for row, scores in zip(rows, data.scores(data.queries[list(rows)], rows)):
+    unshifted = data.scores(data.queries[rows], rows)
+    for row, scores in zip(rows, unshifted, strict=True):
         order = best_first(scores)
         relevant = data.relevant[row][order]
         first = int(relevant.argmax())
@@ -217,39 +179,6 @@ def _contrasts(data, rows):
     return directions, [], len(rows)
 
 
-def _mean(directions, unit):
-    if not len(directions):
-        return np.zeros(directions.shape[1])
-    if unit:
-        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return directions.mean(axis=0)
-
-
 def _clip(vector, max_norm):
     norm = np.linalg.norm(vector)
     return vector if max_norm is None or norm <= max_norm else vector * max_norm / norm
-
-
-def _stats(directions, zero, pairs, mean, clipped, max_norm, used, asked):
-    lengths = np.linalg.norm(directions[~zero], axis=1)
-    cases = len(lengths)
-    pairs = set(pairs)
-    before, after = float(np.linalg.norm(mean)), float(np.linalg.norm(clipped))
-    unit = float(np.linalg.norm(_mean(directions[~zero], True))) if cases else None
-    return LearningStats(
-        Cases=cases,
-        UniquePairs=len(pairs),
-        ZeroDirections=int(zero.sum()),
-        ContradictoryPairs=sum((b, a) in pairs for a, b in pairs) // 2,
-        AvgDirectionNorm=float(lengths.mean()) if cases else 0.0,
-        MinDirectionNorm=float(lengths.min()) if cases else 0.0,
-        MaxDirectionNorm=float(lengths.max()) if cases else 0.0,
-        NormClipApplied=max_norm is not None and before > max_norm,
-        ClipNorm=max_norm,
-        PreClipDeltaNorm=before,
-        PostClipDeltaNorm=after,
-        ResultantLength=unit,
-        CancelOutSuspected=cases > 0 and before <= CANCEL_EPSILON,
-        QueriesUsed=used,
-        QueriesWithoutError=asked - used,
-    )

@@ -20,7 +20,7 @@ ALIASES = dict.fromkeys(("semantic", "semhash", "semantichash"), "semantic-hash"
 
 
 def normalised_text(text):
-    """Give a text the same bytes on every platform.
+    r"""Give a text the same bytes on every platform.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def normalised_text(text):
     Returns
     -------
     str
-        Without byte order marks at the start, newlines as ``\\n``.
+        Without byte order marks at the start, newlines as ``\n``.
     """
     return re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))
 

@@ -102,13 +102,13 @@ def divide(data, shares=None, *, by="group", seed=0):
         If a part stays empty, because there are fewer groups than parts.
     """
     shares = dict(shares or SHARES)
-    if not shares or not all(0 < share for share in shares.values()):
+    if not shares or not all(share > 0 for share in shares.values()):
         raise InputError("shares must be above 0")
     labels = group_labels(data, by)
     total = sum(shares.values())
     targets = {part: len(labels) * share / total for part, share in shares.items()}
     parts = {part: [] for part in shares}
-    for rows in _ordered_groups(labels, seed):
+    for rows in _ordered_groups(labels, seed, range(len(labels))):
         neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
         parts[neediest] += rows
     empty = [part for part, rows in parts.items() if not rows]
@@ -147,7 +147,7 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     check_count("k", k, least=2)
     labels = group_labels(data, by)
     rows = range(len(data)) if rows is None else rows
-    groups = _ordered_groups([labels[row] for row in rows], seed, rows)
+    groups = _ordered_groups(labels, seed, rows)
     if len(groups) < 2:
         raise InputError(
             f"{data.dataset.key}: all queries are linked, so nothing can be held out"
@@ -176,11 +176,11 @@ def complement(fold, n):
     return np.setdiff1d(np.arange(n), fold).tolist()
 
 
-def _ordered_groups(labels, seed, rows=None):
+def _ordered_groups(labels, seed, rows):
     """List the rows of each group, the largest first, equal sizes by a hash."""
     members = defaultdict(list)
-    for row, label in zip(rows if rows is not None else range(len(labels)), labels):
-        members[label].append(row)
+    for row in rows:
+        members[labels[row]].append(row)
 
     def order(label):
         key = hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
