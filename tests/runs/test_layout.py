@@ -8,6 +8,7 @@ from casebook.runs.layout import check_tenant, data_root, locate
 
 def test_where_things_lie(results, monkeypatch):
     assert locate().root == results
+    assert locate().home == results / "insurance" / "runs"
     assert locate(domain="claims").root == results / "claims" / "runs"
     own = results / "insurance" / "tenants" / "acme"
     assert locate(tenant="acme").root == own / "runs"

@@ -33,6 +33,9 @@ class Layout:
     ----------
     root : pathlib.Path
         Registry: every ``run.json`` below it is a run.
+    home : pathlib.Path
+        Where new runs are written: the root if it was named, else ``runs/`` below the
+        results of the domain and tenant.
     results, data : pathlib.Path
         Folders of the domain (and tenant) for results and for data.
     tenant : str or None
@@ -40,6 +43,7 @@ class Layout:
     """
 
     root: Path
+    home: Path
     results: Path
     data: Path
     tenant: str | None = None
@@ -84,14 +88,13 @@ def locate(domain=None, tenant=None, runs_root=None):
     tenant = tenant or current_tenant()
     results = _scoped(results_root(), domain or DEFAULT_DOMAIN, tenant)
     data = _scoped(data_root(), None, tenant)
+    root = home = results / "runs"
     if runs_root is not None:
-        root = Path(runs_root).resolve()
-    elif domain or tenant:
-        root = results / "runs"
-    else:
+        root = home = Path(runs_root).resolve()
+    elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
-    return Layout(root, results, data, tenant)
+    return Layout(root, home, results, data, tenant)
 
 
 def results_root():

@@ -15,12 +15,12 @@ REQUEST = "run_request.json"
 
 
 def record_run(layout, record, per_query=None, arguments=None, environment=None):
-    """Write ``<registry>/<workflow>/<run id>/`` with all that belongs to a run.
+    """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run.
 
     Parameters
     ----------
     layout : casebook.runs.layout.Layout
-        Registry and tenant; the tenant is written into the record.
+        Where new runs go, and the tenant, which is written into the record.
     record : casebook.runs.artifact.RunRecord
         The record. Workflow and run id become folder names.
     per_query : pandas.DataFrame, optional
@@ -41,7 +41,7 @@ def record_run(layout, record, per_query=None, arguments=None, environment=None)
     InputError
         If a name is not allowed, or the run exists: a run is never overwritten.
     """
-    parent = child_folder(layout.root, record.workflow, "workflow")
+    parent = child_folder(layout.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
     parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=parent))

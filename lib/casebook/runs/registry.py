@@ -17,6 +17,8 @@ from casebook.runs.index import read_through_index
 from casebook.runs.layout import TENANTS
 
 RECORD = "run.json"
+REPO = "_repo/MiniInsurance-PosNeg"
+"""Where another program of this layout keeps runs that compete only when asked."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Listing:
         return self.root / run.path
 
 
-def discover(layout, use_index=True):
+def discover(layout, use_index=True, include=()):
     """Read every run below the registry's root.
 
     Parameters
@@ -91,6 +93,8 @@ def discover(layout, use_index=True):
         Registry and tenant.
     use_index : bool
         Whether unchanged files may come from the index, which is only a copy.
+    include : sequence of str
+        Folders below the root that count although their names say otherwise.
 
     Returns
     -------
@@ -108,7 +112,7 @@ def discover(layout, use_index=True):
             f"{layout.root}: no such registry; runs appear there once an experiment "
             "was run, or name another with --runs-root"
         )
-    files = dict(_records_below(layout.root))
+    files = dict(_records_below(layout.root, include))
     rows = read_through_index(layout.root, files, _summary, use_index)
     runs, unreadable = [], {}
     for path, row in rows.items():
@@ -122,9 +126,9 @@ def discover(layout, use_index=True):
     return Listing(layout.root, runs, unreadable)
 
 
-def _records_below(root):
+def _records_below(root, include):
     """Yield the path below the root and the state of every ``run.json``."""
-    waiting = [("", root)]
+    waiting = [("", root), *((f"{name}/", root / name) for name in include)]
     while waiting:
         prefix, folder = waiting.pop()
         try:
