@@ -91,6 +91,10 @@ def test_verdicts_are_exit_codes(casebook):
         assert casebook("runs", "decide", "--run", name, "--no-write")[0] == code, name
         assert casebook("gate", name)[0] == code, name
     assert casebook("runs", "best")[0] == 5
+    arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
+    assert casebook(*arguments)[0] == 5
+    assert casebook(*arguments, "--force")[0] == 0
+    assert json.loads(casebook("runs", "active", "--json")[1])["incomparable"] is True
     assert casebook("runs", "compare", "other", "old")[0] == 5
     code, out, _ = casebook("runs", "compare", "other", "old", "--force", "--json")
     assert code == 0 and json.loads(out)["incomparable"] is True
@@ -151,7 +155,10 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, tmp_path):
     (folder,) = locate(domain="insurance").root.glob("_matrix/*")
     names = {path.name.split("_")[0] for path in folder.iterdir()}
     assert names == {"a.log", "b.log", "summary.json", "", "compare"}
-    assert json.loads(out)["promoted"]["runId"] == "one"
+    assert json.loads(out)["promoted"] is None
+    spec.write_text(spec.read_text().replace("nonsense", "--version"))
+    code, out, _ = casebook(*arguments, "--json")
+    assert code == 0 and json.loads(out)["promoted"]["runId"] == "one"
 
 
 def test_a_recorded_run_is_repeated(casebook):

@@ -14,7 +14,7 @@ from casebook.runs.evidence import judge, settle
 from casebook.runs.gate import Gate, apply_gate, read_gate
 from casebook.runs.ordering import find
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotion import active
+from casebook.runs.promotion import Reason, active, history, promote, rollback
 from casebook.runs.registry import REPO, discover
 from casebook.runs.reports import decision_report, write_report
 
@@ -109,6 +109,9 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     forced = decided(registry, force=True)
     assert forced.action == "Promote"
     assert active(listing.root, "ndcg@3")["incomparable"] is True
+    promote(listing, new, "ndcg@3", Reason("again"))
+    rollback(listing.root, "ndcg@3", Reason("back"))
+    assert active(listing.root, "ndcg@3")["incomparable"] is True
 
 
 def test_runs_below_repo_compete_only_when_asked(registry):
@@ -133,6 +136,23 @@ def test_other_queries_are_incomparable(registry):
     assert "50 queries" in " ".join(found.evidence.notes)
     forced = decide(registry.read(), "ndcg@3", force=True)
     assert forced.evidence.n == 150
+
+
+def test_two_decisions_at_once_do_not_both_count(registry):
+    registry.add("one", 0.5)
+    listing = registry.read()
+    first, second = decide(listing, "ndcg@3"), decide(listing, "ndcg@3")
+    apply(listing, first)
+    with pytest.raises(InputError, match="decide again"):
+        apply(listing, second)
+    assert len(history(listing.root)) == 1
+
+
+def test_a_failed_candidate_fails_even_where_nothing_is_active(registry):
+    registry.add("failed", 0.9, success=False)
+    listing = registry.read()
+    found = decide(listing, "ndcg@3", run=listing.runs[0])
+    assert (found.action, found.evidence.verdict) == ("KeepActive", "fail")
 
 
 def test_an_active_run_that_is_gone_is_said_so(registry):
@@ -208,7 +228,7 @@ def test_flips_are_the_queries_that_changed(registry):
     flips = found.flips.set_index("query_id")["change"].to_dict()
     assert flips == {"q0": "unchanged", "q1": "gained", "q2": "gained", "q3": "lost"}
     assert found.flips["query_id"].tolist() == ["q3", "q2", "q1", "q0"]
-    assert (found.wins, found.ties, found.losses, found.n) == (2, 1, 1, 4)
+    assert (found.gained, found.unchanged, found.lost, found.n) == (2, 1, 1, 4)
     assert found.difference == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
     back = compare_runs(a, b, "map@1")
     assert back.difference == pytest.approx(-found.difference)

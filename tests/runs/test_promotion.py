@@ -63,6 +63,7 @@ def test_profiles_are_separate(three):
         promote_all(three, "low", profile="../x")
     with pytest.raises(InputError, match="letter case"):
         promote_all(three, "low", profile="Strict")
+    assert len(history(root)) == 2
 
 
 def test_rollback_goes_back_and_never_toggles(three):

@@ -114,11 +114,8 @@ def _compare_two(listing, pair, metric, top, force, as_json):
     except NoRows as reason:
         raise InputError(f"{metric}: no comparison by query: {reason}") from None
     names = ("difference", "low", "high", "level", "n", "p_value", "mde")
+    names += ("gained", "lost", "unchanged", "reason")
     value = {name: getattr(found, name) for name in names} | {
-        "gained": found.wins,
-        "lost": found.losses,
-        "unchanged": found.ties,
-        "reason": found.reason,
         "incomparable": differ,
         "flips": found.flips.to_dict("records"),
     }

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli import run_options as common
-from casebook.errors import InputError
+from casebook.errors import Incomparable, InputError
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 Rules = Annotated[
@@ -89,6 +89,8 @@ def promote(
 ):
     """Make a run active by name, by rank, or the best one, and log why.
 
+    Exit 5 if the active run was measured on different data, unless forced.
+
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
     from casebook.runs import ordering, promotion
@@ -101,12 +103,31 @@ def promote(
         target = _ranked(ordering.order(runs, metric), rank)
     else:
         target = ordering.best(runs, metric, force)
+    rivals = [] if run or rank else runs
+    across = _across(listing, target, metric, profile, force, rivals)
     digest = None
     if rules:
         digest = _pass_gate(listing, target, rules, metric, profile, force)
-    why = promotion.Reason(reason, gate_sha256=digest, incomparable=force)
+    why = promotion.Reason(reason, gate_sha256=digest, incomparable=across)
     entry = promotion.promote(listing, target, metric, why, profile)
     common.show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+
+
+def _across(listing, target, metric, profile, force, rivals):
+    """Tell whether different data compete, which must be asked for."""
+    from casebook.runs.ordering import score_of
+    from casebook.runs.promotion import active
+
+    present = active(listing.root, metric, profile)
+    keys = {run.key for run in rivals if score_of(run, metric) is not None}
+    keys |= {present["comparabilityKey"]} if present else set()
+    across = bool(keys - {target.key})
+    if across and not force:
+        raise Incomparable(
+            "the active run was measured on different data; choose a --profile of its "
+            "own, or --force, which is stamped on the promotion"
+        )
+    return across
 
 
 def _pass_gate(listing, target, rules, metric, profile, force):

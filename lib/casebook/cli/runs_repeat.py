@@ -21,6 +21,8 @@ def matrix(
 ):
     """Run variants of a command, keep their logs, then compare; exit 3 on failures.
 
+    The best run is promoted if the specification says so and no variant failed.
+
     Example: casebook runs matrix --spec variants.yml
     """
     from casebook.runs import matrix as library
@@ -35,11 +37,11 @@ def matrix(
     folder = layout.root / "_matrix" / f"matrix_{reports.stamp()}"
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
     rows = library.run_matrix(wanted, folder, settings, _say)
-    after = _after_matrix(layout, wanted.after, folder)
-    lines = [*common.table(rows, ("name", "exitCode", "seconds", "log")), str(folder)]
-    value = {"folder": str(folder), "variants": rows, "promoted": after}
-    common.show(value, as_json, lines)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
+    promoted = _after_matrix(layout, wanted.after, folder, not failed)
+    lines = [*common.table(rows, ("name", "exitCode", "seconds", "log")), str(folder)]
+    value = {"folder": str(folder), "variants": rows, "promoted": promoted}
+    common.show(value, as_json, lines)
     if failed:
         raise BatchFailed(f"{len(failed)} of {len(rows)} variants: {', '.join(failed)}")
 
@@ -48,8 +50,8 @@ def _say(line):
     typer.echo(line, err=True)
 
 
-def _after_matrix(layout, after, folder):
-    """Compare what is there now, and promote the best if the matrix says so."""
+def _after_matrix(layout, after, folder, complete):
+    """Compare what is there now; promote the best of a complete matrix if asked."""
     from casebook.runs import ordering, promotion, reports
     from casebook.runs.registry import discover
 
@@ -59,7 +61,7 @@ def _after_matrix(layout, after, folder):
         rows = reports.ranking(listing, metric, top=after["top"])
         report = reports.comparison_report(listing, metric, rows)
         reports.write_report(layout.root, "compare", report, folder)
-    if not after["promotebest"]:
+    if not (after["promotebest"] and complete):
         return None
     why = promotion.Reason(f"best after {folder.name}")
     winner = ordering.best(listing.runs, metric)

@@ -64,9 +64,14 @@ class RunRecord(BaseModel):
     @classmethod
     def _in_utc(cls, moment):
         """Take a time without a zone as the UTC that its key promises."""
-        if moment is None or moment.tzinfo is not None:
-            return moment
-        return moment.replace(tzinfo=datetime.UTC)
+        if moment is None:
+            return None
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=datetime.UTC)
+        try:
+            return moment.astimezone(datetime.UTC)
+        except OverflowError:
+            raise ValueError("outside the calendar in UTC") from None
 
     @field_serializer("started")
     def _start(self, moment) -> str:

@@ -6,6 +6,7 @@ last hash can rewrite history.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -128,7 +129,8 @@ def append(path, entry):
     try:
         end = sum(len(line) + 1 for line in lines)
         os.ftruncate(handle, end)  # drops the rest of a line that was never completed
-        os.pwrite(handle, line, end)
+        if os.pwrite(handle, line, end) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from casebook.errors import Incomparable, InputError
 from casebook.runs.artifact import now
-from casebook.runs.evidence import INCOMPARABLE, PASS, Evidence, weigh
+from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, Evidence, weigh
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import best, order, score_of
 from casebook.runs.promotion import Reason, active, promote
@@ -90,7 +90,8 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
     InputError
         If no run holds the metric, or eps is below 0.
     Incomparable
-        If nothing is active and the candidates were measured on different data.
+        If the active run is gone, or if nothing is active and the candidates were
+        measured on different data.
     """
     eps = options.pop("eps", EPSILON)
     if not eps >= 0:
@@ -149,6 +150,8 @@ def _evidence(listing, candidate, active_run, metric, eps, options):
     present, standing = active_run
     if candidate is None:
         return Evidence(INCOMPARABLE, notes=["no run was measured on the same data"])
+    if score_of(candidate, metric) is None:
+        return Evidence(FAIL, notes=["MISSING: it failed or does not hold the metric"])
     if present is None:
         return Evidence(PASS, "first", notes=["no run was active"])
     if candidate.path == present["path"]:
@@ -183,6 +186,11 @@ def apply(listing, decision, reason=None, gate_sha256=None):
     -------
     dict or None
         The entry of the log, None if the active run is kept.
+
+    Raises
+    ------
+    InputError
+        If another run was promoted since the decision.
     """
     if decision.action != PROMOTE:
         return None
@@ -193,4 +201,7 @@ def apply(listing, decision, reason=None, gate_sha256=None):
     }
     text = reason or f"decided by {decision.evidence.basis}"
     why = Reason(text, evidence, gate_sha256, decision.evidence.incomparable)
-    return promote(listing, decision.candidate, decision.metric, why, decision.profile)
+    after = decision.active["seq"] if decision.active else 0
+    return promote(
+        listing, decision.candidate, decision.metric, why, decision.profile, after
+    )

@@ -15,6 +15,10 @@ from casebook.runs.rows import NoRows
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE = "pass", "fail", "undecided", "incomparable"
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
+_SHARED = (
+    *("low", "high", "level", "n", "p_value", "mde"),
+    *("gained", "lost", "unchanged"),
+)
 _UNKNOWN = (
     "neither run holds a fingerprint: that both were measured on the same data is "
     "taken on trust"
@@ -159,10 +163,8 @@ def _fill(result, listing, runs, metric, options):
     else:
         result.basis = "paired_bootstrap"
         result.improvement = pairs.difference
-        for name in ("low", "high", "level", "n", "p_value", "mde"):
+        for name in _SHARED:
             setattr(result, name, getattr(pairs, name))
-        result.gained, result.lost = pairs.wins, pairs.losses
-        result.unchanged = pairs.ties
         if pairs.reason:
             result.notes.append(f"interval: {pairs.reason}")
 

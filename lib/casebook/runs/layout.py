@@ -144,6 +144,23 @@ def check_tenant(path, tenant):
         )
 
 
+def owner_of(path):
+    """Give the tenant whose folder a path lies in.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Folder or file; links are followed.
+
+    Returns
+    -------
+    str or None
+        None outside of all tenants' folders.
+    """
+    pairs = itertools.pairwise(path.resolve().parts)
+    return next((child for parent, child in pairs if parent == TENANTS), None)
+
+
 def child_folder(parent, name, kind):
     """Give a sub-folder by a checked name, without creating it.
 

@@ -29,8 +29,8 @@ class PairedRuns:
         Two-sided paired randomisation test.
     mde : float or None
         Smallest true difference that a paired t test finds with power 0.8.
-    wins, ties, losses : int
-        Queries on which the candidate is better, equal or worse.
+    gained, lost, unchanged : int
+        Queries on which the candidate is better, worse, or equal within rounding.
     reason : str or None
         Why an interval is missing or degenerate.
     level : float
@@ -47,9 +47,9 @@ class PairedRuns:
     n: int
     p_value: float | None
     mde: float | None
-    wins: int
-    ties: int
-    losses: int
+    gained: int
+    lost: int
+    unchanged: int
     reason: str | None
     level: float
     flips: pd.DataFrame
@@ -90,6 +90,8 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     options = {"level": level, "n_boot": RESAMPLES, "n_resamples": RESAMPLES}
     pairs = compare_systems(scores, seed=seed, **options).pairs
     row = {name: _plain(value) for name, value in pairs.iloc[0].items()}
+    flips = _flips(before, after, sign)
+    counts = flips["change"].value_counts()
     return PairedRuns(
         difference=row["difference"],
         low=row["ci_low"],
@@ -97,12 +99,12 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
         n=int(row["n"]),
         p_value=row["p_randomisation"],
         mde=row["mde"],
-        wins=int(row["wins"]),
-        ties=int(row["ties"]),
-        losses=int(row["losses"]),
+        gained=int(counts.get("gained", 0)),
+        lost=int(counts.get("lost", 0)),
+        unchanged=int(counts.get("unchanged", 0)),
         reason=row["reason"],
         level=level,
-        flips=_flips(before, after, sign),
+        flips=flips,
     )
 
 

@@ -91,7 +91,7 @@ def active(root, metric, profile=None):
     return entries[-1] if entries else None
 
 
-def promote(listing, run, metric, reason, profile=None):
+def promote(listing, run, metric, reason, profile=None, after=None):
     """Make a run the active one of a metric.
 
     Parameters
@@ -106,6 +106,9 @@ def promote(listing, run, metric, reason, profile=None):
         Kept in the log.
     profile : str, optional
         Name of a separate pointer.
+    after : int, optional
+        Sequence number of the entry that must still be the last one (0: none yet),
+        so that two decisions made at once do not both count.
 
     Returns
     -------
@@ -115,7 +118,8 @@ def promote(listing, run, metric, reason, profile=None):
     Raises
     ------
     InputError
-        If the run failed or lacks the metric, or no reason is given.
+        If the run failed or lacks the metric, no reason is given, or another promotion
+        came in between.
     """
     if score_of(run, metric) is None:
         why = "failed" if not run.success else f"does not hold {canonical(metric)!r}"
@@ -129,7 +133,14 @@ def promote(listing, run, metric, reason, profile=None):
         "runSha256": sha256_file(record),
         "comparabilityKey": run.key,
     }
-    return _record(listing.root, "promote", metric, profile, reason, lambda _: target)
+
+    def chosen(entries):
+        last = entries[-1]["seq"] if entries else 0
+        if after not in (None, last):
+            raise InputError("another run was promoted meanwhile: decide again")
+        return target | {"incomparable": reason.incomparable}
+
+    return _record(listing.root, "promote", metric, profile, reason, chosen)
 
 
 def rollback(root, metric, reason, profile=None):
@@ -170,7 +181,10 @@ def rollback(root, metric, reason, profile=None):
     return _record(root, "rollback", metric, profile, reason, before)
 
 
-_TARGET = ("runId", "workflow", "path", "score", "runSha256", "comparabilityKey")
+_TARGET = (
+    *("runId", "workflow", "path", "score", "runSha256", "comparabilityKey"),
+    "incomparable",
+)
 
 
 def _standing(entries):
@@ -202,10 +216,11 @@ def _record(root, action, metric, profile, reason, choose):
             "reason": reason.text.strip(),
             "gateSha256": reason.gate_sha256,
             "decision": reason.decision or {},
-            "incomparable": reason.incomparable,
         }
+        # A name that is refused must be so before anything is written.
+        pointer = pointer_path(root, metric, profile)
         entry = chain.append(folder / LOG, entry)
-        _point(root, entry)
+        _point(root, pointer, entry)
     return entry
 
 
@@ -238,9 +253,8 @@ def pointer_path(root, metric, profile=None):
     return folder / f"active_{file_part(metric)}.json"
 
 
-def _point(root, entry):
+def _point(root, path, entry):
     lines = chain.read_lines(root / FOLDER / LOG)
-    path = pointer_path(root, entry["metric"], entry["profile"])
     folder = root / entry["path"]
     pointer = {
         "metricKey": entry["metric"],

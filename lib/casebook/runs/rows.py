@@ -14,7 +14,7 @@ hold other queries (a held-out half, say) than the metric was computed on.
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.runs.artifact import read_record
-from casebook.runs.layout import check_tenant, current_tenant
+from casebook.runs.layout import check_tenant, owner_of
 from casebook.runs.metrics import canonical
 from casebook.runs.per_query import PREFIX, read_per_query
 
@@ -72,7 +72,7 @@ def _labelled(folder, record, metric):
     if not isinstance(place, dict) or not isinstance(place.get("Path"), str):
         raise InputError(f"{folder / 'run.json'}: PerQuery must hold Path and Sha256")
     path = (folder / place["Path"]).resolve()
-    check_tenant(path, record.tenant or current_tenant())
+    check_tenant(path, owner_of(folder))
     if not path.is_file():
         raise NoRows(f"{place['Path']} is gone")
     if place.get("Sha256") and sha256_file(path) != place["Sha256"]:
