@@ -170,7 +170,7 @@ def sweeps(frame, measure, marks=("default", "best")):
         default, best = part["default"].iloc[0], part["best"].iloc[0]
         axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
         axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
-        axes.legend(loc="lower right", fontsize="small")
+        axes.legend(loc="best", fontsize="small")
         _ = axes.set(xlabel=parameter, ylabel=measure)
     return figure
 
@@ -268,6 +268,8 @@ def rank_changes(frame):
     axes.hlines(rows, frame["before"], frame["after"], color=colours, lw=2)
     axes.scatter(frame["after"], rows, color=colours, s=35, zorder=3)
     axes.set_yticks(rows, frame["query_id"], fontsize="small")
+    if frame.empty:
+        axes.text(2, 0, "no query moved", ha="center")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("{x:g}")

@@ -53,7 +53,7 @@ def test_sentences_and_tables(study, gained):
     assert "posneg-uniform, learned and scaled on other groups" in text
     assert len(report.choices(study)) == 5 * len(study.fits)
     assert report.learning(study)["resultant length"].between(0, 1).all()
-    assert len(report.forest_rows(gained, table)) == len(study.fits) + 1
+    assert len(report.forest_rows(gained, table)) == len(study.fits) + 2
 
 
 def test_queries_segments_gate_and_parity(study):

@@ -10,6 +10,7 @@ from casebook.runs.artifact import now
 from casebook.shift import evaluators, gate
 from casebook.shift.preparation import prepare
 from casebook.shift.simulators import NAMES
+from casebook.shift.splits import group_labels
 from casebook.shift.workflow import check_split, shift_queries
 
 SHIFTS = ("learned", "identity", "zero")
@@ -88,9 +89,7 @@ def run_evaluators(
     write_json(folder / "run_manifest.json", manifest)
     if not baseline:
         return EvaluationReport(folder, found.metrics, None)
-    groups = test.dataset.groups
-    clusters = None if groups is None else [groups[q] for q in test.query_ids]
-    verdict = gate.judge(found, clusters=clusters, seed=setup.seed, **rules)
+    verdict = gate.judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
     context = {"Dataset": test.dataset.name, "RunId": run_id}
     context |= {"RefsManifestPath": None, "ResultsPath": folder.name}
     gate.write_gate(folder / gate.FILE, verdict, found.metrics, **context)

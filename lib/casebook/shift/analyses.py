@@ -139,7 +139,7 @@ def gate(study, system=DOCUMENTED, profile="documented", n_boot=10_000):
     Returns
     -------
     casebook.shift.gate.GateReport
-        Verdict and checks; groups are resampled where the dataset has them.
+        Verdict and checks; groups of queries are resampled.
     """
     run = evaluate_shift(study.data, study.fits[system].shifted(study.data))
     options = {"clusters": study.clusters, "n_boot": n_boot, "seed": study.seed}

@@ -54,7 +54,7 @@ class EmbeddedDataset:
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
 
     def take(self, rows):
-        """Keep some queries; documents and account stay.
+        """Keep some queries and all documents.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class EmbeddedDataset:
         Returns
         -------
         EmbeddedDataset
-            The part.
+            The part; queries dropped before are not counted in it.
         """
         return replace(
             self,
@@ -72,6 +72,7 @@ class EmbeddedDataset:
             queries=self.queries[list(rows)],
             pools=[self.pools[row] for row in rows],
             relevant=[self.relevant[row] for row in rows],
+            dropped={},
         )
 
     def account(self):
@@ -137,10 +138,13 @@ class EmbeddedDataset:
     def qrels(self, rows=None):
         """Give the judgements of some queries, all by default, as a dict of dict."""
         rows = range(len(self)) if rows is None else rows
-        return {self.query_ids[row]: self._judged(row) for row in rows}
+        asked = [self.query_ids[row] for row in rows]
+        return {query: self.dataset.qrels[query] for query in asked}
 
-    def _judged(self, row):
-        return self.dataset.qrels[self.query_ids[row]]
+    def tied(self):
+        """Count the queries whose judged documents tie, unshifted, int."""
+        found = tie_bounds(self.qrels(), self.run(self.queries), ["RR"])
+        return int((found.tie_mass > 0).sum())
 
     def score(self, vectors, rows=None, measures=MEASURES):
         """Measure the rankings that query vectors give.

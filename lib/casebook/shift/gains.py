@@ -25,7 +25,7 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
     -------
     pandas.DataFrame
         Columns system, gain with low and high (resampling queries), groups low and
-        groups high (resampling groups; NaN without), p, p_holm (over the learned
+        groups high (resampling groups), p, p_holm (over the learned
         shifts; NaN for controls and bounds), better, equal, worse, n and reason.
     """
     frame = study.scores[measure]
@@ -38,13 +38,12 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
     ).pairs.set_index("system_a")
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     intervals = resample_means(differences, **draws).intervals()
-    grouped = [None] * len(intervals)
-    if study.clusters is not None:
-        resamples = resample_means(differences, clusters=study.clusters, **draws)
-        grouped = resamples.intervals()
+    clustered = resample_means(differences, clusters=study.clusters, **draws)
     rows = [
         _gain_row(name, differences[name], interval, group, tested)
-        for name, interval, group in zip(differences, intervals, grouped, strict=True)
+        for name, interval, group in zip(
+            differences, intervals, clustered.intervals(), strict=True
+        )
     ]
     return pd.DataFrame(rows)
 
@@ -101,12 +100,11 @@ def sweep(study, n_boot=2_000):
     for name in SHOWN_APART:
         fit = study.fits[name]
         moved = {
-            scale: study.data.score(fit.shifted(study.data, scale), measures=[MEASURE])[
-                MEASURE
-            ]
+            scale: study.data.score(fit.shifted(study.data, scale), None, [MEASURE])
             for scale in SCALES
         }
-        table = pd.DataFrame(moved).sub(base, axis=0)
+        table = pd.DataFrame({s: frame[MEASURE] for s, frame in moved.items()})
+        table = table.sub(base, axis=0)
         found = resample_means(table, n_boot=n_boot, seed=study.seed).intervals()
         middle = float(np.median([s.scale for s in fit.selections]))
         rows += [
@@ -125,8 +123,8 @@ def _gain_row(name, differences, interval, group, tested):
         "gain": interval.estimate,
         "gain low": interval.low,
         "gain high": interval.high,
-        "groups low": None if group is None else group.low,
-        "groups high": None if group is None else group.high,
+        "groups low": group.low,
+        "groups high": group.high,
         "p": pair.get("p_randomisation", np.nan),
         "p_holm": pair.get("p_holm", np.nan),
         "better": int((signs > 0).sum()),

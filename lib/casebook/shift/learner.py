@@ -127,7 +127,7 @@ def learn_posneg(
     rows = list(range(len(data)) if rows is None else rows)
     if mode == "posneg-relative":
         lengths = np.linalg.norm(data.queries[rows], axis=1)
-        max_norm = RELATIVE_CLIP * float(np.median(lengths)) if len(rows) else None
+        max_norm = RELATIVE_CLIP * float(np.median(lengths)) if rows else None
     if mode == "posneg-contrast":
         directions, pairs, used = _contrasts(data, rows)
     else:

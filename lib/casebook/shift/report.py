@@ -3,15 +3,27 @@
 import numpy as np
 import pandas as pd
 
-from casebook.shift.evaluate import RIDGE
 from casebook.shift.learner import DOCUMENTED
-from casebook.shift.study import BASELINE, CHANCE, MEASURE, RANDOM
+from casebook.shift.study import (
+    BASELINE,
+    CHANCE,
+    IN_SAMPLE,
+    MEASURE,
+    RANDOM,
+    SHOWN_APART,
+)
 
-_KINDS = {BASELINE: "no shift", CHANCE: "control", RANDOM: "control"}
+_SHARED = {
+    "group": "share no group and no question text",
+    "document": "share no relevant document and no question text",
+    "query": "share groups, so that all gains are flattered",
+}
+_RANDOM = tuple(RANDOM.format(name) for name in SHOWN_APART)
+_KINDS = {BASELINE: "no shift"} | dict.fromkeys((CHANCE, *_RANDOM), "control")
 
 
 def account(study):
-    """Say how many queries count, in how many folds, and why others do not.
+    """Say how many queries count, in how many folds, why others do not, and ties.
 
     Parameters
     ----------
@@ -21,17 +33,18 @@ def account(study):
     Returns
     -------
     str
-        One or two sentences.
+        Two or three sentences.
     """
     counts = study.data.account()
     folds = study.fits[DOCUMENTED].folds
     sizes = ", ".join(str(len(fold)) for fold in folds)
     text = (
         f"{counts['n_effective']} of {counts['n_total']} queries are effective, in "
-        f"{len(folds)} folds of {sizes} that share no group and no question text."
+        f"{len(folds)} folds of {sizes} that {_SHARED[study.by]}."
     )
     reasons = [f"{n} {reason}" for reason, n in counts["reasons"].items()]
-    return text + (f" Left out: {', '.join(reasons)}." if reasons else "")
+    text += f" Left out: {', '.join(reasons)}." if reasons else ""
+    return f"{text} Judged documents tie in {study.data.tied()} queries."
 
 
 def answer(study, gains):
@@ -47,8 +60,8 @@ def answer(study, gains):
     Returns
     -------
     str
-        Baseline, gains of the documented shift and of the ridge map, the control, and
-        what looking at the same queries would have claimed.
+        Baseline, gains of the documented shift and of the ridge map, each with its
+        control, and what looking at the same queries would have claimed.
     """
     base = study.scores[MEASURE][BASELINE].mean()
     rows = gains.set_index("system")
@@ -57,19 +70,17 @@ def answer(study, gains):
         f"embeddings reach {MEASURE} {base:.3f}; chance is "
         f"{study.scores[MEASURE][CHANCE].mean():.3f}."
     ]
-    for name in (DOCUMENTED, RIDGE):
-        verdict = _verdict(rows.loc[name])
+    for name in SHOWN_APART:
+        row, fit = rows.loc[name], study.fits[name]
+        verdict = _verdict(row) if fit.scales.any() else "every fold chose no shift"
+        spread = study.draws[name][MEASURE] - base
         lines.append(
-            f"{name}, learned and scaled on other groups: {_gain(rows.loc[name])}, "
-            f"corrected p {rows.loc[name, 'p_holm']:.2g}: {verdict}."
+            f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
+            f"{row['p_holm']:.2g}: {verdict}. Random directions of equal length: "
+            f"{spread.mean():+.4f} over {len(spread)} draws, from {spread.min():+.4f} "
+            f"to {spread.max():+.4f}."
         )
-    spread = study.draws[MEASURE]
-    low, high = spread.min() - base, spread.max() - base
-    lines.append(
-        f"A random direction of equal length: {rows.loc[RANDOM, 'gain']:+.4f} "
-        f"on average over {len(spread)} draws, from {low:+.4f} to {high:+.4f}."
-    )
-    inside = rows.loc[[f"{name}-in-sample" for name in (DOCUMENTED, RIDGE)], "gain"]
+    inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]
     lines.append(
         "Reported on the queries they were learned from, the two would have claimed "
         f"{inside.iloc[0]:+.4f} and {inside.iloc[1]:+.4f}."

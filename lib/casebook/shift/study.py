@@ -1,6 +1,6 @@
 """The embedding-shift experiment: every system on queries it was not learned on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -8,12 +8,14 @@ from casebook.inference.resampling import resample_means
 from casebook.retrieval.scored import ScoredSystems
 from casebook.shift import controls, evaluate, segments
 from casebook.shift.embedded import MEASURES, embed
+from casebook.shift.evaluate import RIDGE
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.simulators import load_embedder
+from casebook.shift.splits import group_labels
 
-BASELINE, CHANCE, RANDOM = "baseline", "chance", "random-direction"
-IN_SAMPLE, CEILING = "{}-in-sample", "{}-oracle-scale"
-SHOWN_APART = (DOCUMENTED, evaluate.RIDGE)  # also in-sample, and by leaking folds
+BASELINE, CHANCE = "baseline", "chance"
+RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
+SHOWN_APART = (DOCUMENTED, RIDGE)  # also in-sample, and by leaking folds
 MEASURE = evaluate.SELECTION
 
 
@@ -31,8 +33,10 @@ class ShiftStudy(ScoredSystems):
         By learner.
     leaking : dict of pandas.DataFrame
         By learner: queries x measures under folds of single queries.
-    draws : pandas.DataFrame
-        Draws of the random direction x measures.
+    draws : dict of pandas.DataFrame
+        By learner: draws of a random direction as long as its shift x measures.
+    by : str
+        What the folds keep together.
     seed : int
         Seed of folds, controls and intervals.
     """
@@ -41,8 +45,9 @@ class ShiftStudy(ScoredSystems):
     scores: dict
     fits: dict
     leaking: dict
-    draws: pd.DataFrame
-    seed: int = field(default=0)
+    draws: dict
+    by: str = "group"
+    seed: int = 0
 
     control = CHANCE
 
@@ -59,9 +64,8 @@ class ShiftStudy(ScoredSystems):
 
     @property
     def clusters(self):
-        """Group of each query, list; None if the queries are independent."""
-        groups = self.dataset.groups
-        return None if groups is None else [groups[q] for q in self.data.query_ids]
+        """Label of each query, list of str: queries with one are not independent."""
+        return group_labels(self.data)
 
     def numbers(self, **options):
         """Give every mean, and every gain in the first measure, for ``numbers.json``.
@@ -75,14 +79,15 @@ class ShiftStudy(ScoredSystems):
         -------
         dict
             {system: {measure: {"value", "ci", "n", "control", "reason"}}}; the control
-            of a mean is chance, that of ``nDCG@10 gain`` the random direction's gain.
+            of a mean is chance, that of ``nDCG@10 gain`` what random directions gain.
         """
         table = super().numbers(**options)
         frame = self.scores[MEASURE]
         gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
         intervals = resample_means(gains, **options).intervals()
-        control = float(gains[RANDOM].mean())
         for system, interval in zip(gains, intervals, strict=True):
+            random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
+            control = float(gains[random].mean())
             table[system][f"{MEASURE} gain"] = segments.as_number(interval, control)
         return table
 
@@ -117,11 +122,12 @@ def run_study(dataset, embedder="minilm", *, k=5, by="group", seed=0, draws=20):
     }
     frames = {BASELINE: data.score(data.queries)}
     frames |= {name: data.score(fit.shifted(data)) for name, fit in fits.items()}
-    frames[RANDOM], spread = controls.random_directions(
-        data, fits[DOCUMENTED], list(MEASURES), draws=draws, seed=seed
-    )
     frames[CHANCE] = data.chance()
-    leaking = {}
+    leaking, spread = {}, {}
+    for name in SHOWN_APART:
+        frames[RANDOM.format(name)], spread[name] = controls.random_directions(
+            data, fits[name], list(MEASURES), draws=draws, seed=seed
+        )
     for name in SHOWN_APART:
         grid = evaluate.LEARNERS[name]
         frames[IN_SAMPLE.format(name)] = data.score(controls.in_sample(data, grid))
@@ -132,4 +138,4 @@ def run_study(dataset, embedder="minilm", *, k=5, by="group", seed=0, draws=20):
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
         for measure in MEASURES
     }
-    return ShiftStudy(data, scores, fits, leaking, spread, seed)
+    return ShiftStudy(data, scores, fits, leaking, spread, by, seed)
