@@ -180,7 +180,9 @@ def active(
 
 @app.command()
 def history(
-    metric: Annotated[str | None, typer.Option("-m", "--metric")] = None,
+    metric: Annotated[
+        str | None, typer.Option("-m", "--metric", help="Only this; default: all.")
+    ] = None,
     profile: common.Profile = None,
     most: Annotated[int, typer.Option("--max", min=1, help="Longest list.")] = 20,
     runs_root: common.Root = None,

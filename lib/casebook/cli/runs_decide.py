@@ -25,14 +25,16 @@ def decide(
     apply: Annotated[
         bool, typer.Option("--apply", help="Promote if it says so.")
     ] = False,
-    write: Annotated[bool, typer.Option("--write/--no-write")] = True,
+    write: Annotated[
+        bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
+    ] = True,
     profile: common.Profile = None,
     workflow: common.Workflow = None,
     key: common.Key = None,
     force: common.Force = False,
     include_repo: common.Repo = False,
     level: Annotated[float, typer.Option(help="Coverage of the interval.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the interval.")] = 0,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,

@@ -160,7 +160,7 @@ def import_(
     result: Annotated[Path, typer.Argument(help="MTEB TaskResult as JSON.")],
     model: Annotated[str, typer.Option(help="Whose figures they are.")],
     dataset: Annotated[str | None, typer.Option(help="Our name of the data.")] = None,
-    split: str = "test",
+    split: Annotated[str, typer.Option(help="Split to take.")] = "test",
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,

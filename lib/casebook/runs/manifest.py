@@ -107,14 +107,8 @@ def write_manifest(folder, dataset, role, chunks, **fields):
         If nothing was ingested, a chunk is empty, or vectors and chunks differ in
         number: an empty ingest is an error, not a result.
     """
-    vectors = fields.pop("vectors")
-    shape = tuple(vectors.shape)
-    if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
-        raise InputError(
-            f"{dataset}:{role}: {len(chunks)} chunks and vectors of shape {shape}: "
-            "an ingest needs one vector of at least one dimension per chunk"
-        )
-    space = f"{dataset}:{role}"
+    space, shape = f"{dataset}:{role}", tuple(fields.pop("vectors").shape)
+    _check_shape(space, chunks, shape)
     index = [_chunk(space, *chunk) for chunk in chunks]
     key = digest([[c.id for c in index], fields["provider"], shape])[:32]
     place = child_folder(folder / "manifests", dataset, "dataset")
@@ -142,6 +136,14 @@ def write_manifest(folder, dataset, role, chunks, **fields):
     write_json(place / f"manifest_{key}.json", text)
     write_json(place / LATEST, text)
     return manifest
+
+
+def _check_shape(space, chunks, shape):
+    if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
+        raise InputError(
+            f"{space}: {len(chunks)} chunks and vectors of shape {shape}: "
+            "an ingest needs one vector of at least one dimension per chunk"
+        )
 
 
 def _chunk(space, document, number, text):

@@ -96,25 +96,15 @@ def read_mteb(path, model, dataset=None, split="test"):
     InputError
         If the file is not a TaskResult with this split.
     """
-    path = Path(path)
-    try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-        (entry, *more) = value["scores"][split]
-        task, revision = value["task_name"], value["dataset_revision"]
-        main = float(entry["main_score"])
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: no TaskResult with split {split}: {error}") from None
-    if more:
-        raise InputError(f"{path}: {len(more) + 1} subsets in {split}; expected one")
+    value, entry = _task_result(Path(path), split)
+    task, revision = value["task_name"], value["dataset_revision"]
     prefix = f"{dataset or task}.{valid_name(model, 'model')}"
     known = {theirs: ours for ours, theirs in _MTEB.items()}
-    metrics = {f"{prefix}.main_score": main}
+    metrics = {f"{prefix}.main_score": entry["main_score"]}
     for name, score in entry.items():
         match = _MTEB_CUT.fullmatch(name)
         if match and isinstance(score, int | float) and math.isfinite(score):
-            metrics[canonical(f"{prefix}.{known[match[1]]}@{match[2]}")] = score
+            metrics[f"{prefix}.{known[match[1]]}@{match[2]}"] = score
     version = entry.get("mteb_version") or value.get("mteb_version")
     return RunRecord.model_construct(
         run_id=f"mteb-{valid_name(task, 'task')}-{model}",
@@ -129,3 +119,20 @@ def read_mteb(path, model, dataset=None, split="test"):
         },
         metrics={canonical(name): score for name, score in metrics.items()},
     )
+
+
+def _task_result(path, split):
+    """Read the file and the one entry of a split."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        entries = value["scores"][split]
+        complete = {"task_name", "dataset_revision"} <= set(value)
+        if not complete or not isinstance(entries[0]["main_score"], int | float):
+            raise KeyError("task_name, dataset_revision or main_score")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{path}: no TaskResult with split {split}: {error}") from None
+    if len(entries) > 1:
+        raise InputError(f"{path}: {len(entries)} subsets in {split}; expected one")
+    return value, entries[0]
