@@ -113,6 +113,31 @@ def test_identity_passes_and_no_baseline_has_no_gate(casebook, trained):
     assert not [key for key in found["metrics"] if key.endswith(".delta")]
 
 
+def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
+    folder = trained["folder"]
+    options = ("--tenant", "rival", "--training", folder)
+    code, _, err = casebook("shift", "run", "smoke", *options)
+    assert code == 1 and "belongs to tenant trial" in err
+    other = "results/insurance/tenants/rival/eval.perQuery.json"
+    values = {"BaselinePath": other, "PosNegPath": other, "Decisions": {}}
+    path = tmp_path / "segments.json"
+    path.write_text(json.dumps(values))
+    code, _, err = casebook("segments", "compare", "--segments", path)
+    assert code == 1 and "belongs to tenant rival" in err
+
+
+@pytest.mark.data
+def test_documented_folder_layout(casebook, mirror):
+    """Five questions make three groups: one each to learn, to choose and to test."""
+    folder = mirror / "embeddingshift" / "samples" / "insurance"
+    options = ("--embedder", "sha256", "--json")
+    code, out, _ = casebook("shift", "train", folder, *options)
+    result = json.loads(out)["result"]
+    assert code == 0
+    assert result["WorkflowName"] == "mini-insurance-posneg"
+    assert result["Labels"]["SplitSizes"] == {"train": 3, "dev": 1, "test": 1}
+
+
 def test_training_of_other_data_is_refused(casebook, trained):
     folder = trained["folder"]
     code, _, err = casebook("shift", "run", "smoke_dev", "--training", folder)

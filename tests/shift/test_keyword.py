@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -44,6 +45,17 @@ def test_aggregates_equal_the_stored_ones_to_the_digit(reference, samples):
     row = first_delta(samples)
     aggregates = stored(reference, "aggregates/*/metrics-aggregate.json")
     assert [aggregate([row]), aggregate([row, row])] == aggregates
+
+
+@pytest.mark.data
+def test_three_query_predecessor_is_perfect_throughout(reference, samples):
+    text = (reference / "history" / "queries-3.c2cdec4.json").read_text("utf-8-sig")
+    chosen = {row["id"] for row in json.loads(text)}
+    queries = samples.queries[samples.queries["query_id"].isin(chosen)]
+    qrels = {query: samples.qrels[query] for query in chosen}
+    part = dataclasses.replace(samples, queries=queries, qrels=qrels)
+    for row in first_delta(part):
+        assert row["Baseline"] == row["First"] == row["FirstPlusDelta"] == 1.0
 
 
 @pytest.mark.data

@@ -99,7 +99,7 @@ def run(
     from casebook.shift.running import run, text_of
     from casebook.shift.workflow import find_training
 
-    layout = _layout(domain, tenant)
+    layout = _layout(domain, tenant, training)
     result, setup = find_training(
         dataset, layout.results, newest=latest, folder=training
     )
@@ -150,7 +150,7 @@ def eval_(
     from casebook.shift.acceptance import run_evaluators
     from casebook.shift.workflow import find_training
 
-    layout = _layout(domain, tenant)
+    layout = _layout(domain, tenant, training)
     result, setup = find_training(
         dataset, layout.results, newest=latest, folder=training
     )
@@ -199,11 +199,15 @@ def compare(
 
     Example: casebook segments compare --segments segments.json --metric map@1
     """
+    from casebook.runs.layout import check_tenant, current_tenant
     from casebook.shift.running import text_of
     from casebook.shift.segments import compare_segments
     from casebook.shift.segments_file import read_segments
 
-    found = compare_segments(read_segments(segments), metric, seed=seed)
+    parts = read_segments(segments)
+    for path in (parts.baseline, parts.shifted):
+        check_tenant(path, current_tenant())
+    found = compare_segments(parts, metric, seed=seed)
     if as_json:
         _print(found)
         return
@@ -216,10 +220,14 @@ def compare(
             typer.echo(f"{mark}{system:10} {measure:7} {text_of(number)}{gain}")
 
 
-def _layout(domain, tenant):
-    from casebook.runs.layout import locate
+def _layout(domain, tenant, training=None):
+    """Find the folders; a training of another tenant is refused."""
+    from casebook.runs.layout import check_tenant, locate
 
-    return locate(domain, tenant)
+    layout = locate(domain, tenant)
+    if training is not None:
+        check_tenant(training, layout.tenant)
+    return layout
 
 
 def _print(value):

@@ -92,6 +92,7 @@ def run_evaluators(
     verdict = gate.judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
     context = {"Dataset": test.dataset.name, "RunId": run_id}
     context |= {"RefsManifestPath": None, "ResultsPath": folder.name}
+    context |= {"Mode": mode, "Diagnostic": mode == "shared"}
     gate.write_gate(folder / gate.FILE, verdict, found.metrics, **context)
     return EvaluationReport(folder, found.metrics, verdict)
 

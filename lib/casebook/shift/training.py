@@ -1,6 +1,7 @@
 """The training artefact: what was learned, on what, and how it was selected."""
 
 import datetime
+import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,16 +140,24 @@ def write_training(root, result, stats):
     pathlib.Path
         The new folder, ``<workflow>-training_<time>``.
     """
-    stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
-    folder, n = Path(root) / f"{stem}_000", 0
-    while folder.exists():  # two trainings within a second keep their order
-        n += 1
-        folder = Path(root) / f"{stem}_{n:03d}"
+    folder = _claim(Path(root), result)
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, stats.as_dict())
     write_text(folder / READABLE, as_markdown(values))
     write_json(folder / RESULT, values)
     return folder
+
+
+def _claim(root, result):
+    """Create the folder; of trainings within one second the later has a higher name."""
+    stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
+    for number in itertools.count():
+        folder = root / f"{stem}_{number:03d}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
 
 
 def as_markdown(values):

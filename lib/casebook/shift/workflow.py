@@ -22,12 +22,13 @@ def names_of(dataset):
     Returns
     -------
     training : str
-        ``mini-insurance-posneg`` for insurance data, else ``<dataset>-posneg``.
+        ``mini-insurance-posneg`` for the dataset ``insurance``, else
+        ``<dataset>-posneg``.
     run : str
         ``MiniInsurance-PosNeg``, else ``<dataset>-PosNeg``.
     """
     key = dataset.key
-    if "insurance" in key.lower():
+    if key == "insurance":
         return "mini-insurance-posneg", "MiniInsurance-PosNeg"
     return f"{key}-posneg", f"{key}-PosNeg"
 
