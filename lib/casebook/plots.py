@@ -277,3 +277,71 @@ def rank_changes(frame):
     axes.grid(axis="y", visible=False)
     _ = axes.set(xlabel="rank of the first relevant document (dot: after the shift)")
     return figure
+
+
+def score_matrix(table, measure):
+    """Draw scores of systems on datasets as a heat map with their values.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Datasets x systems, values in [0, 1]; NaN where a system was not run.
+    measure : str
+        Label of the colour bar.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Heat map; systems are rows, so that their names are readable.
+    """
+    rows = table.T
+    size = (WIDTH, 0.34 * len(rows) + 2.2)
+    figure, axes = plt.subplots(figsize=size)
+    sns.heatmap(
+        rows,
+        annot=True,
+        fmt=".3f",
+        cmap="viridis",
+        vmin=0,
+        vmax=1,
+        annot_kws={"fontsize": 9},
+        cbar_kws={"label": measure},
+        ax=axes,
+    )
+    axes.tick_params(axis="x", rotation=30)
+    axes.tick_params(axis="y", rotation=0)
+    _ = axes.set(xlabel="", ylabel="")
+    return figure
+
+
+def histories(frame, measure):
+    """Draw one small line per series over its runs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns series, number (of the run, from 1) and value.
+    measure : str
+        For the title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per series with its last value.
+    """
+    parts = list(frame.groupby("series", sort=True))
+    height = 0.75 * max(len(parts), 1) + 0.5
+    figure, panels = plt.subplots(
+        max(len(parts), 1), figsize=(WIDTH, height), squeeze=False
+    )
+    for axes, (series, part) in zip(panels[:, 0], parts, strict=False):
+        axes.plot(part["number"], part["value"], marker="o", color=BLUE, ms=4)
+        last = f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)"
+        axes.set_title(last, fontsize="small")
+        spread = max(0.02, part["value"].max() - part["value"].min())
+        middle = (part["value"].max() + part["value"].min()) / 2
+        axes.set_ylim(middle - spread, middle + spread)
+        axes.set_xticks([])
+        axes.tick_params(axis="y", labelsize=7)
+    figure.suptitle(f"{measure} over the runs in the registry", fontsize="medium")
+    return figure
