@@ -11,7 +11,7 @@ LAYERS = [
     {"paths", "errors", "files", "formats", "ragged"},
     {"measures", "inference"},
     {"datasets", "runs", "models"},
-    {"retrieval"},
+    {"retrieval", "shift"},
     {"plots", "tables"},
     {"notebooks", "grid", "batch", "book"},
     {"cli", "__main__"},

@@ -34,18 +34,21 @@ class Planned:
         return fingerprint.digest(self.inputs)
 
 
-def inputs_of(cell):
+def inputs_of(cell, needed=None):
     """Hash everything that a cell's numbers depend on.
 
     Parameters
     ----------
     cell : casebook.grid.Cell
         The cell.
+    needed : dict, optional
+        Name to content key of the cells that it reads.
 
     Returns
     -------
     dict
-        Hash or value of notebook, parameters, data, library, lock and models.
+        Hash or value of notebook, parameters, data, library, lock, models and, where
+        there are any, the cells needed.
     """
     source = NOTEBOOKS / cell.notebook
     notebook = json.loads(source.read_text(encoding="utf-8"))
@@ -60,7 +63,8 @@ def inputs_of(cell):
         for name in _MODEL_PARAMETERS
         if name in cell.parameters
     }
-    return {
+    needs = {"needs": needed} if needed else {}
+    return needs | {
         "notebook": fingerprint.digest(code),
         "parameters": cell.parameters,
         "data": data,
@@ -95,11 +99,15 @@ def plan(cells, run, force=False):
     for cell in cells:
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
-    return [_plan_one(cell, run, force) for cell in cells]
+    planned = {}
+    for cell in cells:  # a grid names a cell after those it needs
+        needed = {name: planned[name].key for name in cell.needs if name in planned}
+        planned[cell.name] = _plan_one(cell, run, force, needed)
+    return list(planned.values())
 
 
-def _plan_one(cell, run, force):
-    inputs = inputs_of(cell)
+def _plan_one(cell, run, force, needed):
+    inputs = inputs_of(cell, needed)
     stored = _stored_inputs(cell.name, run)
     if stored is None:
         return Planned(cell, inputs, "run")

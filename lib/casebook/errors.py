@@ -45,3 +45,15 @@ class BatchFailed(CasebookError):
     """Part of a batch failed; the rest of it is complete."""
 
     exit_code = 3
+
+
+class Undecided(CasebookError):
+    """The data do not suffice: the interval contains the margin."""
+
+    exit_code = 4
+
+
+class Incomparable(CasebookError):
+    """Two runs differ in data, questions or measures, so no verdict is possible."""
+
+    exit_code = 5

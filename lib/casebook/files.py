@@ -4,8 +4,11 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
+
+from casebook.errors import InputError
 
 
 @contextlib.contextmanager
@@ -38,6 +41,41 @@ def replacing(path):
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_folder(path):
+    """Fill a folder under a temporary name and rename it when the block succeeds.
+
+    Parameters
+    ----------
+    path : path-like
+        Final name, which must not exist; the folder that holds it is created.
+
+    Yields
+    ------
+    pathlib.Path
+        Temporary folder beside it, to be filled by the caller. It is renamed at the
+        end of the block, and removed if the block raises.
+
+    Raises
+    ------
+    InputError
+        If the folder exists.
+    """
+    path = Path(path)
+    if path.exists():
+        raise InputError(f"{path}: exists: name a new folder, or remove this one")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(
+        tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    )
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path, text):

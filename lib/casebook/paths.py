@@ -12,7 +12,11 @@ ROOT = Path(os.environ.get("CASEBOOK_ROOT") or Path(__file__).resolve().parents[
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 CARDS = DATA / "cards"
-RESULTS = ROOT / "results"
+# EMBEDDINGSHIFT_ROOT moves what is written, not the notebooks and cards of the project.
+OUTPUT = Path(
+    os.environ.get("CASEBOOK_ROOT") or os.environ.get("EMBEDDINGSHIFT_ROOT") or ROOT
+).resolve()
+RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _RESERVED = {"con", "prn", "aux", "nul"} | {

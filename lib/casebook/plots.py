@@ -32,7 +32,7 @@ def use_style():
     )
 
 
-def forest(systems, measure, controls=()):
+def forest(systems, measure, controls=(), limits=(0, 1)):
     """Draw each system's mean with its interval, best on top.
 
     Parameters
@@ -44,6 +44,8 @@ def forest(systems, measure, controls=()):
         Which measure to draw.
     controls : sequence of str
         Systems drawn in grey: they know nothing of the question.
+    limits : (float, float) or None
+        Of the axis; None fits it to the intervals and marks 0.
 
     Returns
     -------
@@ -59,7 +61,11 @@ def forest(systems, measure, controls=()):
     labels = rows["system"] + "  (" + rows["tie class"] + ")"
     axes.set_yticks(rows.index, labels)
     axes.grid(axis="y", visible=False)
-    _ = axes.set(xlabel=f"{measure}, mean and 95 % interval", xlim=(0, 1))
+    _ = axes.set(xlabel=f"{measure}, mean and 95 % interval")
+    if limits is None:
+        axes.axvline(0, color=GREY, lw=1)
+    else:
+        axes.set_xlim(limits)
     return figure
 
 
@@ -138,7 +144,7 @@ def per_query(scores, system, baseline, measure):
     return figure
 
 
-def sweeps(frame, measure):
+def sweeps(frame, measure, marks=("default", "best")):
     """Draw a measure against each setting, on the split where settings are chosen.
 
     Parameters
@@ -147,6 +153,8 @@ def sweeps(frame, measure):
         Columns parameter, value, mean, ci_low, ci_high, default and best.
     measure : str
         Axis label.
+    marks : (str, str)
+        What the columns default and best mean here.
 
     Returns
     -------
@@ -160,9 +168,9 @@ def sweeps(frame, measure):
         axes.fill_between(part["value"], part["ci_low"], part["ci_high"], alpha=0.2)
         axes.plot(part["value"], part["mean"], marker="o", color=BLUE)
         default, best = part["default"].iloc[0], part["best"].iloc[0]
-        axes.axvline(default, color=GREY, ls=":", label=f"default {default:.3g}")
-        axes.axvline(best, color=ORANGE, ls="--", label=f"best {best:.3g}")
-        axes.legend(loc="lower right", fontsize="small")
+        axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
+        axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
+        axes.legend(loc="best", fontsize="small")
         _ = axes.set(xlabel=parameter, ylabel=measure)
     return figure
 
@@ -209,4 +217,131 @@ def stage_times(frame):
     axes.grid(axis="y", visible=False)
     axes.margins(x=0.15)
     _ = axes.set(xlabel="milliseconds per query, processor time, one thread")
+    return figure
+
+
+def shift_vector(vectors, largest=24):
+    """Draw the largest components of the shifts that several folds learned.
+
+    Parameters
+    ----------
+    vectors : numpy.ndarray, shape [folds, dimensions]
+        One learned shift per fold.
+    largest : int
+        How many dimensions to draw, by mean magnitude.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One dot per fold and dimension, the mean as a bar; dots apart from each other
+        mean that the folds disagree.
+    """
+    mean = vectors.mean(axis=0)
+    chosen = np.argsort(-np.abs(mean), kind="stable")[:largest]
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    places = np.arange(len(chosen))
+    axes.bar(places, mean[chosen], color=BLUE, alpha=0.35, lw=0)
+    for vector in vectors:
+        axes.scatter(places, vector[chosen], s=14, color=BLUE, lw=0)
+    axes.axhline(0, color=GREY, lw=1)
+    axes.set_xticks(places, chosen, rotation=90, fontsize="small")
+    _ = axes.set(xlabel="dimension, by mean magnitude", ylabel="component of the shift")
+    return figure
+
+
+def rank_changes(frame):
+    """Draw where the first relevant document stood before and after a shift.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns query_id, before and after (ranks from 1), best changes first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One line per query on a logarithmic axis, the dot at the rank after.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.26 * max(len(frame), 3) + 1.1))
+    rows = np.arange(len(frame))
+    colours = np.where(frame["after"] < frame["before"], BLUE, ORANGE)
+    axes.hlines(rows, frame["before"], frame["after"], color=colours, lw=2)
+    axes.scatter(frame["after"], rows, color=colours, s=35, zorder=3)
+    axes.set_yticks(rows, frame["query_id"], fontsize="small")
+    if frame.empty:
+        axes.text(2, 0, "no query moved", ha="center")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("{x:g}")
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    _ = axes.set(xlabel="rank of the first relevant document (dot: after the shift)")
+    return figure
+
+
+def score_matrix(table, measure):
+    """Draw scores of systems on datasets as a heat map with their values.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Datasets x systems, values in [0, 1]; NaN where a system was not run.
+    measure : str
+        Label of the colour bar.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Heat map; systems are rows, so that their names are readable.
+    """
+    rows = table.T
+    size = (WIDTH, 0.34 * len(rows) + 2.2)
+    figure, axes = plt.subplots(figsize=size)
+    sns.heatmap(
+        rows,
+        annot=True,
+        fmt=".3f",
+        cmap="viridis",
+        vmin=0,
+        vmax=1,
+        annot_kws={"fontsize": 9},
+        cbar_kws={"label": measure},
+        ax=axes,
+    )
+    axes.tick_params(axis="x", rotation=30)
+    axes.tick_params(axis="y", rotation=0)
+    _ = axes.set(xlabel="", ylabel="")
+    return figure
+
+
+def histories(frame, measure):
+    """Draw one small line per series over its runs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns series, number (of the run, from 1) and value.
+    measure : str
+        For the title.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per series with its last value.
+    """
+    parts = list(frame.groupby("series", sort=True))
+    height = 0.75 * max(len(parts), 1) + 0.5
+    figure, panels = plt.subplots(
+        max(len(parts), 1), figsize=(WIDTH, height), squeeze=False
+    )
+    for axes, (series, part) in zip(panels[:, 0], parts, strict=False):
+        axes.plot(part["number"], part["value"], marker="o", color=BLUE, ms=4)
+        last = f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)"
+        axes.set_title(last, fontsize="small")
+        spread = max(0.02, part["value"].max() - part["value"].min())
+        middle = (part["value"].max() + part["value"].min()) / 2
+        axes.set_ylim(middle - spread, middle + spread)
+        axes.set_xticks([])
+        axes.tick_params(axis="y", labelsize=7)
+    figure.suptitle(f"{measure} over the runs in the registry", fontsize="medium")
     return figure

@@ -11,7 +11,10 @@ from casebook.paths import run_dir
 from casebook.tables import Markup, estimate, to_html
 
 # The one number that answers an experiment's question: system and measure.
-HEADLINES = {"retrieval_ablation": ("full", "nDCG@10")}
+HEADLINES = {
+    "retrieval_ablation": ("full", "nDCG@10"),
+    "embedding_shift": ("posneg-uniform", "nDCG@10"),
+}
 
 
 def scorecard(run, chapters):

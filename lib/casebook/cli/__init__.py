@@ -9,7 +9,7 @@ import sys
 import typer
 
 from casebook import __version__
-from casebook.cli import data, report, scores
+from casebook.cli import data, report, runs, scores, shift
 from casebook.errors import CasebookError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -23,6 +23,8 @@ app = typer.Typer(
 report.register(app)
 scores.register(app)
 app.add_typer(data.app, name="data")
+runs.register(app)
+shift.register(app)
 
 
 def _version(value: bool):
@@ -52,7 +54,8 @@ def main(arguments=None):
     -------
     None
         It always raises SystemExit: 0 ok, 1 wrong use or bad input, 2 a check
-        failed, 3 part of a batch failed, 130 interrupted and resumable.
+        failed, 3 part of a batch failed, 4 undecided, 5 incomparable, 130 interrupted
+        and resumable.
     """
     sys.exit(_run(arguments))
 

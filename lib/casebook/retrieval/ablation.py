@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.comparison import compare_systems
 from casebook.retrieval.config import MODES
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.scored import ScoredSystems
 from casebook.retrieval.scoring import retrieve, score
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
@@ -27,7 +26,7 @@ PARITY = {
 
 
 @dataclass(frozen=True)
-class Ablation:
+class Ablation(ScoredSystems):
     """What each system returned for each query of one dataset.
 
     Parameters
@@ -44,84 +43,13 @@ class Ablation:
     results: dict
     scores: dict
 
+    control = CONTROL
+    controls = CONTROLS
+
     @property
     def systems(self):
         """System keys, in the order they were run."""
         return list(self.results)
-
-    def rows(self):
-        """Give the tidy rows: one per query and system.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns query_id, group, system and one per measure.
-        """
-        rows = pd.concat(
-            [
-                frame.rename_axis("query_id")
-                .reset_index()
-                .melt("query_id", var_name="system", value_name=measure)
-                .set_index(["query_id", "system"])
-                for measure, frame in self.scores.items()
-            ],
-            axis=1,
-        ).reset_index()
-        groups = self.dataset.groups
-        labels = rows["query_id"] if groups is None else rows["query_id"].map(groups)
-        rows.insert(1, "group", labels)
-        return rows
-
-    def compare(self, measure, **options):
-        """Compare all pairs of systems on one measure, the controls left out.
-
-        Controls differ from every system by far; as members of the family they would
-        only make its corrections harder to pass.
-
-        Parameters
-        ----------
-        measure : str
-            One of the measures that were computed.
-        **options
-            Passed to `casebook.inference.comparison.compare_systems`.
-
-        Returns
-        -------
-        casebook.inference.comparison.Comparison
-            Intervals, tie classes, corrected tests and effect sizes.
-        """
-        frame = self.scores[measure]
-        tested = [name for name in frame if name not in CONTROLS]
-        return compare_systems(frame[tested], **options)
-
-    def clustered(self, measure, **options):
-        """Give intervals that resample groups of queries instead of queries.
-
-        Parameters
-        ----------
-        measure : str
-            One of the measures that were computed.
-        **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns system, mean, ci_low, ci_high, groups; empty without groups.
-        """
-        groups = self.dataset.groups
-        if groups is None:
-            return pd.DataFrame(columns=["system", "mean", "ci_low", "ci_high"])
-        frame = self.scores[measure]
-        labels = [groups[query] for query in frame.index]
-        found = bootstrap_mean(frame, clusters=labels, **options)
-        rows = [
-            (name, i.estimate, i.low, i.high, len(set(labels)))
-            for name, i in zip(frame.columns, found, strict=True)
-        ]
-        columns = ["system", "mean", "ci_low", "ci_high", "groups"]
-        frame = pd.DataFrame(rows, columns=columns)
-        return frame.astype({"ci_low": float, "ci_high": float})  # None: no interval
 
     def attrition(self, system="full"):
         """Count the relevant documents that are still there after each stage.
@@ -187,33 +115,6 @@ class Ablation:
         result = {system: self.results[system]}
         frames = score(self.dataset, result, measures)
         return {name: float(frame[system].mean()) for name, frame in frames.items()}
-
-    def numbers(self, **options):
-        """Give every mean with interval, n and control, for ``numbers.json``.
-
-        Parameters
-        ----------
-        **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
-
-        Returns
-        -------
-        dict
-            {system: {measure: {"value", "ci", "n", "control", "reason"}}}.
-        """
-        table = {system: {} for system in self.systems}
-        for measure, frame in self.scores.items():
-            found = bootstrap_mean(frame, **options)
-            for system, interval in zip(frame.columns, found, strict=True):
-                control = frame[CONTROL].mean() if CONTROL in frame else None
-                table[system][measure] = {
-                    "value": interval.estimate,
-                    "ci": [interval.low, interval.high],
-                    "n": interval.n,
-                    "control": None if control is None else float(control),
-                    "reason": interval.reason,
-                }
-        return table
 
 
 def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **settings):

@@ -3,6 +3,7 @@
 Its keys are the documented ones (RunId, Workflow, Tenant, StartedAtUtc,
 CompletedAtUtc, Success, Labels, Metrics). A reader also accepts the other spelling
 that is in circulation (WorkflowName, StartedUtc, FinishedUtc), in any letter case.
+``schemas/run.schema.json`` beside this module is the JSON Schema of what is written.
 """
 
 import datetime
@@ -10,39 +11,90 @@ import json
 import os
 from pathlib import Path
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.runs.metrics import canonical, canonical_metrics
 
 SCHEMA_VERSION = 1
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "run.schema.json"
 
 
-def _spelled(*names):
-    """Accept several spellings of a key, all in lower case."""
-    return AliasChoices(*(name.lower() for name in names))
+def _key(*names, **options):
+    """Write a field under its first name; read it under any, in lower case."""
+    spellings = AliasChoices(*(name.lower() for name in names))
+    options.setdefault("default", ...)
+    if "default_factory" in options:
+        options.pop("default")
+    return Field(validation_alias=spellings, serialization_alias=names[0], **options)
 
 
 class RunRecord(BaseModel):
     """What one executed notebook leaves behind, besides its rows and figures."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", title="Run")
 
-    run_id: str = Field(validation_alias=_spelled("RunId"))
-    workflow: str = Field(validation_alias=_spelled("Workflow", "WorkflowName"))
-    tenant: str | None = Field(None, validation_alias=_spelled("Tenant"))
-    started: datetime.datetime = Field(
-        validation_alias=_spelled("StartedAtUtc", "StartedUtc")
+    schema_version: int = _key("SchemaVersion", default=SCHEMA_VERSION)
+    run_id: str = _key("RunId", min_length=1)
+    workflow: str = _key("Workflow", "WorkflowName", min_length=1)
+    tenant: str | None = _key("Tenant", default=None)
+    started: datetime.datetime = _key("StartedAtUtc", "StartedUtc")
+    completed: datetime.datetime | None = _key(
+        "CompletedAtUtc", "FinishedUtc", default=None
     )
-    completed: datetime.datetime | None = Field(
-        None, validation_alias=_spelled("CompletedAtUtc", "FinishedUtc")
-    )
-    success: bool = Field(True, validation_alias=_spelled("Success"))
-    labels: dict = Field(default_factory=dict, validation_alias=_spelled("Labels"))
-    metrics: dict = Field(default_factory=dict, validation_alias=_spelled("Metrics"))
-    schema_version: int = Field(
-        SCHEMA_VERSION, validation_alias=_spelled("SchemaVersion")
-    )
+    success: bool = _key("Success", default=True)
+    labels: dict = _key("Labels", default_factory=dict)
+    metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
+
+    @field_validator("metrics")
+    @classmethod
+    def _canonical(cls, metrics):
+        return canonical_metrics(metrics)
+
+    @field_validator("started", "completed")
+    @classmethod
+    def _in_utc(cls, moment):
+        """Take a time without a zone as the UTC that its key promises."""
+        if moment is None:
+            return None
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=datetime.UTC)
+        try:
+            return moment.astimezone(datetime.UTC)
+        except OverflowError:
+            raise ValueError("outside the calendar in UTC") from None
+
+    @field_serializer("started")
+    def _start(self, moment) -> str:
+        return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @field_serializer("completed")
+    def _end(self, moment) -> str | None:
+        return None if moment is None else self._start(moment)
+
+    def metric(self, name):
+        """Look a metric up, in any letter case.
+
+        Parameters
+        ----------
+        name : str
+            Key of the metric.
+
+        Returns
+        -------
+        float or None
+            None if the run does not hold it, or holds it as undefined.
+        """
+        return self.metrics.get(canonical(name))
 
 
 def now():
@@ -62,6 +114,23 @@ def now():
     return moment.replace(microsecond=0)
 
 
+def json_schema():
+    """Give the JSON Schema of ``run.json`` as it is written.
+
+    Returns
+    -------
+    dict
+        Draft 2020-12; `SCHEMA_FILE` holds the same.
+    """
+    schema = RunRecord.model_json_schema(mode="serialization", by_alias=True)
+    for name, rule in schema["properties"].items():
+        del rule["title"]
+        if name.endswith("Utc"):
+            for text in rule.get("anyOf", [rule]):
+                text.update({"format": "date-time"} if text["type"] == "string" else {})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
 def write_record(path, record):
     """Write ``run.json`` under its documented keys.
 
@@ -77,24 +146,7 @@ def write_record(path, record):
     pathlib.Path
         The file written.
     """
-    return write_json(
-        path,
-        {
-            "SchemaVersion": record.schema_version,
-            "RunId": record.run_id,
-            "Workflow": record.workflow,
-            "Tenant": record.tenant,
-            "StartedAtUtc": _stamp(record.started),
-            "CompletedAtUtc": _stamp(record.completed),
-            "Success": record.success,
-            "Labels": record.labels,
-            "Metrics": record.metrics,
-        },
-    )
-
-
-def _stamp(moment):
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return write_json(path, record.model_dump(by_alias=True))
 
 
 def read_record(path):
@@ -108,18 +160,25 @@ def read_record(path):
     Returns
     -------
     RunRecord
-        The record.
+        The record, its metrics under canonical keys.
 
     Raises
     ------
     InputError
-        If the file is not JSON, or lacks a required key.
+        If the file is not JSON, lacks a required key, or was written by a later
+        version of the schema.
     """
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        return RunRecord.model_validate({k.lower(): v for k, v in value.items()})
+        record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{path}: {first['loc'][0]}: {first['msg']}") from None
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not a run record: {error}") from None
+    if record.schema_version > SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: schema version {record.schema_version} is newer than "
+            f"{SCHEMA_VERSION}, the latest known here; update casebook"
+        )
+    return record

@@ -1,0 +1,251 @@
+"""``casebook runs``: list, compare and choose runs of any experiment."""
+
+from typing import Annotated
+
+import typer
+
+from casebook.cli import run_options as common
+from casebook.cli import runs_decide, runs_repeat
+from casebook.errors import CheckFailed, Incomparable, InputError
+
+app = typer.Typer(
+    help="List, compare, promote and repeat runs of any experiment.",
+    no_args_is_help=True,
+)
+
+
+@app.command("list")
+def list_(
+    workflow: common.Workflow = None,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """List runs, newest first, and files that cannot be read, with the reason.
+
+    Example: casebook runs list --workflow retrieval_ablation
+    """
+    from casebook.runs.ordering import short_key
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    rows = [
+        {
+            "completedUtc": run.completed,
+            "workflowName": run.workflow,
+            "runId": run.run_id,
+            "success": run.success,
+            "metrics": len(run.metrics),
+            "comparability": short_key(run.key),
+            "path": run.path,
+        }
+        for run in common.chosen(listing, workflow, None)
+    ]
+    lines = list(common.table(rows, list(rows[0]))) if rows else ["no runs yet"]
+    lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
+    value = {
+        "runsRoot": str(listing.root),
+        "runs": rows,
+        "unreadable": listing.unreadable,
+    }
+    common.show(value, as_json, lines)
+
+
+@app.command()
+def compare(
+    pair: Annotated[
+        list[str] | None,
+        typer.Argument(help="Candidate and reference, for a comparison by query."),
+    ] = None,
+    metric: common.Metric = common.DEFAULT_METRIC,
+    top: Annotated[int, typer.Option(min=1, help="Longest list.")] = 20,
+    workflow: common.Workflow = None,
+    key: common.Key = None,
+    write: common.Write = False,
+    out: common.Out = None,
+    force: common.Force = False,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Rank runs on a metric, or compare two of them query by query.
+
+    Without names, runs are ranked within their group of comparable ones; a * in the
+    metric stands for any system. With two names: difference with interval, test,
+    smallest detectable effect and flips.
+
+    Example: casebook runs compare -m "smoke.*.ndcg@10" --write
+    """
+    from casebook.runs import reports
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    if pair:
+        _compare_two(listing, pair, metric, top, force, as_json)
+        return
+    rows = reports.ranking(listing, metric, common.chosen(listing, workflow, key), top)
+    report = reports.comparison_report(listing, metric, rows)
+    if write or out:
+        reports.write_report(listing.root, "compare", report, out)
+    columns = ("rank", "score", "metric", "workflowName", "comparability", "runId")
+    lines = [f"{listing.root}: {report['metricKey']}, {len(listing.runs)} runs"]
+    lines += common.table(rows, columns)
+    lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
+    common.show(report, as_json, lines)
+
+
+def _compare_two(listing, pair, metric, top, force, as_json):
+    from casebook.runs.ordering import find, short_key
+    from casebook.runs.pairing import compare_runs
+    from casebook.runs.rows import NoRows
+
+    if len(pair) != 2:
+        raise InputError("compare takes no run or two: candidate and reference")
+    candidate, reference = (find(listing, name) for name in pair)
+    differ = candidate.key != reference.key
+    if differ and not force:
+        raise Incomparable(
+            f"measured on different data ({short_key(candidate.key)} and "
+            f"{short_key(reference.key)}); --force compares and says so"
+        )
+    folders = listing.folder(candidate), listing.folder(reference)
+    try:
+        found = compare_runs(*folders, metric, force=force)
+    except NoRows as reason:
+        raise InputError(f"{metric}: no comparison by query: {reason}") from None
+    names = ("difference", "low", "high", "level", "n", "p_value", "mde")
+    names += ("gained", "lost", "unchanged", "reason")
+    value = {name: getattr(found, name) for name in names} | {
+        "incomparable": differ,
+        "flips": found.flips.to_dict("records"),
+    }
+    lines = [f"{name}: {item}" for name, item in value.items() if name != "flips"]
+    changed = found.flips[found.flips["change"] != "unchanged"].head(top)
+    lines += common.table(changed.to_dict("records"), list(changed.columns))
+    common.show(value, as_json, lines)
+
+
+@app.command()
+def best(
+    metric: common.Metric = common.DEFAULT_METRIC,
+    workflow: common.Workflow = None,
+    key: common.Key = None,
+    write: common.Write = False,
+    out: common.Out = None,
+    force: common.Force = False,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Show the best run on a metric; failed runs never win.
+
+    Example: casebook runs best -m ndcg@3 --workflow MiniInsurance-PosNeg
+    """
+    from casebook.runs import ordering, reports
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    runs = common.chosen(listing, workflow, key)
+    winner = ordering.best(runs, metric, force)
+    others = {r.key for r in runs if ordering.score_of(r, metric) is not None}
+    report = reports.best_report(listing, metric, winner, len(others) > 1)
+    if write or out:
+        reports.write_report(listing.root, "best", report, out, stamped=False)
+    common.show(report, as_json, (f"{name}: {value}" for name, value in report.items()))
+
+
+@app.command()
+def active(
+    metric: common.Metric = common.DEFAULT_METRIC,
+    profile: common.Profile = None,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Show the active run of a metric, who made it so and why.
+
+    Example: casebook runs active -m ndcg@3
+    """
+    from casebook.runs import promotion
+    from casebook.runs.layout import locate
+
+    root = locate(domain, tenant, runs_root).root
+    entry = promotion.active(root, metric, profile)
+    lines = [f"{name}: {value}" for name, value in (entry or {}).items()]
+    common.show(
+        entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"]
+    )
+
+
+@app.command()
+def history(
+    metric: Annotated[
+        str | None, typer.Option("-m", "--metric", help="Only this; default: all.")
+    ] = None,
+    profile: common.Profile = None,
+    most: Annotated[int, typer.Option("--max", min=1, help="Longest list.")] = 20,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Show promotions and rollbacks, newest first.
+
+    Example: casebook runs history -m ndcg@3 --max 5
+    """
+    from casebook.runs import promotion
+    from casebook.runs.layout import locate
+
+    root = locate(domain, tenant, runs_root).root
+    entries = promotion.history(root, metric, profile)[: -most - 1 : -1]
+    columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
+    common.show(
+        entries, as_json, common.table(entries, columns) if entries else ["no entries"]
+    )
+
+
+@app.command()
+def verify(
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Check the promotion log's chain, the pointers and the active runs; exit 2.
+
+    Example: casebook runs verify
+    """
+    from casebook.runs import audit, promotion
+    from casebook.runs.layout import locate
+
+    root = locate(domain, tenant, runs_root).root
+    faults = audit.verify(root)
+    entries = len(promotion.history(root)) if not faults else None
+    common.show(
+        {"entries": entries, "faults": faults},
+        as_json,
+        faults or [f"{entries} entries, the chain holds"],
+    )
+    if faults:
+        raise CheckFailed(f"{len(faults)} faults in {root}: the log was changed")
+
+
+def register(application):
+    """Add ``runs`` and ``gate`` to the application.
+
+    Parameters
+    ----------
+    application : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The commands are registered in place.
+    """
+    for command in (*runs_decide.COMMANDS, *runs_repeat.COMMANDS):
+        app.command()(command)
+    app.command("import")(runs_repeat.import_)
+    application.add_typer(app, name="runs")
+    application.command()(runs_decide.gate)

@@ -1,0 +1,229 @@
+"""``casebook runs decide | promote | rollback`` and ``casebook gate``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli import run_options as common
+from casebook.errors import Incomparable, InputError
+
+Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+Rules = Annotated[
+    Path | None, typer.Option("--gate", help="Gate file: margins per metric.")
+]
+RunName = Annotated[
+    str | None,
+    typer.Option("--run", "--runid", help="Run id, its beginning, or its folder."),
+]
+
+
+def decide(
+    metric: common.Metric = common.DEFAULT_METRIC,
+    run: RunName = None,
+    eps: Annotated[float, typer.Option(min=0, help="Least improvement.")] = 1e-6,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Promote if it says so.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
+    ] = True,
+    profile: common.Profile = None,
+    workflow: common.Workflow = None,
+    key: common.Key = None,
+    force: common.Force = False,
+    include_repo: common.Repo = False,
+    level: Annotated[float, typer.Option(help="Coverage of the interval.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of the interval.")] = 0,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Decide whether the best run should become active; exit 2, 4 or 5 if not.
+
+    It should if the whole interval of the paired difference lies above eps. Exit 2:
+    it lies below; 4: undecided; 5: measured on different data.
+
+    Example: casebook runs decide -m ndcg@3 --apply
+    """
+    from casebook.runs import decision as library
+    from casebook.runs import reports
+    from casebook.runs.evidence import settle
+    from casebook.runs.ordering import find
+
+    listing = common.open_registry(domain, tenant, runs_root, include_repo)
+    found = library.decide(
+        listing,
+        metric,
+        runs=common.chosen(listing, workflow, key),
+        run=find(listing, run) if run else None,
+        profile=profile,
+        **{"eps": eps, "force": force, "level": level, "seed": seed},
+    )
+    report = reports.decision_report(listing, found)
+    if write:
+        reports.write_report(listing.root, "decision", report)
+    if apply:
+        library.apply(listing, found)
+    evidence = report["evidence"]
+    lines = [f"{name}: {report[name]}" for name in ("metricKey", "action", "delta")]
+    lines += [f"{name}: {value}" for name, value in evidence.items()]
+    common.show(report, as_json, lines)
+    settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
+
+
+def promote(
+    reason: Why,
+    metric: common.Metric = common.DEFAULT_METRIC,
+    run: RunName = None,
+    rank: Annotated[int | None, typer.Option(min=1, help="Place in order.")] = None,
+    rules: Rules = None,
+    profile: common.Profile = None,
+    workflow: common.Workflow = None,
+    key: common.Key = None,
+    force: common.Force = False,
+    include_repo: common.Repo = False,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Make a run active by name, by rank, or the best one, and log why.
+
+    Exit 5 if the active run was measured on different data, unless forced.
+
+    Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
+    """
+    from casebook.runs import ordering, promotion
+
+    listing = common.open_registry(domain, tenant, runs_root, include_repo)
+    runs = common.chosen(listing, workflow, key)
+    if run:
+        target = ordering.find(listing, run)
+    elif rank:
+        target = _ranked(ordering.order(runs, metric), rank)
+    else:
+        target = ordering.best(runs, metric, force)
+    rivals = [] if run or rank else runs
+    across = _across(listing, target, metric, profile, force, rivals)
+    digest = None
+    if rules:
+        digest = _pass_gate(listing, target, rules, metric, profile, force)
+    why = promotion.Reason(reason, gate_sha256=digest, incomparable=across)
+    entry = promotion.promote(listing, target, metric, why, profile)
+    common.show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+
+
+def _across(listing, target, metric, profile, force, rivals):
+    """Tell whether different data compete, which must be asked for."""
+    from casebook.runs.ordering import score_of
+    from casebook.runs.promotion import active
+
+    present = active(listing.root, metric, profile)
+    keys = {run.key for run in rivals if score_of(run, metric) is not None}
+    keys |= {present["comparabilityKey"]} if present else set()
+    across = bool(keys - {target.key})
+    if across and not force:
+        raise Incomparable(
+            "the active run was measured on different data; choose a --profile of its "
+            "own, or --force, which is stamped on the promotion"
+        )
+    return across
+
+
+def _pass_gate(listing, target, rules, metric, profile, force):
+    """Apply a gate file against the active run, if there is one; give its hash."""
+    from casebook.runs.evidence import settle
+    from casebook.runs.gate import apply_gate, read_gate
+    from casebook.runs.ordering import find
+    from casebook.runs.promotion import active
+
+    gate = read_gate(rules)
+    present = active(listing.root, metric, profile)
+    if present:
+        reference = find(listing, present["path"])
+        result = apply_gate(listing, target, reference, gate, force=force)
+        settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
+    return gate.sha256
+
+
+def _ranked(runs, rank):
+    if rank > len(runs):
+        raise InputError(f"--rank {rank}: there are {len(runs)} runs")
+    return runs[rank - 1]
+
+
+def rollback(
+    reason: Why,
+    metric: common.Metric = common.DEFAULT_METRIC,
+    profile: common.Profile = None,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Make the run active again that was so before; a second time goes further back.
+
+    Example: casebook runs rollback -m ndcg@3 --reason "regression in production"
+    """
+    from casebook.runs import promotion
+    from casebook.runs.layout import locate
+
+    root = locate(domain, tenant, runs_root).root
+    entry = promotion.rollback(root, metric, promotion.Reason(reason), profile)
+    common.show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+
+
+def gate(
+    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
+    against: Annotated[
+        str | None, typer.Option(help="Reference; the active run by default.")
+    ] = None,
+    rules: Rules = None,
+    metric: common.Metric = common.DEFAULT_METRIC,
+    margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
+    profile: common.Profile = None,
+    force: common.Force = False,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
+
+    It passes if the interval of the paired difference lies above minus the margin.
+
+    Example: casebook gate 20260102T000000Z -m smoke.full.ndcg@10 --margin 0.01
+    """
+    from casebook.runs import gate as library
+    from casebook.runs.evidence import settle
+    from casebook.runs.metrics import canonical
+    from casebook.runs.ordering import find
+    from casebook.runs.promotion import active
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    wanted = library.Gate({canonical(metric): margin})
+    if rules:
+        wanted = library.read_gate(rules)
+    if against is None:
+        entry = active(listing.root, next(iter(wanted.rules)), profile)
+        if entry is None:
+            raise InputError("no active run to gate against: --against, or promote one")
+        against = entry["path"]
+    pair = find(listing, run), find(listing, against)
+    result = library.apply_gate(listing, *pair, wanted, force=force)
+    value = {
+        "passed": result.passed,
+        "verdict": result.verdict,
+        "candidate": pair[0].path,
+        "reference": pair[1].path,
+        "gateSha256": wanted.sha256,
+        "notes": result.notes,
+        "evidence": {name: e.as_dict() for name, e in result.evidence.items()},
+    }
+    common.show(value, as_json, result.notes)
+    settle(result.verdict, f"gate: {result.verdict}")
+
+
+COMMANDS = (decide, promote, rollback)

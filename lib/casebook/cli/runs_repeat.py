@@ -1,0 +1,180 @@
+"""``casebook runs matrix | rerun | export | import``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli import run_options as common
+from casebook.errors import BatchFailed, CheckFailed, InputError
+
+
+def matrix(
+    spec: Annotated[Path, typer.Option(help="YAML or JSON file of variants.")],
+    dry: Annotated[
+        bool, typer.Option("--dry", help="Print the commands only.")
+    ] = False,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+    as_json: common.Json = False,
+):
+    """Run variants of a command, keep their logs, then compare; exit 3 on failures.
+
+    The best run is promoted if the specification says so and no variant failed.
+
+    Example: casebook runs matrix --spec variants.yml
+    """
+    from casebook.runs import matrix as library
+    from casebook.runs import reports
+    from casebook.runs.layout import locate
+
+    wanted = library.read_matrix(spec)
+    if dry:
+        common.show(library.commands(wanted), as_json, library.commands(wanted))
+        return
+    layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
+    folder = layout.root / "_matrix" / f"matrix_{reports.stamp()}"
+    settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
+    rows = library.run_matrix(wanted, folder, settings, _say)
+    failed = [row["name"] for row in rows if row["exitCode"] != 0]
+    promoted = _after_matrix(layout, wanted.after, folder, not failed)
+    lines = [*common.table(rows, ("name", "exitCode", "seconds", "log")), str(folder)]
+    value = {"folder": str(folder), "variants": rows, "promoted": promoted}
+    common.show(value, as_json, lines)
+    if failed:
+        raise BatchFailed(f"{len(failed)} of {len(rows)} variants: {', '.join(failed)}")
+
+
+def _say(line):
+    typer.echo(line, err=True)
+
+
+def _after_matrix(layout, after, folder, complete):
+    """Compare what is there now; promote the best of a complete matrix if asked."""
+    from casebook.runs import ordering, promotion, reports
+    from casebook.runs.registry import discover
+
+    metric = after["comparemetric"]
+    listing = discover(layout)
+    if after["writecompare"]:
+        rows = reports.ranking(listing, metric, top=after["top"])
+        report = reports.comparison_report(listing, metric, rows)
+        reports.write_report(layout.root, "compare", report, folder)
+    if not (after["promotebest"] and complete):
+        return None
+    why = promotion.Reason(f"best after {folder.name}")
+    winner = ordering.best(listing.runs, metric)
+    return promotion.promote(listing, winner, metric, why)
+
+
+def rerun(
+    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
+    name: Annotated[
+        str | None, typer.Option("--as", help="Name of the new run.")
+    ] = None,
+    only_print: Annotated[
+        bool, typer.Option("--print", help="Print the command only.")
+    ] = False,
+    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+):
+    """Execute a run again from its recorded inputs; exit 2 if its numbers differ.
+
+    Example: casebook runs rerun smoke/runs/retrieval_ablation-smoke
+    """
+    from casebook.runs import artifact, reports
+    from casebook.runs import rerun as library
+    from casebook.runs.children import run_child
+    from casebook.runs.layout import results_root
+    from casebook.runs.ordering import find
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    folder = listing.folder(find(listing, run))
+    request = library.request_of(folder, name)
+    typer.echo(request.line)
+    if only_print:
+        return
+    log = listing.root / "_rerun" / f"rerun_{reports.stamp()}.log"
+    ended = run_child("rerun", request.arguments, log, request.environment, timeout)
+    if ended.exit_code:
+        raise BatchFailed(f"the repetition ended with {ended.exit_code}; see {log}")
+    if request.record is None:
+        typer.echo(f"done; see {log}")
+        return
+    after = artifact.read_record(results_root() / request.record / "run.json")
+    found = library.differences(artifact.read_record(folder / "run.json"), after)
+    for line in found:
+        typer.echo(line)
+    if found:
+        raise CheckFailed(f"{len(found)} metrics were not reproduced")
+    typer.echo(f"reproduced: {len(after.metrics)} metrics equal")
+
+
+def export(
+    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
+    out: Annotated[Path, typer.Option(help="File to write.")],
+    kind: Annotated[
+        str, typer.Option("--format", help="trec, mteb or every-eval.")
+    ] = "mteb",
+    system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
+    ranking: Annotated[Path | None, typer.Option(help="For trec: a TREC run.")] = None,
+    task: Annotated[str | None, typer.Option(help="For mteb: its task name.")] = None,
+    revision: Annotated[str | None, typer.Option(help="For mteb: of the data.")] = None,
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+):
+    """Export one system of a run as TREC run, MTEB result or Every Eval Ever record.
+
+    Example: casebook runs export smoke --system smoke.full --out full.json
+    """
+    from casebook.files import write_json
+    from casebook.formats.trec import read_run
+    from casebook.runs import export as library
+    from casebook.runs.artifact import read_record
+    from casebook.runs.every_eval import every_eval
+    from casebook.runs.mteb import mteb_result
+    from casebook.runs.ordering import find
+
+    listing = common.open_registry(domain, tenant, runs_root)
+    folder = listing.folder(find(listing, run))
+    record = read_record(folder / "run.json")
+    if kind == "mteb":
+        write_json(out, mteb_result(record, system, task, revision))
+    elif kind == "every-eval":
+        write_json(out, every_eval(record, system, folder))
+    elif kind == "trec" and ranking:
+        tag = library.choose_system(record, system)[0]
+        library.write_trec(out, read_run(ranking), record, tag)
+    elif kind == "trec":
+        raise InputError("--format trec needs --ranking: runs keep scores, not ranks")
+    else:
+        raise InputError(f"--format {kind}: choose trec, mteb or every-eval")
+    typer.echo(str(out))
+
+
+def import_(
+    result: Annotated[Path, typer.Argument(help="MTEB TaskResult as JSON.")],
+    model: Annotated[str, typer.Option(help="Whose figures they are.")],
+    dataset: Annotated[str | None, typer.Option(help="Our name of the data.")] = None,
+    split: Annotated[str, typer.Option(help="Split to take.")] = "test",
+    runs_root: common.Root = None,
+    domain: common.Domain = None,
+    tenant: common.Tenant = None,
+):
+    """Put published MTEB figures beside ours; they never compete with them.
+
+    Example: casebook runs import result.json --model all-MiniLM-L6-v2
+    """
+    from casebook.runs.layout import locate
+    from casebook.runs.mteb import read_mteb
+    from casebook.runs.recording import record_run
+
+    record = read_mteb(result, model, dataset, split)
+    typer.echo(str(record_run(locate(domain, tenant, runs_root), record)))
+
+
+COMMANDS = (matrix, rerun, export)

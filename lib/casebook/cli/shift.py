@@ -1,0 +1,234 @@
+"""``casebook shift | segments``: learn a shift, run it, judge it, apply it to some."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True
+)
+segments_app = typer.Typer(help="Apply a shift to some queries.", no_args_is_help=True)
+
+Dataset = Annotated[
+    str, typer.Argument(help="Data set, or a folder in BEIR or Mini-Insurance layout.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the division of the queries.")]
+Scale = Annotated[
+    float | None, typer.Option(help="Instead of the scale chosen in training.")
+]
+Latest = Annotated[
+    bool, typer.Option("--latest", help="The newest training, even if cancelled.")
+]
+Training = Annotated[
+    Path | None, typer.Option(help="Folder of one training instead of the best.")
+]
+Domain = Annotated[str, typer.Option(help="Results lie in results/<domain>.")]
+Tenant = Annotated[str | None, typer.Option(help="Whose results they are.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app_):
+    """Add the two groups to the application.
+
+    Parameters
+    ----------
+    app_ : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The commands are registered in place.
+    """
+    app_.add_typer(app, name="shift")
+    app_.add_typer(segments_app, name="segments")
+
+
+@app.command()
+def train(
+    dataset: Dataset,
+    mode: Annotated[str, typer.Option(help="Learner: posneg-...")] = "posneg-uniform",
+    hardneg_topk: Annotated[int, typer.Option(min=1, help="Negatives a query.")] = 1,
+    embedder: Annotated[
+        str, typer.Option(help="minilm, semantic-hash, sha256, or a model.")
+    ] = "minilm",
+    noise: Annotated[float, typer.Option(min=0, help="Of a simulator, seeded.")] = 0.0,
+    by: Annotated[str, typer.Option(help="group, document or query.")] = "group",
+    seed: Seed = 0,
+    domain: Domain = "insurance",
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Learn on train, choose the scale on dev; write the training's three files.
+
+    Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
+    """
+    from casebook.shift.preparation import Setup
+    from casebook.shift.workflow import train
+
+    setup = Setup(dataset, embedder, mode, hardneg_topk, by, seed, noise)
+    folder, result, stats = train(setup, _layout(domain, tenant).results)
+    values = {k: v for k, v in result.values.items() if k != "DeltaVector"}
+    if as_json:
+        _print({"folder": str(folder), "result": values, "stats": stats.as_dict()})
+        return
+    for name, value in stats.as_dict().items():
+        typer.echo(f"{name:20} {value}")
+    typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+.4f}")
+    if values["IsCancelled"]:
+        typer.echo(f"cancelled: {values['CancelReason']}")
+    typer.echo(str(folder))
+
+
+@app.command()
+def run(
+    dataset: Dataset,
+    latest: Latest = False,
+    training: Training = None,
+    scale: Scale = None,
+    domain: Domain = "insurance",
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Apply a trained shift to the test queries and record two comparable runs.
+
+    Example: casebook shift run insurance --latest --scale 0.5 --json
+    """
+    from casebook.shift.running import run, text_of
+    from casebook.shift.workflow import find_training
+
+    layout = _layout(domain, tenant, training)
+    result, setup = find_training(
+        dataset, layout.results, newest=latest, folder=training
+    )
+    report = run(setup, result, layout, scale=scale)
+    if as_json:
+        records = [str(path) for path in report.records]
+        own = {"folder": str(report.folder), "runs": records, "values": report.values}
+        _print(own | {"measures": report.metrics})
+        return
+    for measure, found in report.metrics.items():
+        cells = "  ".join(f"{name} {text_of(n)}" for name, n in found.items())
+        typer.echo(f"{measure:8} {cells}  n={found['delta']['n']}")
+    for path in (report.folder, *report.records):
+        typer.echo(str(path))
+
+
+@app.command("eval")
+def eval_(
+    dataset: Dataset,
+    shift: Annotated[str, typer.Option(help="learned, identity or zero.")] = "learned",
+    baseline: Annotated[
+        bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")
+    ] = True,
+    shared_references: Annotated[
+        bool, typer.Option("--shared-references", help="Diagnostic, as documented.")
+    ] = False,
+    gate_profile: Annotated[
+        str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")
+    ] = "documented",
+    gate_eps: Annotated[
+        float | None, typer.Option(help="Tolerated loss, instead of the profile's.")
+    ] = None,
+    gate_decision: Annotated[
+        str, typer.Option(help="bound (of the paired interval) or point.")
+    ] = "bound",
+    latest: Latest = False,
+    training: Training = None,
+    scale: Scale = None,
+    domain: Domain = "insurance",
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Run the diagnostic evaluators and the gate; exit 2 if it fails, 4 if undecided.
+
+    Example: casebook shift eval insurance --gate-profile documented+cosine --json
+    """
+    from casebook.runs.evidence import settle
+    from casebook.shift.acceptance import run_evaluators
+    from casebook.shift.workflow import find_training
+
+    layout = _layout(domain, tenant, training)
+    result, setup = find_training(
+        dataset, layout.results, newest=latest, folder=training
+    )
+    report = run_evaluators(
+        setup,
+        result,
+        layout,
+        shift=shift,
+        baseline=baseline,
+        mode="shared" if shared_references else "per-query",
+        scale=scale,
+        profile=gate_profile,
+        eps=gate_eps,
+        decision=gate_decision,
+    )
+    _show_evaluation(report, as_json)
+    if report.gate is not None:
+        notes = [check.note for check in report.gate.checks]
+        settle(report.gate.verdict, "; ".join(notes))
+
+
+def _show_evaluation(report, as_json):
+    notes = [] if report.gate is None else [c.note for c in report.gate.checks]
+    if as_json:
+        verdict = None if report.gate is None else report.gate.verdict
+        own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
+        _print(own | {"metrics": report.metrics})
+        return
+    for key, value in report.metrics.items():
+        shown = "undefined" if value is None else f"{value:.4f}"
+        typer.echo(f"{key} = {shown}")
+    for line in (*notes, str(report.folder)):
+        typer.echo(line)
+
+
+@segments_app.command("compare")
+def compare(
+    segments: Annotated[Path, typer.Option(help="Segments file.")],
+    metric: Annotated[
+        str | None, typer.Option(help="map@1 or ndcg@3 instead of the file's.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
+    as_json: Json = False,
+):
+    """Compare no shift, shift for all and shift for some, query by query.
+
+    Example: casebook segments compare --segments segments.json --metric map@1
+    """
+    from casebook.runs.layout import check_tenant, current_tenant
+    from casebook.shift.running import text_of
+    from casebook.shift.segments import compare_segments
+    from casebook.shift.segments_file import read_segments
+
+    parts = read_segments(segments)
+    for path in (parts.baseline, parts.shifted):
+        check_tenant(path, current_tenant())
+    found = compare_segments(parts, metric, seed=seed)
+    if as_json:
+        _print(found)
+        return
+    typer.echo(", ".join(f"{count} {name}" for name, count in found["counts"].items()))
+    for system, measures in found["kpi"].items():
+        gains = found["delta"].get(system, {})
+        for measure, number in measures.items():
+            mark = "*" if measure == found["metric"] else " "
+            gain = f"  gain {text_of(gains[measure])}" if gains else ""
+            typer.echo(f"{mark}{system:10} {measure:7} {text_of(number)}{gain}")
+
+
+def _layout(domain, tenant, training=None):
+    """Find the folders; a training of another tenant is refused."""
+    from casebook.runs.layout import check_tenant, locate
+
+    layout = locate(domain, tenant)
+    if training is not None:
+        check_tenant(training, layout.tenant)
+    return layout
+
+
+def _print(value):
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))

@@ -1,0 +1,198 @@
+"""An append-only log in which every line holds the hash of the line before it.
+
+The log shows changes that were made to it afterwards; it does not prevent them
+(tamper-evident, not tamper-proof): who can rewrite every line and every copy of the
+last hash can rewrite history.
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import time
+
+from casebook.errors import InputError
+
+NO_LINE = "0" * 64
+"""Stands for the line before the first one."""
+
+PATIENCE = 60.0  # seconds to wait for another writer
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Hold the writers' lock of a folder.
+
+    The operating system ends the lock with its owner, however that dies, so a lock is
+    never stale; the file names the owner for those who wait.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Created if need be; the lock is ``.lock`` in it.
+
+    Yields
+    ------
+    None
+        While the lock is held.
+
+    Raises
+    ------
+    InputError
+        If another process holds it for longer than `PATIENCE`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ".lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _acquire(handle, path)
+        owner = f"pid {os.getpid()} on {socket.gethostname()}\n".encode()
+        os.pwrite(handle, owner, 0)
+        os.ftruncate(handle, len(owner))
+        yield
+    finally:
+        os.close(handle)
+
+
+def _acquire(handle, path):
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                owner = os.pread(handle, 200, 0).decode(errors="replace").strip()
+                raise InputError(f"{path}: held by {owner}; try again later") from None
+            time.sleep(0.005)
+
+
+def line_hash(line):
+    """Hash one line of a log.
+
+    Parameters
+    ----------
+    line : bytes
+        The line without its newline.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
+    """
+    return hashlib.sha256(line).hexdigest()
+
+
+def read_lines(path):
+    """Read the complete lines of a log.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The log; a missing one is empty.
+
+    Returns
+    -------
+    list of bytes
+        Without newlines. What follows the last newline was never committed: a writer
+        died in the middle, or is still writing.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    return data.split(b"\n")[:-1]
+
+
+def append(path, entry):
+    """Append one entry; the caller holds the lock.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The log.
+    entry : dict
+        What to record; ``seq``, ``previous`` are added.
+
+    Returns
+    -------
+    dict
+        The entry as written.
+    """
+    lines = read_lines(path)
+    previous = line_hash(lines[-1]) if lines else NO_LINE
+    entry = {"seq": len(lines) + 1, "previous": previous, **entry}
+    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        end = sum(len(line) + 1 for line in lines)
+        os.ftruncate(handle, end)  # drops the rest of a line that was never completed
+        if os.pwrite(handle, line, end) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return entry
+
+
+def read_entries(path):
+    """Read the entries of a log.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The log.
+
+    Returns
+    -------
+    list of dict
+        In order.
+
+    Raises
+    ------
+    InputError
+        If a line is not an entry.
+    """
+    entries = []
+    for number, line in enumerate(read_lines(path), 1):
+        entry = _parsed(line)
+        if entry is None:
+            raise InputError.at(path, number, "damaged; see 'casebook runs verify'")
+        entries.append(entry)
+    return entries
+
+
+def faults(path):
+    """Walk the chain and name every fault.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The log.
+
+    Returns
+    -------
+    list of str
+        One line per fault; none if the chain holds.
+    """
+    found, previous = [], NO_LINE
+    for number, line in enumerate(read_lines(path), 1):
+        entry = _parsed(line)
+        if entry is None:
+            found.append(f"line {number}: not an entry")
+        elif entry.get("seq") != number:
+            found.append(f"line {number}: sequence number {entry.get('seq')}")
+        elif entry.get("previous") != previous:
+            found.append(f"line {number}: does not follow from the line before it")
+        previous = line_hash(line)
+    return found
+
+
+def _parsed(line):
+    with contextlib.suppress(ValueError):
+        entry = json.loads(line)
+        if isinstance(entry, dict):
+            return entry
+    return None

@@ -1,0 +1,207 @@
+"""Whether the best run should become the active one."""
+
+from dataclasses import dataclass
+
+from casebook.errors import Incomparable, InputError
+from casebook.runs.artifact import now
+from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, Evidence, weigh
+from casebook.runs.metrics import canonical
+from casebook.runs.ordering import best, order, score_of
+from casebook.runs.promotion import Reason, active, promote
+
+EPSILON = 1e-6
+PROMOTE, KEEP = "Promote", "KeepActive"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision and all that is needed to reproduce it.
+
+    Attributes
+    ----------
+    metric, profile : str
+        The pointer concerned.
+    epsilon : float
+        Least improvement asked for.
+    created : str
+        Time in UTC.
+    candidate : casebook.runs.registry.Run or None
+        The run that would be promoted; None if none may compete.
+    active : dict or None
+        Entry of the log that made the present run active, with ``score`` read again
+        from its record.
+    action : str
+        ``"Promote"`` or ``"KeepActive"``.
+    evidence : casebook.runs.evidence.Evidence
+        Verdict and figures.
+    competing : int
+        Successful runs with the metric among which the candidate is the best.
+    total : int
+        Runs found.
+    """
+
+    metric: str
+    profile: str | None
+    epsilon: float
+    created: str
+    candidate: object
+    active: dict | None
+    action: str
+    evidence: Evidence
+    competing: int
+    total: int
+
+    @property
+    def delta(self):
+        """Plain difference of the two scores, or None."""
+        if self.candidate is None or self.active is None:
+            return None
+        before, after = self.active["score"], score_of(self.candidate, self.metric)
+        return None if None in (before, after) else after - before
+
+
+def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
+    """Decide whether a run should become the active one.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    metric : str
+        Key in any letter case.
+    runs : list of Run, optional
+        Those that may compete; all by default.
+    run : Run, optional
+        The candidate instead of the best one.
+    profile : str, optional
+        Name of a separate pointer.
+    **options
+        ``eps`` (least improvement, at least 0, 1e-6 by default), ``force`` (let runs
+        on different data compete), ``level`` and ``seed`` of the interval.
+
+    Returns
+    -------
+    Decision
+        To promote, if nothing is active yet or the whole interval of the paired
+        difference lies above eps.
+
+    Raises
+    ------
+    InputError
+        If no run holds the metric, or eps is below 0.
+    Incomparable
+        If the active run is gone, or if nothing is active and the candidates were
+        measured on different data.
+    """
+    eps = options.pop("eps", EPSILON)
+    if not eps >= 0:
+        raise InputError(f"eps must be at least 0, not {eps}")
+    force = options.get("force", False)
+    pool = listing.runs if runs is None else runs
+    present = active(listing.root, metric, profile)
+    standing = _standing(listing, present, metric)
+    candidate, competing = _candidate(pool, run, standing, metric, force)
+    evidence = _evidence(listing, candidate, (present, standing), metric, eps, options)
+    if competing > 1 and evidence.basis == "paired_bootstrap":
+        evidence.notes.append(
+            f"the candidate is the best of {competing} runs: the interval does not "
+            "correct for that choice"
+        )
+    return Decision(
+        metric=canonical(metric),
+        profile=profile,
+        epsilon=eps,
+        created=f"{now():%Y-%m-%dT%H:%M:%SZ}",
+        candidate=candidate,
+        active=present and present | {"score": _score(standing, present, metric)},
+        action=PROMOTE if _promotes(evidence) else KEEP,
+        evidence=evidence,
+        competing=competing,
+        total=len(listing.runs),
+    )
+
+
+def _standing(listing, present, metric):
+    """Give the active run as it is now, or None if it has gone."""
+    if present is None:
+        return None
+    found = (run for run in listing.runs if run.path == present["path"])
+    run = next(found, None)
+    return run if run and score_of(run, metric) is not None else None
+
+
+def _score(standing, present, metric):
+    return score_of(standing, metric) if standing else present["score"]
+
+
+def _candidate(pool, run, standing, metric, force):
+    """Choose what may replace the active run, and count what it was chosen from."""
+    if run is not None:
+        return run, 1
+    if standing is not None and not force:
+        pool = [r for r in pool if r.key == standing.key]
+    competing = [r for r in order(pool, metric) if score_of(r, metric) is not None]
+    if not competing and standing is not None:
+        return None, 0
+    return best(competing, metric, force), len(competing)
+
+
+def _evidence(listing, candidate, active_run, metric, eps, options):
+    present, standing = active_run
+    if candidate is None:
+        return Evidence(INCOMPARABLE, notes=["no run was measured on the same data"])
+    if score_of(candidate, metric) is None:
+        return Evidence(FAIL, notes=["MISSING: it failed or does not hold the metric"])
+    if present is None:
+        return Evidence(PASS, "first", notes=["no run was active"])
+    if candidate.path == present["path"]:
+        return Evidence(PASS, "same_run", 0.0, notes=["the best run is active already"])
+    if standing is None:
+        raise Incomparable(
+            f"the active run {present['path']} is gone or lost the metric; promote "
+            "another by name, or roll back"
+        )
+    return weigh(listing, candidate, standing, metric, eps, **options)
+
+
+def _promotes(evidence):
+    return evidence.verdict == PASS and evidence.basis != "same_run"
+
+
+def apply(listing, decision, reason=None, gate_sha256=None):
+    """Promote exactly the candidate of a decision, if it says so.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    decision : Decision
+        From `decide`.
+    reason : str, optional
+        Kept in the log; the decision's own words by default.
+    gate_sha256 : str, optional
+        Hash of the gate file that was applied.
+
+    Returns
+    -------
+    dict or None
+        The entry of the log, None if the active run is kept.
+
+    Raises
+    ------
+    InputError
+        If another run was promoted since the decision.
+    """
+    if decision.action != PROMOTE:
+        return None
+    evidence = decision.evidence.as_dict() | {
+        "action": decision.action,
+        "epsilon": decision.epsilon,
+        "totalRunsFound": decision.total,
+    }
+    text = reason or f"decided by {decision.evidence.basis}"
+    why = Reason(text, evidence, gate_sha256, decision.evidence.incomparable)
+    after = decision.active["seq"] if decision.active else 0
+    return promote(
+        listing, decision.candidate, decision.metric, why, decision.profile, after
+    )

@@ -1,0 +1,190 @@
+"""What speaks for a candidate against a reference: pass, fail, undecided, incomparable.
+
+With rows per query the verdict rests on the interval of the paired mean difference:
+it passes if the whole interval lies above the margin, fails if all of it lies below,
+and is undecided if the margin lies inside. Without rows only the two scores are left,
+which cannot be undecided and say nothing about chance; the notes then say so.
+"""
+
+from dataclasses import asdict, dataclass, field
+
+from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
+from casebook.runs.metrics import higher_is_better
+from casebook.runs.ordering import score_of, short_key
+from casebook.runs.rows import NoRows
+
+PASS, FAIL, UNDECIDED, INCOMPARABLE = "pass", "fail", "undecided", "incomparable"
+_ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
+_SHARED = (
+    *("low", "high", "level", "n", "p_value", "mde"),
+    *("gained", "lost", "unchanged"),
+)
+_UNKNOWN = (
+    "neither run holds a fingerprint: that both were measured on the same data is "
+    "taken on trust"
+)
+
+
+@dataclass
+class Evidence:
+    """A verdict on one metric and what it rests on.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"pass"``, ``"fail"``, ``"undecided"`` or ``"incomparable"``.
+    basis : str or None
+        ``"paired_bootstrap"``, ``"eps"`` (scores only), ``"first"`` (nothing to beat)
+        or ``"same_run"``.
+    improvement, low, high : float or None
+        Mean difference, above 0 is better, with its interval.
+    level : float or None
+        Coverage of the interval.
+    n : int or None
+        Queries.
+    p_value, mde : float or None
+        Paired randomisation test; smallest true difference found with power 0.8.
+    gained, lost, unchanged : int or None
+        Queries by outcome.
+    incomparable : bool
+        Whether different data were made to compete.
+    notes : list of str
+        What a reader must know.
+    """
+
+    verdict: str
+    basis: str | None = None
+    improvement: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    n: int | None = None
+    p_value: float | None = None
+    mde: float | None = None
+    gained: int | None = None
+    lost: int | None = None
+    unchanged: int | None = None
+    incomparable: bool = False
+    notes: list = field(default_factory=list)
+
+    def as_dict(self):
+        """Give all fields as a JSON-serialisable dict."""
+        return asdict(self)
+
+
+def judge(low, high, margin, inclusive=False):
+    """Compare an interval with a margin.
+
+    Parameters
+    ----------
+    low, high : float or None
+        Bounds; None if undefined.
+    margin : float
+        Least improvement asked for; below 0 for non-inferiority.
+    inclusive : bool
+        Whether an improvement of exactly the margin suffices.
+
+    Returns
+    -------
+    str
+        Verdict; undecided without bounds.
+    """
+    if low is None or high is None:
+        return UNDECIDED
+    if low > margin or (inclusive and low == margin):
+        return PASS
+    if high < margin or (not inclusive and high == margin):
+        return FAIL
+    return UNDECIDED
+
+
+def weigh(listing, candidate, reference, metric, margin, **options):
+    """Weigh one run against another on one metric.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    candidate, reference : casebook.runs.registry.Run
+        Two of its runs.
+    metric : str
+        Key in any letter case.
+    margin : float
+        Least improvement asked for.
+    **options
+        ``inclusive`` as in `judge`; ``force`` (bool) to compare runs on different
+        data, which is stamped on the result; ``level`` and ``seed`` of the interval.
+
+    Returns
+    -------
+    Evidence
+        The verdict.
+    """
+    inclusive, force = options.pop("inclusive", False), options.pop("force", False)
+    result = Evidence(INCOMPARABLE)
+    if candidate.key != reference.key:
+        result.notes.append(
+            f"measured on different data ({short_key(candidate.key)} and "
+            f"{short_key(reference.key)})"
+        )
+        result.incomparable = force
+        if not force:
+            return result
+    elif candidate.key is None:
+        result.notes.append(_UNKNOWN)
+    scores = score_of(candidate, metric), score_of(reference, metric)
+    if None in scores:
+        result.verdict = FAIL
+        result.notes.append("MISSING: a run failed or does not hold the metric")
+        return result
+    _fill(result, listing, (candidate, reference), metric, {"force": force, **options})
+    if result.basis == "eps":
+        sign = 1 if higher_is_better(metric) else -1
+        result.improvement = sign * (scores[0] - scores[1])
+        result.verdict = judge(*[result.improvement] * 2, margin, inclusive)
+    elif result.basis:
+        result.verdict = judge(result.low, result.high, margin, inclusive)
+    return result
+
+
+def _fill(result, listing, runs, metric, options):
+    """Add the paired comparison, or the reason why there is none."""
+    # pandas and the tests are needed here only: listing runs must stay quick.
+    from casebook.runs.pairing import compare_runs
+
+    folders = [listing.folder(run) for run in runs]
+    try:
+        pairs = compare_runs(*folders, metric, **options)
+    except NoRows as reason:
+        result.basis = "eps"
+        result.notes.append(f"no interval, only the two scores: {reason}")
+    except Incomparable as reason:
+        result.notes.append(str(reason))
+    else:
+        result.basis = "paired_bootstrap"
+        result.improvement = pairs.difference
+        for name in _SHARED:
+            setattr(result, name, getattr(pairs, name))
+        if pairs.reason:
+            result.notes.append(f"interval: {pairs.reason}")
+
+
+def settle(verdict, message):
+    """End a command with the exit code of its verdict.
+
+    Parameters
+    ----------
+    verdict : str
+        A verdict.
+    message : str
+        One line.
+
+    Raises
+    ------
+    CheckFailed, Undecided, Incomparable
+        With exit codes 2, 4 and 5; a pass returns.
+    """
+    if verdict in _ERRORS:
+        raise _ERRORS[verdict](message)
+    if verdict != PASS:
+        raise InputError(f"unknown verdict {verdict!r}")

@@ -1,0 +1,141 @@
+"""Gates: whether a run is not worse than a reference by more than a margin.
+
+A gate file holds ``{"rules": [{"metric": "ndcg@3", "margin": 0.005}, ...]}`` as YAML or
+JSON. Its hash goes into the verdict and into the promotion that follows from it.
+"""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, UNDECIDED, weigh
+from casebook.runs.metrics import canonical
+
+MARGIN = 0.005
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Margins per metric.
+
+    Attributes
+    ----------
+    rules : dict of str to float
+        Metric to the loss that is tolerated, at least 0.
+    sha256 : str or None
+        Hash of the file, None if the rules were given otherwise.
+    """
+
+    rules: dict
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Outcome of a gate.
+
+    Attributes
+    ----------
+    verdict : str
+        The worst of all rules: fail, then incomparable, undecided, pass.
+    notes : list of str
+        ``"OK: ..."``, ``"FAIL: ..."`` and the like, one per rule, each followed by
+        what a reader must know.
+    evidence : dict of str to Evidence
+        Per metric.
+    """
+
+    verdict: str
+    notes: list
+    evidence: dict = field(default_factory=dict)
+
+    @property
+    def passed(self):
+        """Whether every rule holds."""
+        return self.verdict == PASS
+
+
+def read_gate(path):
+    """Read a gate file.
+
+    Parameters
+    ----------
+    path : path-like
+        YAML or JSON.
+
+    Returns
+    -------
+    Gate
+        Rules under canonical metric keys.
+
+    Raises
+    ------
+    InputError
+        If the file is not a gate.
+    """
+    import yaml
+
+    path = Path(path)
+    try:
+        rules = yaml.safe_load(path.read_text(encoding="utf-8-sig"))["rules"]
+        pairs = [
+            (canonical(r["metric"]), float(r.get("margin", MARGIN))) for r in rules
+        ]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such gate file") from None
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{path}: a gate file holds rules: a list of metric and margin"
+        ) from None
+    wrong = [name for name, margin in pairs if not 0 <= margin < math.inf]
+    if wrong or not pairs or len(dict(pairs)) < len(pairs):
+        raise InputError(
+            f"{path}: needs one rule or more, one per metric, margins of at least 0"
+        )
+    return Gate(dict(pairs), sha256_file(path))
+
+
+def apply_gate(listing, candidate, reference, gate, **options):
+    """Test that a run is not worse than a reference.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    candidate, reference : casebook.runs.registry.Run
+        Two of its runs.
+    gate : Gate
+        Margins per metric.
+    **options
+        As in `casebook.runs.evidence.weigh`.
+
+    Returns
+    -------
+    GateResult
+        A missing or undefined metric fails.
+    """
+    found = {
+        metric: weigh(
+            listing, candidate, reference, metric, -margin, inclusive=True, **options
+        )
+        for metric, margin in gate.rules.items()
+    }
+    notes = []
+    for metric, evidence in found.items():
+        word = "OK" if evidence.verdict == PASS else evidence.verdict.upper()
+        notes.append(f"{word}: {metric}{_figures(evidence, gate.rules[metric])}")
+        notes += [f"{metric}: {note}" for note in evidence.notes]
+    verdicts = {evidence.verdict for evidence in found.values()}
+    order = (FAIL, INCOMPARABLE, UNDECIDED, PASS)
+    return GateResult(next(v for v in order if v in verdicts), notes, found)
+
+
+def _figures(evidence, margin):
+    if evidence.improvement is None:
+        return ""
+    bounds = ""
+    if evidence.low is not None:
+        bounds = f" [{evidence.low:+.4f}, {evidence.high:+.4f}]"
+    return f" {evidence.improvement:+.4f}{bounds} against -{margin:g}"

@@ -1,0 +1,200 @@
+"""Ingest manifests: what an indexed corpus holds, where it came from, its hashes."""
+
+import datetime
+import hashlib
+import json
+import uuid
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from casebook.errors import InputError
+from casebook.files import sha256_file, write_json, write_text
+from casebook.paths import valid_name
+from casebook.runs.artifact import now
+from casebook.runs.fingerprint import digest
+from casebook.runs.layout import child_folder
+
+LATEST = "manifest_latest.json"
+
+
+class _Documented(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Preprocessing(_Documented):
+    """How texts became chunks."""
+
+    loader: str
+    transformer: str = "none"
+    chunker: str = "none"
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+
+
+class Chunk(_Documented):
+    """One line of the chunk index: where a chunk came from, and its hash."""
+
+    id: str
+    doc: str
+    chunk_index: int = Field(ge=0)
+    char_count: int = Field(gt=0)
+    text_sha256: str
+
+
+class Manifest(_Documented):
+    """What one ingest put into one space.
+
+    Attributes
+    ----------
+    id : str
+        32 hexadecimal digits from the content: equal ingests have one id.
+    space : str
+        ``<dataset>:<role>``.
+    provider : str
+        Encoder of the vectors.
+    dimensions : int
+        Of each vector, above 0.
+    total_documents, total_chunks : int
+        Above 0.
+    chunk_index_sha256, corpus_sha256 : str
+        Hash of the chunk index, and over all documents' hashes.
+    parents : list of str
+        Ids of the manifests that this one was derived from.
+    """
+
+    id: str
+    started_utc: datetime.datetime
+    finished_utc: datetime.datetime
+    space: str
+    provider: str
+    dimensions: int = Field(gt=0)
+    input_root: str
+    preprocessing: Preprocessing
+    total_documents: int = Field(gt=0)
+    total_chunks: int = Field(gt=0)
+    chunk_index_file_name: str
+    chunk_index_sha256: str
+    corpus_sha256: str
+    parents: list[str] = Field(default_factory=list)
+
+
+def write_manifest(folder, dataset, role, chunks, **fields):
+    """Write the manifest of an ingest and its chunk index.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Data folder of the tenant, `casebook.runs.layout.Layout.data`.
+    dataset, role : str
+        Name of the dataset, and what its texts are: ``refs`` or ``queries``.
+    chunks : list of (str, int, str)
+        Document, number of the chunk in it, and text; in the order of the vectors.
+    **fields
+        ``vectors`` (array, shape [chunks, dimensions]), ``provider``, ``input_root``,
+        ``preprocessing``, and optionally ``started`` and ``parents``.
+
+    Returns
+    -------
+    Manifest
+        Written as ``manifests/<dataset>/<role>/manifest_<id>.json`` and
+        ``manifest_latest.json`` beside ``chunks_<id>.jsonl``.
+
+    Raises
+    ------
+    InputError
+        If nothing was ingested, a chunk is empty, or vectors and chunks differ in
+        number: an empty ingest is an error, not a result.
+    """
+    space, shape = f"{dataset}:{role}", tuple(fields.pop("vectors").shape)
+    _check_shape(space, chunks, shape)
+    index = [_chunk(space, *chunk) for chunk in chunks]
+    key = digest([[c.id for c in index], fields["provider"], shape])[:32]
+    place = child_folder(folder / "manifests", dataset, "dataset")
+    place = child_folder(place, role, "role")
+    name = f"chunks_{key}.jsonl"
+    lines = (json.dumps(c.model_dump(by_alias=True), sort_keys=True) for c in index)
+    path = write_text(place / name, "".join(f"{line}\n" for line in lines))
+    moment = now()
+    started, parents = fields.pop("started", moment), fields.pop("parents", [])
+    manifest = Manifest(
+        id=key,
+        started_utc=started,
+        finished_utc=moment,
+        space=space,
+        dimensions=shape[1],
+        total_documents=len({chunk.doc for chunk in index}),
+        total_chunks=len(index),
+        chunk_index_file_name=name,
+        chunk_index_sha256=sha256_file(path),
+        corpus_sha256=digest(sorted([c.doc, c.text_sha256] for c in index)),
+        parents=list(parents),
+        **fields,
+    )
+    text = manifest.model_dump(by_alias=True, mode="json")
+    write_json(place / f"manifest_{key}.json", text)
+    write_json(place / LATEST, text)
+    return manifest
+
+
+def _check_shape(space, chunks, shape):
+    if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
+        raise InputError(
+            f"{space}: {len(chunks)} chunks and vectors of shape {shape}: "
+            "an ingest needs one vector of at least one dimension per chunk"
+        )
+
+
+def _chunk(space, document, number, text):
+    if not text.strip():
+        raise InputError(f"{space}: chunk {number} of {document} is empty")
+    content = uuid.uuid5(uuid.NAMESPACE_URL, f"{space}\n{document}\n{number}\n{text}")
+    return Chunk(
+        id=str(content),
+        doc=document,
+        chunk_index=number,
+        char_count=len(text),
+        text_sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
+
+
+def read_manifest(path, vectors=None):
+    """Read a manifest and check it against its chunk index.
+
+    Parameters
+    ----------
+    path : path-like
+        ``manifest_<id>.json`` or ``manifest_latest.json``.
+    vectors : array, optional
+        The stored vectors, shape [chunks, dimensions], to be checked too.
+
+    Returns
+    -------
+    Manifest
+        Consistent with the chunk index and the vectors.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, damaged or changed, or the counts disagree.
+    """
+    path = Path(path)
+    try:
+        manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such manifest; ingest the corpus") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{path}: {where}: {first['msg']}") from None
+    index = path.parent / valid_name(manifest.chunk_index_file_name, "chunk index")
+    if not index.is_file() or sha256_file(index) != manifest.chunk_index_sha256:
+        raise InputError(f"{index}: missing or changed since the ingest")
+    lines = index.read_text(encoding="utf-8").count("\n")
+    if lines != manifest.total_chunks:
+        raise InputError(f"{index}: {lines} chunks, {manifest.total_chunks} in {path}")
+    expected = (manifest.total_chunks, manifest.dimensions)
+    if vectors is not None and tuple(vectors.shape) != expected:
+        raise InputError(f"{path}: vectors of shape {vectors.shape}, not {expected}")
+    return manifest

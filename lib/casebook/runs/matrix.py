@@ -1,0 +1,228 @@
+"""A matrix of runs: variants of a command, run one after another, then compared."""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.files import write_json, write_text
+from casebook.paths import valid_name
+from casebook.runs.children import command_line, run_child
+
+_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])')
+_VARIANT = {"name": "", "args": (), "env": {}, "timeoutseconds": None}
+_AFTER = {
+    "comparemetric": "ndcg@3",
+    "top": 10,
+    "writecompare": True,
+    "promotebest": False,
+    "openoutput": False,
+    "domainkey": None,
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One command of a matrix.
+
+    Attributes
+    ----------
+    name : str
+        Unique; names the log.
+    args : tuple of str
+        Arguments of the command line.
+    env : dict of str to str
+        Settings besides those of this process.
+    timeout : float or None
+        Seconds.
+    """
+
+    name: str
+    args: tuple
+    env: dict = field(default_factory=dict)
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Variants, and what follows them.
+
+    Attributes
+    ----------
+    variants : list of Variant
+        In order.
+    stop_on_failure : bool
+        Whether the rest is left out once one failed.
+    after : dict
+        ``comparemetric``, ``top``, ``writecompare``, ``promotebest`` and the
+        documented rest.
+    """
+
+    variants: list
+    stop_on_failure: bool
+    after: dict
+
+
+def read_matrix(path):
+    """Read the specification of a matrix.
+
+    Parameters
+    ----------
+    path : path-like
+        YAML, or JSON with comments and trailing commas; keys in any letter case.
+
+    Returns
+    -------
+    Matrix
+        Checked.
+
+    Raises
+    ------
+    InputError
+        Naming the variant and what is wrong with it.
+    """
+    path = Path(path)
+    spec = _checked(path, _parsed(path), {"variants", "stoponfailure", "after"})
+    rows = spec.get("variants")
+    if not isinstance(rows, list) or not rows:
+        raise InputError(f"{path}: a matrix needs a list of variants")
+    variants = [_variant(f"{path}: variant {n}", row) for n, row in enumerate(rows, 1)]
+    names = [variant.name.lower() for variant in variants]
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}: two variants share a name (letter case aside)")
+    after = _checked(f"{path}: after", spec.get("after") or {}, set(_AFTER))
+    stop = spec.get("stoponfailure", True)
+    if not isinstance(stop, bool):
+        raise InputError(f"{path}: stopOnFailure must be true or false")
+    return Matrix(variants, stop, _AFTER | after)
+
+
+def _parsed(path):
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() != ".json":
+            return yaml.safe_load(text)
+        text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
+        return json.loads(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such matrix file") from None
+    except (ValueError, yaml.YAMLError) as error:
+        line = str(error).splitlines()[0]
+        raise InputError(f"{path}: neither JSON nor YAML: {line}") from None
+
+
+def _checked(where, value, known):
+    """Lower the keys of a table and refuse those that mean nothing."""
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected keys and values")
+    lower = {str(key).lower(): item for key, item in value.items()}
+    unknown = sorted(set(lower) - known)
+    if unknown:
+        raise InputError(
+            f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}"
+        )
+    return lower
+
+
+def _variant(where, row):
+    if isinstance(row, dict) and "timeout" in row:
+        row = {**row, "timeoutSeconds": row["timeout"]}
+        del row["timeout"]
+    row = _VARIANT | _checked(where, row, set(_VARIANT))
+    args, env, timeout = row["args"], row["env"] or {}, row["timeoutseconds"]
+    if not isinstance(args, list) or not args:
+        raise InputError(f"{where}: args must be a list of arguments")
+    if not isinstance(env, dict):
+        raise InputError(f"{where}: env must hold names and values")
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and 0 < timeout < math.inf):
+        raise InputError(f"{where}: timeout must be a number of seconds above 0")
+    return Variant(
+        valid_name(row["name"], f"{where}: name"),
+        tuple(str(argument) for argument in args),
+        {str(name): str(value) for name, value in env.items()},
+        timeout,
+    )
+
+
+def run_matrix(matrix, folder, environment=None, report=print):
+    """Run the variants one after another.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        What to run.
+    folder : pathlib.Path
+        For ``<name>.log``, ``summary.json`` and ``_summary.txt``, which are complete
+        after every variant.
+    environment : dict of str to str, optional
+        Settings for all variants.
+    report : callable
+        Takes one line of progress.
+
+    Returns
+    -------
+    list of dict
+        Per variant: ``name``, ``exitCode`` (None if it was left out), ``seconds``,
+        ``log``, ``arguments`` and the names of its settings.
+    """
+    rows = [_planned(variant) for variant in matrix.variants]
+    for row, variant in zip(rows, matrix.variants, strict=True):
+        report(f"running {variant.name}: casebook {' '.join(variant.args)}")
+        log = folder / f"{variant.name}.log"
+        settings = {**(environment or {}), **variant.env}
+        ended = run_child(variant.name, variant.args, log, settings, variant.timeout)
+        row |= {"exitCode": ended.exit_code, "seconds": ended.seconds}
+        _write_summary(folder, rows)
+        report(f"{'FAILED ' if ended.exit_code else 'done   '} {variant.name}")
+        if ended.exit_code and matrix.stop_on_failure:
+            break
+    return rows
+
+
+def _planned(variant):
+    return {
+        "name": variant.name,
+        "exitCode": None,
+        "seconds": None,
+        "log": f"{variant.name}.log",
+        "arguments": list(variant.args),
+        # Values may be keys of services: their names are enough to ask for them.
+        "settings": sorted(variant.env),
+        "timeoutSeconds": variant.timeout,
+    }
+
+
+def _write_summary(folder, rows):
+    write_json(folder / "summary.json", rows)
+    lines = [
+        f"{row['name']}: "
+        + ("left out" if row["exitCode"] is None else f"exit {row['exitCode']}")
+        + ("" if row["seconds"] is None else f", {row['seconds']} s")
+        for row in rows
+    ]
+    write_text(folder / "_summary.txt", "\n".join(lines) + "\n")
+
+
+def commands(matrix):
+    """Give the commands of a matrix without running them.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The matrix.
+
+    Returns
+    -------
+    list of str
+        One line per variant.
+    """
+    return [
+        f"{variant.name}: {' '.join(command_line(list(variant.args))[1:])}"
+        for variant in matrix.variants
+    ]

@@ -1,0 +1,110 @@
+"""Metric keys: one canonical spelling, a direction, and a safe file name."""
+
+import hashlib
+import math
+import re
+
+from casebook.errors import InputError
+
+METRIC_VERSION = 1
+"""Raised when the definition of a measure changes; older runs then no longer compare.
+"""
+
+_LOWER_IS_BETTER = re.compile(
+    r"(duration|seconds|latency|cost|_ms$|error|loss|brier|\bece\b|\bm?ae\b|rmse|"
+    r"footrule|displacement|violation|hallucinat|missing|zero_?directions)"
+)
+_UNSAFE = re.compile(r"[^a-z0-9_.@+-]")
+_LONGEST = 120  # characters of a metric in a file name
+
+
+def canonical(metric):
+    """Give the one spelling of a metric key: trimmed and in lower case.
+
+    Parameters
+    ----------
+    metric : str
+        Key in any letter case, such as ``"nDCG@3"``.
+
+    Returns
+    -------
+    str
+        Such as ``"ndcg@3"``.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of it.
+    """
+    key = str(metric).strip().lower()
+    if not key:
+        raise InputError("a metric needs a name, such as ndcg@3")
+    return key
+
+
+def canonical_metrics(metrics):
+    """Bring a metric table to canonical keys and finite values.
+
+    Parameters
+    ----------
+    metrics : dict of str to float or None
+        As found in a file.
+
+    Returns
+    -------
+    dict of str to float or None
+        None where the value is undefined: missing, NaN or infinite.
+
+    Raises
+    ------
+    ValueError
+        If two keys differ in letter case only and hold different values.
+    """
+    result = {}
+    for name, value in metrics.items():
+        key = canonical(name)
+        finite = value if value is not None and math.isfinite(value) else None
+        if result.get(key, finite) != finite:
+            raise ValueError(f"metric {key!r} occurs twice with different values")
+        result[key] = finite
+    return result
+
+
+def higher_is_better(metric):
+    """Tell the direction of a metric from its name.
+
+    Parameters
+    ----------
+    metric : str
+        Key; a prefix such as ``<dataset>.<system>.`` does not matter.
+
+    Returns
+    -------
+    bool
+        False for durations, costs, errors, losses, calibration errors, rank
+        displacements and violations; True for everything else.
+    """
+    # The last part names the measure; a number in brackets may hold a point too.
+    name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[-1]
+    return not _LOWER_IS_BETTER.search(name)
+
+
+def file_part(metric):
+    """Give the part of a file name that stands for a metric.
+
+    Parameters
+    ----------
+    metric : str
+        Key in any letter case.
+
+    Returns
+    -------
+    str
+        The canonical key; characters unfit for a file name become ``_``, and a hash
+        then keeps two such names apart.
+    """
+    key = canonical(metric)
+    safe = _UNSAFE.sub("_", key)[:_LONGEST]
+    if safe == key:
+        return key
+    return f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"

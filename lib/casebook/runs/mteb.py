@@ -1,0 +1,138 @@
+"""MTEB results: ours for others, and published ones to stand beside ours."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.paths import valid_name
+from casebook.runs.artifact import RunRecord, now
+from casebook.runs.export import choose_system
+from casebook.runs.metrics import canonical
+
+_MTEB = {"ndcg": "ndcg", "ap": "map", "rr": "mrr", "p": "precision", "r": "recall"}
+_CUT = re.compile(r"(ndcg|ap|rr|p|r)@(\d+)")
+_MTEB_CUT = re.compile(r"(ndcg|map|mrr|precision|recall)_at_(\d+)")
+MAIN = "ndcg@10"
+
+
+def mteb_result(record, system=None, task=None, revision=None, split="test"):
+    """Give one system's figures as an MTEB TaskResult.
+
+    Parameters
+    ----------
+    record : casebook.runs.artifact.RunRecord
+        The run.
+    system : str, optional
+        As in `choose_system`.
+    task : str, optional
+        MTEB's name of the task; our name of the dataset by default.
+    revision : str, optional
+        MTEB's revision of the dataset; the hash of our data by default.
+    split : str
+        Name of the split.
+
+    Returns
+    -------
+    dict
+        As ``TaskResult.to_dict`` gives it; ``mteb_version`` is null, because MTEB did
+        not run. Measures that MTEB does not define are left out: AP without a cut,
+        for one, is not its ``map_at_1000``.
+
+    Raises
+    ------
+    InputError
+        If the system holds no nDCG@10, MTEB's main score of retrieval.
+    """
+    name, measures = choose_system(record, system)
+    scores = {
+        f"{_MTEB[match[1]]}_at_{match[2]}": value
+        for measure, value in measures.items()
+        if (match := _CUT.fullmatch(measure)) and value is not None
+    }
+    main = measures.get(MAIN)
+    if main is None:
+        raise InputError(f"{name} holds no {MAIN}, the main score of MTEB's retrieval")
+    data = (record.labels.get("Inputs") or {}).get("data") or {}
+    entry = {
+        "main_score": main,
+        "hf_subset": "default",
+        "languages": ["eng-Latn"],
+        **dict(sorted(scores.items())),
+    }
+    return {
+        "dataset_revision": revision or f"sha256:{data.get('dataset', 'unknown')}",
+        "task_name": task or name.rpartition(".")[0] or name,
+        "mteb_version": None,
+        "scores": {split: [entry]},
+        "evaluation_time": None,
+        "kg_co2_emissions": None,
+    }
+
+
+def read_mteb(path, model, dataset=None, split="test"):
+    """Read a published MTEB TaskResult as a run that stands beside ours.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+    model : str
+        Whose figures they are: the file does not say.
+    dataset : str, optional
+        Our name of the dataset; the task's by default.
+    split : str
+        Split to take.
+
+    Returns
+    -------
+    casebook.runs.artifact.RunRecord
+        Workflow ``mteb``. It has a comparability key of its own: without rows per
+        query and with other code, it can stand beside our figures but not compete.
+
+    Raises
+    ------
+    InputError
+        If the file is not a TaskResult with this split.
+    """
+    value, entry = _task_result(Path(path), split)
+    task, revision = value["task_name"], value["dataset_revision"]
+    prefix = f"{dataset or task}.{valid_name(model, 'model')}"
+    known = {theirs: ours for ours, theirs in _MTEB.items()}
+    metrics = {f"{prefix}.main_score": entry["main_score"]}
+    for name, score in entry.items():
+        match = _MTEB_CUT.fullmatch(name)
+        if match and isinstance(score, int | float) and math.isfinite(score):
+            metrics[f"{prefix}.{known[match[1]]}@{match[2]}"] = score
+    version = entry.get("mteb_version") or value.get("mteb_version")
+    return RunRecord.model_construct(
+        run_id=f"mteb-{valid_name(task, 'task')}-{model}",
+        workflow="mteb",
+        started=now(),
+        completed=now(),
+        labels={
+            "Source": "MTEB TaskResult",
+            "DatasetRevision": revision,
+            "MtebVersion": version,
+            "ComparabilityKey": f"mteb {version} {task} {revision}",
+        },
+        metrics={canonical(name): score for name, score in metrics.items()},
+    )
+
+
+def _task_result(path, split):
+    """Read the file and the one entry of a split."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        entries = value["scores"][split]
+        complete = {"task_name", "dataset_revision"} <= set(value)
+        if not complete or not isinstance(entries[0]["main_score"], int | float):
+            raise KeyError("task_name, dataset_revision or main_score")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{path}: no TaskResult with split {split}: {error}") from None
+    if len(entries) > 1:
+        raise InputError(f"{path}: {len(entries)} subsets in {split}; expected one")
+    return value, entries[0]

@@ -1,0 +1,140 @@
+"""One order of runs for every command, and how a run is chosen from them."""
+
+from casebook.errors import Incomparable, InputError
+from casebook.runs.metrics import canonical, higher_is_better
+
+
+def order(runs, metric):
+    """Put runs into the one order that every command uses.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        The runs.
+    metric : str
+        Key in any letter case.
+
+    Returns
+    -------
+    list of Run
+        Best first: successful runs that hold the metric, by score in the direction of
+        the metric, then the later end, then the greater run id, then the path. The
+        runs that cannot win follow, newest first.
+    """
+    name = canonical(metric)
+    sign = 1 if higher_is_better(name) else -1
+
+    def place(run):
+        score = score_of(run, name)
+        beaten = (0, 0.0) if score is None else (1, sign * score)
+        return *beaten, run.completed, run.run_id.lower(), run.path
+
+    return sorted(runs, key=place, reverse=True)
+
+
+def score_of(run, metric):
+    """Give the score with which a run competes.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    metric : str
+        Key in any letter case.
+
+    Returns
+    -------
+    float or None
+        None if the run failed or does not hold the metric: it cannot win.
+    """
+    return run.metrics.get(canonical(metric)) if run.success else None
+
+
+def best(runs, metric, force=False):
+    """Give the run that wins on a metric.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Candidates.
+    metric : str
+        Key in any letter case.
+    force : bool
+        Let runs on different data compete.
+
+    Returns
+    -------
+    Run
+        First of `order`.
+
+    Raises
+    ------
+    InputError
+        If no successful run holds the metric.
+    Incomparable
+        If those that do were measured on different data.
+    """
+    competing = [
+        run for run in order(runs, metric) if score_of(run, metric) is not None
+    ]
+    if not competing:
+        raise InputError(f"no successful run holds the metric {canonical(metric)!r}")
+    groups = sorted({short_key(run.key) for run in competing})
+    if len(groups) > 1 and not force:
+        raise Incomparable(
+            f"runs with {canonical(metric)!r} were measured on different data "
+            f"({', '.join(groups)}); choose one with --key, or --force"
+        )
+    return competing[0]
+
+
+def short_key(key):
+    """Give the part of a comparability key that is shown.
+
+    Parameters
+    ----------
+    key : str or None
+        The key.
+
+    Returns
+    -------
+    str
+        Eight digits, or ``"unknown"``.
+    """
+    return key[:8] if key else "unknown"
+
+
+def find(listing, name):
+    """Find one run by what a user types.
+
+    Parameters
+    ----------
+    listing : Listing
+        The runs.
+    name : str
+        Run id, or the beginning of one, or the path of its folder below the root.
+
+    Returns
+    -------
+    Run
+        The one run.
+
+    Raises
+    ------
+    InputError
+        If none or several fit.
+    """
+    wanted = str(name).strip().strip("/").lower()
+    tests = (
+        lambda run: run.path.lower() == wanted,
+        lambda run: run.run_id.lower() == wanted,
+        lambda run: bool(wanted) and run.run_id.lower().startswith(wanted),
+    )
+    for fits in tests:
+        found = [run for run in listing.runs if fits(run)]
+        if len(found) > 1:
+            places = ", ".join(run.path for run in found[:3])
+            raise InputError(f"run {name!r} is not unique: name its folder ({places})")
+        if found:
+            return found[0]
+    raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'")

@@ -1,0 +1,190 @@
+"""What a registry holds, as tables: runs, scores by system, comparability, history."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.runs.metrics import canonical
+from casebook.runs.ordering import short_key
+from casebook.runs.promotion import active, history
+
+
+def runs_table(listing):
+    """List the runs of a registry, newest first.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns run, experiment, completed, status, metrics (how many) and data (the
+        short comparability key: runs that share it were measured on the same data).
+    """
+    rows = [
+        (
+            run.path.rpartition("/")[2],
+            run.workflow,
+            run.completed[:16].replace("T", " "),
+            "ok" if run.success else "failed",
+            len(run.metrics),
+            short_key(run.key),
+        )
+        for run in listing.runs
+    ]
+    columns = ["run", "experiment", "completed", "status", "metrics", "data"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def score_table(listing, measure):
+    """Give one measure of every system on every dataset.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry; metric keys are ``<dataset>.<system>.<measure>``.
+    measure : str
+        Name of the measure, in any letter case.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns experiment, dataset, system, value, completed and run; the newest run
+        first.
+    """
+    rows = []
+    for run in listing.runs:
+        for key, value in run.metrics.items():
+            parts = key.split(".", 2)
+            if len(parts) == 3 and parts[2] == canonical(measure) and run.success:
+                place = run.path.rpartition("/")[2]
+                rows.append((run.workflow, *parts[:2], value, run.completed, place))
+    columns = ["experiment", "dataset", "system", "value", "completed", "run"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def matrix(scores, experiment):
+    """Lay one experiment's newest scores out as datasets by systems.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        From `score_table`.
+    experiment : str
+        Which experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Datasets x systems, the system with the highest mean first; NaN where a system
+        was not run.
+    """
+    part = scores[scores["experiment"] == experiment]
+    newest = part.drop_duplicates(["dataset", "system"])
+    table = newest.pivot_table(index="dataset", columns="system", values="value")
+    order = table.mean().sort_values(ascending=False, kind="stable").index
+    return table[order].rename_axis(columns=None)
+
+
+def comparability(listing):
+    """Say which runs may compete with each other.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group of comparable runs: data (short key), runs (how many) and
+        which.
+    """
+    groups = {}
+    for run in listing.runs:
+        groups.setdefault(run.key, []).append(run.path.rpartition("/")[2])
+    rows = [
+        (short_key(key), len(names), ", ".join(sorted(names)))
+        for key, names in groups.items()
+    ]
+    frame = pd.DataFrame(rows, columns=["data", "runs", "which"])
+    return frame.sort_values(["runs", "which"], ascending=[False, True])
+
+
+def active_table(listing):
+    """Give the active run of every metric that has one, and why it is active.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns metric, profile, run, since, actor and reason; empty without promotions.
+    """
+    pointers = {(e["metric"], e.get("profile")) for e in history(listing.root)}
+    rows = [active(listing.root, *pointer) for pointer in sorted(pointers, key=str)]
+    columns = ["metric", "profile", "run", "since", "actor", "reason"]
+    return pd.DataFrame([_pointer(entry) for entry in rows], columns=columns)
+
+
+def _pointer(entry):
+    names = ("metric", "profile", "runId", "at", "actor", "reason")
+    return tuple(entry.get(name) for name in names)
+
+
+def headline_history(scores, headlines):
+    """Give the headline scores of all runs, oldest first.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        From `score_table`.
+    headlines : dict
+        Experiment to (system, measure); the measure is that of the scores.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns series (experiment and dataset), number (from 1) and value.
+    """
+    wanted = {(experiment, system) for experiment, (system, _) in headlines.items()}
+    pairs = zip(scores["experiment"], scores["system"], strict=True)
+    part = scores[[pair in wanted for pair in pairs]].sort_values("completed")
+    part = part.assign(series=part["experiment"] + ": " + part["dataset"])
+    part["number"] = part.groupby("series").cumcount() + 1
+    return part[["series", "number", "value"]].reset_index(drop=True)
+
+
+def headline_table(path, headlines):
+    """Give the headline number of every experiment with interval, n and control.
+
+    Parameters
+    ----------
+    path : path-like
+        A run's folder; the numbers of all its cells count.
+    headlines : dict
+        Experiment to (system, measure).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns experiment, dataset, system, measure, value, low, high, n, control.
+    """
+    rows = []
+    for file in sorted(Path(path, "numbers").glob("*.json")):
+        numbers = json.loads(file.read_text(encoding="utf-8"))
+        for experiment, datasets in numbers.items():
+            system, measure = headlines.get(experiment, (None, None))
+            for dataset, systems in datasets.items():
+                number = systems.get(system, {}).get(measure)
+                if number:
+                    what = (experiment, dataset, system, measure, number["value"])
+                    rows.append((*what, *number["ci"], number["n"], number["control"]))
+    columns = ["experiment", "dataset", "system", "measure", "value"]
+    return pd.DataFrame(rows, columns=[*columns, "low", "high", "n", "control"])

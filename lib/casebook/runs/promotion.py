@@ -1,0 +1,272 @@
+"""Which run is active for a metric, who made it so and why.
+
+``_active/history.jsonl`` below the registry's root is the truth: an append-only,
+hash-chained log of promotions and rollbacks. ``_active/active_<metric>.json`` (with a
+profile ``_active/profiles/<profile>/active_<metric>.json``) are the documented
+pointers for other programs: copies of the last entry, with the hash of its line.
+"""
+
+import getpass
+import os
+from dataclasses import dataclass
+
+from casebook.errors import InputError
+from casebook.files import sha256_file, write_json
+from casebook.paths import valid_name
+from casebook.runs import chain
+from casebook.runs.artifact import now
+from casebook.runs.layout import child_folder
+from casebook.runs.metrics import canonical, file_part
+from casebook.runs.ordering import score_of
+
+FOLDER = "_active"
+LOG = "history.jsonl"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a promotion or rollback was made, and on what grounds.
+
+    Attributes
+    ----------
+    text : str
+        One line, not empty.
+    decision : dict
+        Action, verdict and figures of the decision, or empty.
+    gate_sha256 : str or None
+        Hash of the gate file that was applied.
+    incomparable : bool
+        Whether runs on different data were made to compete: a stamp that stays.
+    """
+
+    text: str
+    decision: dict | None = None
+    gate_sha256: str | None = None
+    incomparable: bool = False
+
+
+def history(root, metric=None, profile=None):
+    """Read the log.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root.
+    metric, profile : str, optional
+        Only the entries of this metric, and of this profile with it.
+
+    Returns
+    -------
+    list of dict
+        Oldest first.
+
+    Raises
+    ------
+    InputError
+        If a line is damaged.
+    """
+    entries = chain.read_entries(root / FOLDER / LOG)
+    if metric is None:
+        return entries
+    wanted = canonical(metric), profile
+    return [e for e in entries if (e.get("metric"), e.get("profile")) == wanted]
+
+
+def active(root, metric, profile=None):
+    """Give the active run of a metric.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root.
+    metric, profile : str
+        Which pointer.
+
+    Returns
+    -------
+    dict or None
+        The entry of the log that made it active.
+    """
+    entries = history(root, metric, profile)
+    return entries[-1] if entries else None
+
+
+def promote(listing, run, metric, reason, profile=None, after=None):
+    """Make a run the active one of a metric.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    run : casebook.runs.registry.Run
+        One of its runs.
+    metric : str
+        Key in any letter case.
+    reason : Reason
+        Kept in the log.
+    profile : str, optional
+        Name of a separate pointer.
+    after : int, optional
+        Sequence number of the entry that must still be the last one (0: none yet),
+        so that two decisions made at once do not both count.
+
+    Returns
+    -------
+    dict
+        The entry of the log.
+
+    Raises
+    ------
+    InputError
+        If the run failed or lacks the metric, no reason is given, or another promotion
+        came in between.
+    """
+    if score_of(run, metric) is None:
+        why = "failed" if not run.success else f"does not hold {canonical(metric)!r}"
+        raise InputError(f"run {run.run_id} {why}: it cannot become active")
+    record = listing.folder(run) / "run.json"
+    target = {
+        "runId": run.run_id,
+        "workflow": run.workflow,
+        "path": run.path,
+        "score": score_of(run, metric),
+        "runSha256": sha256_file(record),
+        "comparabilityKey": run.key,
+    }
+
+    def chosen(entries):
+        last = entries[-1]["seq"] if entries else 0
+        if after not in (None, last):
+            raise InputError("another run was promoted meanwhile: decide again")
+        return target | {"incomparable": reason.incomparable}
+
+    return _record(listing.root, "promote", metric, profile, reason, chosen)
+
+
+def rollback(root, metric, reason, profile=None):
+    """Make the run active again that was so before the current one.
+
+    It appends an entry. A second rollback goes one step further back; it never undoes
+    the first.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root.
+    metric, profile : str
+        Which pointer.
+    reason : Reason
+        Kept in the log.
+
+    Returns
+    -------
+    dict
+        The entry of the log.
+
+    Raises
+    ------
+    InputError
+        If no earlier run is left.
+    """
+
+    def before(entries):
+        standing = _standing(entries)
+        if len(standing) < 2:
+            raise InputError(
+                f"nothing to roll back to: {canonical(metric)!r} has "
+                f"{'one active run' if standing else 'no active run'} and none before"
+            )
+        return {name: standing[-2].get(name) for name in _TARGET}
+
+    return _record(root, "rollback", metric, profile, reason, before)
+
+
+_TARGET = (
+    *("runId", "workflow", "path", "score", "runSha256", "comparabilityKey"),
+    "incomparable",
+)
+
+
+def _standing(entries):
+    """Promotions that no rollback has taken back, oldest first."""
+    standing = []
+    for entry in entries:
+        if entry["action"] == "promote":
+            standing.append(entry)
+        elif standing:
+            standing.pop()
+    return standing
+
+
+def _record(root, action, metric, profile, reason, choose):
+    """Append one entry under the lock, then refresh the pointer."""
+    if not reason.text.strip():
+        raise InputError("a reason is required: --reason 'why'")
+    profile = valid_name(profile, "profile") if profile else None
+    folder = root / FOLDER
+    with chain.locked(folder):
+        target = choose(history(root, metric, profile))
+        entry = {
+            "at": f"{now():%Y-%m-%dT%H:%M:%SZ}",
+            "actor": _actor(),
+            "action": action,
+            "metric": canonical(metric),
+            "profile": profile,
+            **target,
+            "reason": reason.text.strip(),
+            "gateSha256": reason.gate_sha256,
+            "decision": reason.decision or {},
+        }
+        # A name that is refused must be so before anything is written.
+        pointer = pointer_path(root, metric, profile)
+        entry = chain.append(folder / LOG, entry)
+        _point(root, pointer, entry)
+    return entry
+
+
+def _actor():
+    name = os.environ.get("CASEBOOK_ACTOR")
+    try:
+        return name or getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def pointer_path(root, metric, profile=None):
+    """Give the place of a documented pointer.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root.
+    metric, profile : str
+        Which pointer.
+
+    Returns
+    -------
+    pathlib.Path
+        The file, which need not exist.
+    """
+    folder = root / FOLDER
+    if profile:
+        folder = child_folder(folder / "profiles", profile, "profile")
+    return folder / f"active_{file_part(metric)}.json"
+
+
+def _point(root, path, entry):
+    lines = chain.read_lines(root / FOLDER / LOG)
+    folder = root / entry["path"]
+    pointer = {
+        "metricKey": entry["metric"],
+        "createdUtc": entry["at"],
+        "runsRoot": str(root),
+        "totalRunsFound": entry["decision"].get("totalRunsFound"),
+        "workflowName": entry["workflow"],
+        "runId": entry["runId"],
+        "score": entry["score"],
+        "runDirectory": str(folder),
+        "runJsonPath": str(folder / "run.json"),
+        "seq": entry["seq"],
+        "lineSha256": chain.line_hash(lines[-1]),
+    }
+    write_json(path, pointer)

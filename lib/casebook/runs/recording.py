@@ -1,0 +1,96 @@
+"""Write a run into the registry: the whole folder appears at once, or nothing does."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.files import sha256_file, write_json
+from casebook.runs.artifact import write_record
+from casebook.runs.layout import child_folder
+from casebook.runs.per_query import per_query_name, write_per_query
+
+REQUEST = "run_request.json"
+
+
+def record_run(layout, record, per_query=None, arguments=None, environment=None):
+    """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run.
+
+    Parameters
+    ----------
+    layout : casebook.runs.layout.Layout
+        Where new runs go, and the tenant, which is written into the record.
+    record : casebook.runs.artifact.RunRecord
+        The record. Workflow and run id become folder names.
+    per_query : pandas.DataFrame, optional
+        The rows behind the metrics, see `casebook.runs.per_query`; their hash is added
+        to the labels.
+    arguments : list of str, optional
+        Arguments of the command line that makes this run again.
+    environment : dict of str to str, optional
+        Settings that it needs.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If a name is not allowed, or the run exists: a run is never overwritten.
+    """
+    parent = child_folder(layout.home, record.workflow, "workflow")
+    final = child_folder(parent, record.run_id, "run id")
+    parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=parent))
+    try:
+        labels = dict(record.labels)
+        if per_query is not None:
+            path = write_per_query(part / per_query_name(), per_query)
+            labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
+        if arguments is not None:
+            write_json(part / REQUEST, _request(record, arguments, environment))
+        update = {"labels": labels, "tenant": layout.tenant}
+        write_record(part / "run.json", record.model_copy(update=update))
+        part.chmod(0o755)
+        _publish(part, final)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return final
+
+
+def _publish(part, final):
+    _sync(part)
+    try:
+        # An empty folder may be replaced by a rename; a run never is.
+        part.rename(final)
+    except OSError:
+        if final.exists():
+            raise InputError(f"{final}: exists; a run is never overwritten") from None
+        raise
+    _sync(final.parent)
+
+
+def _sync(folder):
+    """Have the names in a folder written to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _request(record, arguments, environment):
+    return {
+        "runId": record.run_id,
+        "workflowName": record.workflow,
+        "createdUtc": record.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "request": {
+            "globalArgs": [],
+            "commandArgs": list(arguments),
+            "environmentSnapshot": dict(environment or {}),
+            "notes": None,
+        },
+    }

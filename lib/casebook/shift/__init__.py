@@ -1,0 +1,1 @@
+"""Shifts of query embeddings: learned, evaluated without leakage, and gated."""

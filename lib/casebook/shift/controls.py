@@ -1,0 +1,97 @@
+"""Controls and bounds: what no learning, leaking, and looking ahead would give."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.inference.samples import check_count, stream
+from casebook.shift.evaluate import SCALES, SELECTION, learn
+
+
+def in_sample(data, grid, *, scales=SCALES, **settings):
+    """Learn, choose and report on the same queries: shown apart, as a warning.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Vectors and judgements.
+    grid, scales, **settings
+        As for `select`.
+
+    Returns
+    -------
+    numpy.ndarray, shape [n, D]
+        Shifted queries.
+    """
+    best = None
+    for options in grid:
+        shift = learn(data, range(len(data)), options, **settings)
+        for scale in sorted(scales):
+            vectors = data.queries + scale * shift.move(data.queries)
+            score = float(data.score(vectors, measures=[SELECTION])[SELECTION].mean())
+            if best is None or score > best[0] + 1e-12:
+                best = score, vectors
+    return best[1]
+
+
+def random_directions(data, fit, measures, *, draws=20, seed=0):
+    """Measure shifts of random direction that are as long as the fitted ones.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Vectors and judgements.
+    fit : CrossFit
+        Whose lengths to take; each fold has a direction of its own.
+    measures : sequence of str
+        Measures.
+    draws : int
+        Number of random directions.
+    seed : int
+        Seed.
+
+    Returns
+    -------
+    mean : pandas.DataFrame
+        Queries x measures, averaged over the draws.
+    spread : pandas.DataFrame
+        Draws x measures: the mean over the queries of each draw.
+    """
+    check_count("draws", draws)
+    lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
+    frames = []
+    for draw in range(draws):
+        rng = np.random.Generator(stream(seed, "random direction", draw))
+        vectors = data.queries.copy()
+        for fold in fit.folds:
+            direction = rng.normal(size=data.queries.shape[1])
+            direction /= np.linalg.norm(direction)
+            vectors[fold] += lengths[fold, None] * direction
+        frames.append(data.score(vectors, measures=measures))
+    return sum(frames) / draws, pd.DataFrame([frame.mean() for frame in frames])
+
+
+def oracle_scale(data, fit, measures, scales=SCALES):
+    """Give each query its best scale, seen with its labels: a ceiling, not a system.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Vectors and judgements.
+    fit : CrossFit
+        The movements.
+    measures : sequence of str
+        Measures; each has its own best scale.
+    scales : sequence of float
+        Scales to choose from.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Queries x measures: the largest value over the scales.
+    """
+    found = [data.score(fit.shifted(data, s), measures=measures) for s in scales]
+    return pd.DataFrame(
+        np.max([frame.to_numpy() for frame in found], axis=0),
+        index=found[0].index,
+        columns=found[0].columns,
+    )

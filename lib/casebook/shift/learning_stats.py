@@ -1,0 +1,117 @@
+"""What happened while a shift was learned, under the documented names and more."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+SUSPECT_NORM = 1e-3
+
+
+@dataclass(frozen=True)
+class LearningStats:
+    """What happened while a shift was learned.
+
+    Attributes
+    ----------
+    Cases, UniquePairs, ZeroDirections : int
+        Directions averaged; distinct pairs of a positive and a negative; pairs left
+        out because their vectors are equal.
+    ContradictoryPairs : int
+        Pairs that occur in both orders, and so cancel each other.
+    AvgDirectionNorm, MinDirectionNorm, MaxDirectionNorm : float
+        Lengths of the directions; 0 without cases.
+    NormClipApplied : bool
+        Whether the mean was shortened.
+    ClipNorm : float or None
+        Length above which it would be; None if clipping is off.
+    PreClipDeltaNorm, PostClipDeltaNorm : float
+        Length of the mean before and after.
+    ResultantLength : float or None
+        Length of the mean of the *unit* directions, 0 (they cancel) to 1 (they
+        agree); None without cases.
+    CancelOutSuspected : bool
+        Cases exist, but the mean is at most 0.001 long.
+    QueriesUsed, QueriesWithoutError : int
+        Queries that gave a case, and queries that were answered well already.
+    """
+
+    Cases: int
+    UniquePairs: int
+    ZeroDirections: int
+    ContradictoryPairs: int
+    AvgDirectionNorm: float
+    MinDirectionNorm: float
+    MaxDirectionNorm: float
+    NormClipApplied: bool
+    ClipNorm: float | None
+    PreClipDeltaNorm: float
+    PostClipDeltaNorm: float
+    ResultantLength: float | None
+    CancelOutSuspected: bool
+    QueriesUsed: int
+    QueriesWithoutError: int
+
+    def as_dict(self):
+        """Give the statistics under their documented names, as a dict."""
+        return asdict(self)
+
+
+def mean_direction(directions, unit=False):
+    """Average directions.
+
+    Parameters
+    ----------
+    directions : numpy.ndarray, shape [n, D]
+        None of them zero.
+    unit : bool
+        Whether each is scaled to length 1 first.
+
+    Returns
+    -------
+    numpy.ndarray, shape [D]
+        Zero without directions.
+    """
+    if not len(directions):
+        return np.zeros(directions.shape[1])
+    if unit:
+        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions.mean(axis=0)
+
+
+def learning_stats(directions, pairs, means, **counts):
+    """Describe how a shift was learned.
+
+    Parameters
+    ----------
+    directions : numpy.ndarray, shape [n, D]
+        Directions averaged, none of them zero.
+    pairs : sequence of (int, int)
+        Positive and negative document of each case.
+    means : (numpy.ndarray, numpy.ndarray)
+        The mean before and after clipping.
+    **counts
+        ``ClipNorm``, ``ZeroDirections``, ``QueriesUsed`` and ``QueriesWithoutError``.
+
+    Returns
+    -------
+    LearningStats
+        The statistics.
+    """
+    lengths = np.linalg.norm(directions, axis=1)
+    cases, pairs = len(lengths), set(pairs)
+    before, after = (float(np.linalg.norm(mean)) for mean in means)
+    resultant = float(np.linalg.norm(mean_direction(directions, unit=True)))
+    return LearningStats(
+        Cases=cases,
+        UniquePairs=len(pairs),
+        ContradictoryPairs=sum((b, a) in pairs for a, b in pairs) // 2,
+        AvgDirectionNorm=float(lengths.mean()) if cases else 0.0,
+        MinDirectionNorm=float(lengths.min()) if cases else 0.0,
+        MaxDirectionNorm=float(lengths.max()) if cases else 0.0,
+        NormClipApplied=after < before,
+        PreClipDeltaNorm=before,
+        PostClipDeltaNorm=after,
+        ResultantLength=resultant if cases else None,
+        CancelOutSuspected=cases > 0 and before <= SUSPECT_NORM,
+        **counts,
+    )

@@ -1,0 +1,50 @@
+"""One documented record per query: how it was answered."""
+
+import math
+
+import pandas as pd
+
+from casebook.measures.ranking import evaluate
+from casebook.runs.per_query import FIELDS
+from casebook.shift.vectors import best_first
+
+
+def per_query(data, vectors, rows=None):
+    """Record how each query is answered.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Documents and judgements.
+    vectors : numpy.ndarray, shape [rows, D]
+        Query vectors, shifted or not.
+    rows : sequence of int, optional
+        Which queries; all by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per query with the documented fields. With several relevant documents
+        ``RelevantDocId`` is the best ranked one. Without a second or third document
+        its id is None and its score NaN: undefined is not 0. Written and read by
+        `casebook.runs.per_query`.
+    """
+    rows = list(range(len(data)) if rows is None else rows)
+    run, judged = data.run(vectors, rows), data.qrels(rows)
+    scores = evaluate(judged, run, ["map@1", "ndcg@3"]).frame()
+    names, records = data.doc_ids, []
+    for row, cosines in zip(rows, data.scores(vectors, rows), strict=True):
+        order = best_first(cosines)
+        ranked = names[data.pools[row][order]]
+        rank = int(data.relevant[row][order].argmax()) + 1
+        query = data.query_ids[row]
+        measured = scores.loc[query]
+        head = [query, ranked[rank - 1], rank, measured["map@1"], measured["ndcg@3"]]
+        records.append([*head, *_top(ranked, cosines[order])])
+    return pd.DataFrame(records, columns=list(FIELDS))
+
+
+def _top(ranked, scores):
+    pairs = list(zip(ranked[:3], scores[:3].tolist(), strict=True))
+    pairs += [(None, math.nan)] * (3 - len(pairs))
+    return [value for pair in pairs for value in pair]

@@ -1,0 +1,121 @@
+"""Prepare a dataset for learning: vectors, division, fingerprint."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casebook.datasets import load
+from casebook.datasets.insurance import read_mini_insurance
+from casebook.runs.fingerprint import library_digest
+from casebook.shift.embedded import embed
+from casebook.shift.learner import DOCUMENTED
+from casebook.shift.simulators import load_embedder
+from casebook.shift.splits import SHARES, divide
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a shift is learned on, and with which settings.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of a dataset, or a folder in BEIR or Mini-Insurance layout.
+    embedder : str
+        As for `casebook.shift.simulators.load_embedder`.
+    mode : str
+        A mode of the learner.
+    hard_negatives : int
+        Negatives per query.
+    by, seed : str, int
+        How queries are divided.
+    noise : float
+        Noise of a simulator, seeded by `seed`.
+    """
+
+    dataset: str
+    embedder: str = "minilm"
+    mode: str = DOCUMENTED
+    hard_negatives: int = 1
+    by: str = "group"
+    seed: int = 0
+    noise: float = 0.0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A dataset with vectors and its division into train, dev and test.
+
+    Attributes
+    ----------
+    data : EmbeddedDataset
+        All effective queries.
+    division : casebook.shift.splits.Division
+        Their parts.
+    labels : dict
+        Fingerprint of data, split, embedder and settings, for run records.
+    """
+
+    data: object
+    division: object
+    labels: dict = field(repr=False)
+
+
+def prepare(setup):
+    """Load, embed and divide a dataset.
+
+    Parameters
+    ----------
+    setup : Setup
+        What to use.
+
+    Returns
+    -------
+    Prepared
+        The same for the same setup and files.
+
+    Raises
+    ------
+    InputError
+        If the dataset or the embedder is unknown, or too few groups can be divided.
+    """
+    encoder = load_embedder(setup.embedder, setup.noise, setup.seed)
+    data = embed(load_dataset(setup.dataset), encoder)
+    division = divide(data, by=setup.by, seed=setup.seed)
+    labels = {
+        "Dataset": data.dataset.name,
+        "DatasetHash": data.dataset.fingerprint,
+        "SplitHash": division.fingerprint,
+        "SplitBy": division.by,
+        "SplitSizes": {part: len(rows) for part, rows in division.parts.items()},
+        "SplitShares": SHARES,
+        "Encoder": encoder.name,
+        "EncoderHash": encoder.model_hash,
+        "Parameters": {
+            "mode": setup.mode,
+            "hard_negatives": setup.hard_negatives,
+            "noise": setup.noise,
+        },
+        "Seed": setup.seed,
+        "CodeHash": library_digest(),
+        "Queries": data.account(),
+    }
+    return Prepared(data, division, labels)
+
+
+def load_dataset(name):
+    """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout.
+
+    Parameters
+    ----------
+    name : str or path-like
+        A folder that holds ``policies`` is in the Mini-Insurance layout.
+
+    Returns
+    -------
+    casebook.datasets.corpus.RetrievalDataset
+        The dataset's default split.
+    """
+    folder = Path(name)
+    if (folder / "policies").is_dir():
+        return read_mini_insurance(folder)
+    return load(name)

@@ -1,0 +1,228 @@
+"""What the embedding-shift chapter says: its sentences and tables, computed."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.shift.learner import DOCUMENTED
+from casebook.shift.study import (
+    BASELINE,
+    CHANCE,
+    IN_SAMPLE,
+    MEASURE,
+    RANDOM,
+    SHOWN_APART,
+)
+
+_SHARED = {
+    "group": "share no group and no question text",
+    "document": "share no relevant document and no question text",
+    "query": "share groups, so that all gains are flattered",
+}
+_RANDOM = tuple(RANDOM.format(name) for name in SHOWN_APART)
+_KINDS = {BASELINE: "no shift"} | dict.fromkeys((CHANCE, *_RANDOM), "control")
+
+
+def account(study):
+    """Say how many queries count, in how many folds, why others do not, and ties.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+
+    Returns
+    -------
+    str
+        Two or three sentences.
+    """
+    counts = study.data.account()
+    folds = study.fits[DOCUMENTED].folds
+    sizes = ", ".join(str(len(fold)) for fold in folds)
+    text = (
+        f"{counts['n_effective']} of {counts['n_total']} queries are effective, in "
+        f"{len(folds)} folds of {sizes} that {_SHARED[study.by]}."
+    )
+    reasons = [f"{n} {reason}" for reason, n in counts["reasons"].items()]
+    text += f" Left out: {', '.join(reasons)}." if reasons else ""
+    return f"{text} Judged documents tie in {study.data.tied()} queries."
+
+
+def answer(study, gains):
+    """Answer the chapter's question.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+    gains : pandas.DataFrame
+        From `casebook.shift.gains.gains`.
+
+    Returns
+    -------
+    str
+        Baseline, gains of the documented shift and of the ridge map, each with its
+        control, and what looking at the same queries would have claimed.
+    """
+    base = study.scores[MEASURE][BASELINE].mean()
+    rows = gains.set_index("system")
+    lines = [
+        f"On {int(rows['n'].iloc[0])} queries of {study.dataset.name} the unshifted "
+        f"embeddings reach {MEASURE} {base:.3f}; chance is "
+        f"{study.scores[MEASURE][CHANCE].mean():.3f}."
+    ]
+    for name in SHOWN_APART:
+        row, fit = rows.loc[name], study.fits[name]
+        verdict = _verdict(row) if fit.scales.any() else "every fold chose no shift"
+        spread = study.draws[name][MEASURE] - base
+        lines.append(
+            f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
+            f"{row['p_holm']:.2g}: {verdict}. Random directions of equal length: "
+            f"{spread.mean():+.4f} over {len(spread)} draws, from {spread.min():+.4f} "
+            f"to {spread.max():+.4f}."
+        )
+    inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]
+    lines.append(
+        "Reported on the queries they were learned from, the two would have claimed "
+        f"{inside.iloc[0]:+.4f} and {inside.iloc[1]:+.4f}."
+    )
+    return "\n".join(lines)
+
+
+def _gain(row):
+    return f"{row['gain']:+.4f} [{row['gain low']:+.4f}, {row['gain high']:+.4f}]"
+
+
+def _verdict(row):
+    if row["gain low"] > 0:
+        return "a gain" if row["p_holm"] < 0.05 else "a gain before correction only"
+    if row["gain high"] < 0:
+        return "a loss"
+    return "not told apart from no shift"
+
+
+def system_table(study, numbers):
+    """Give every system's measures with intervals: systems, controls, bounds.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+    numbers : dict
+        From its ``numbers``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns system, kind (``no shift``, ``learned``, ``control`` or ``bound``, which
+        is not honest), n, and each measure with low and high.
+    """
+    rows = []
+    for system, measures in numbers.items():
+        kind = "learned" if system in study.fits else _KINDS.get(system, "bound")
+        row = {"system": system, "kind": kind, "n": measures[MEASURE]["n"]}
+        for name in study.scores:
+            row[name] = measures[name]["value"]
+            row[f"{name} low"], row[f"{name} high"] = measures[name]["ci"]
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    order = ["no shift", "learned", "control", "bound"]
+    return table.sort_values("kind", key=lambda k: k.map(order.index), kind="stable")
+
+
+def forest_rows(gains, table):
+    """Prepare the gains of systems and controls for `casebook.plots.forest`.
+
+    Parameters
+    ----------
+    gains : pandas.DataFrame
+        From `casebook.shift.gains.gains`.
+    table : pandas.DataFrame
+        From `system_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Without chance and bounds, whose differences would hide all others; the kind
+        stands in the place of the tie class.
+    """
+    kinds = table.set_index("system")["kind"]
+    rows = gains.assign(**{"tie class": gains["system"].map(kinds)})
+    shown = rows["tie class"].isin(["learned", "control"]) & (rows["system"] != CHANCE)
+    return rows[shown]
+
+
+def choices(study):
+    """Give what each fold chose for each learner.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns system, fold, held out, scale, length, hard negatives, penalty.
+    """
+    parts = [fit.choices().assign(system=name) for name, fit in study.fits.items()]
+    frame = pd.concat(parts, ignore_index=True)
+    frame = frame.rename(columns={"hard_negatives": "hard negatives"})
+    columns = ["system", "fold", "held out", "scale", "length"]
+    return frame[[*columns, *(c for c in ("hard negatives", "penalty") if c in frame)]]
+
+
+def learning(study):
+    """Give the statistics of the learned vectors, fold by fold.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pos/neg learner and fold: cases, pairs, contradictory pairs,
+        length before and after clipping, resultant length and whether cancelled.
+    """
+    rows = []
+    for name, fit in study.fits.items():
+        for number, chosen in enumerate(fit.selections, 1):
+            stats = getattr(chosen.shift, "stats", None)
+            if stats is None:
+                continue
+            row = {"system": name, "fold": number, "cases": stats.Cases}
+            row |= {"pairs": stats.UniquePairs, "opposed": stats.ContradictoryPairs}
+            row |= {"length": stats.PreClipDeltaNorm}
+            row |= {"clipped to": stats.PostClipDeltaNorm}
+            row |= {"resultant length": stats.ResultantLength}
+            row |= {"cancelled": chosen.shift.cancel_reason is not None}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def shift_vectors(study, system=DOCUMENTED):
+    """Give the vectors that the folds learned, and how well they agree.
+
+    Parameters
+    ----------
+    study : casebook.shift.study.ShiftStudy
+        The study.
+    system : str
+        A pos/neg learner.
+
+    Returns
+    -------
+    vectors : numpy.ndarray, shape [folds, D]
+        One row per fold.
+    agreement : float or None
+        Mean cosine between two folds; None if fewer than two vectors have a length.
+    """
+    chosen = study.fits[system].selections
+    vectors = np.stack([selection.shift.vector for selection in chosen])
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = vectors[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
+    if len(units) < 2:
+        return vectors, None
+    pairs = np.triu_indices(len(units), 1)
+    return vectors, float((units @ units.T)[pairs].mean())

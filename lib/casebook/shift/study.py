@@ -1,0 +1,141 @@
+"""The embedding-shift experiment: every system on queries it was not learned on."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from casebook.inference.resampling import resample_means
+from casebook.retrieval.scored import ScoredSystems
+from casebook.shift import controls, evaluate, segments
+from casebook.shift.embedded import MEASURES, embed
+from casebook.shift.evaluate import RIDGE
+from casebook.shift.learner import DOCUMENTED
+from casebook.shift.simulators import load_embedder
+from casebook.shift.splits import group_labels
+
+BASELINE, CHANCE = "baseline", "chance"
+RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
+SHOWN_APART = (DOCUMENTED, RIDGE)  # also in-sample, and by leaking folds
+MEASURE = evaluate.SELECTION
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftStudy(ScoredSystems):
+    """Scores of all systems on all queries, and the shifts behind them.
+
+    Attributes
+    ----------
+    data : EmbeddedDataset
+        Vectors and judgements.
+    scores : dict
+        Measure to DataFrame of queries x systems.
+    fits : dict of CrossFit
+        By learner.
+    leaking : dict of pandas.DataFrame
+        By learner: queries x measures under folds of single queries.
+    draws : dict of pandas.DataFrame
+        By learner: draws of a random direction as long as its shift x measures.
+    by : str
+        What the folds keep together.
+    seed : int
+        Seed of folds, controls and intervals.
+    """
+
+    data: object
+    scores: dict
+    fits: dict
+    leaking: dict
+    draws: dict
+    by: str = "group"
+    seed: int = 0
+
+    control = CHANCE
+
+    @property
+    def dataset(self):
+        """The dataset, casebook.datasets.corpus.RetrievalDataset."""
+        return self.data.dataset
+
+    @property
+    def controls(self):
+        """Systems that are shown but not tested: controls and bounds, tuple of str."""
+        known = {BASELINE, *self.fits}
+        return tuple(name for name in self.scores[MEASURE] if name not in known)
+
+    @property
+    def clusters(self):
+        """Label of each query, list of str: queries with one are not independent."""
+        return group_labels(self.data)
+
+    def numbers(self, **options):
+        """Give every mean, and every gain in the first measure, for ``numbers.json``.
+
+        Parameters
+        ----------
+        **options
+            ``n_boot`` and ``seed``.
+
+        Returns
+        -------
+        dict
+            {system: {measure: {"value", "ci", "n", "control", "reason"}}}; the control
+            of a mean is chance, that of ``nDCG@10 gain`` what random directions gain.
+        """
+        table = super().numbers(**options)
+        frame = self.scores[MEASURE]
+        gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
+        intervals = resample_means(gains, **options).intervals()
+        for system, interval in zip(gains, intervals, strict=True):
+            random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
+            control = float(gains[random].mean())
+            table[system][f"{MEASURE} gain"] = segments.as_number(interval, control)
+        return table
+
+
+def run_study(dataset, embedder="minilm", *, k=5, by="group", seed=0, draws=20):
+    """Learn and evaluate every shift on one dataset.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        Documents, queries and judgements.
+    embedder : str
+        As for `casebook.shift.simulators.load_embedder`.
+    k : int
+        Folds; with fewer groups each group is one.
+    by : str
+        What belongs together, as for `casebook.shift.splits.group_labels`.
+    seed : int
+        Seed of folds and controls.
+    draws : int
+        Random directions of the control.
+
+    Returns
+    -------
+    ShiftStudy
+        Everything that tables and figures show.
+    """
+    data = embed(dataset, load_embedder(embedder))
+    fits = {
+        name: evaluate.cross_fit(data, grid, k=k, by=by, seed=seed)
+        for name, grid in evaluate.LEARNERS.items()
+    }
+    frames = {BASELINE: data.score(data.queries)}
+    frames |= {name: data.score(fit.shifted(data)) for name, fit in fits.items()}
+    frames[CHANCE] = data.chance()
+    leaking, spread = {}, {}
+    for name in SHOWN_APART:
+        frames[RANDOM.format(name)], spread[name] = controls.random_directions(
+            data, fits[name], list(MEASURES), draws=draws, seed=seed
+        )
+    for name in SHOWN_APART:
+        grid = evaluate.LEARNERS[name]
+        frames[IN_SAMPLE.format(name)] = data.score(controls.in_sample(data, grid))
+        frames[CEILING.format(name)] = controls.oracle_scale(data, fits[name], MEASURES)
+        leak = evaluate.cross_fit(data, grid, k=k, by="query", seed=seed)
+        leaking[name] = data.score(leak.shifted(data))
+    scores = {
+        measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
+        for measure in MEASURES
+    }
+    return ShiftStudy(data, scores, fits, leaking, spread, by, seed)

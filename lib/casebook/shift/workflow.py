@@ -1,0 +1,189 @@
+"""Train a shift, find it again, and apply it to queries it was not learned from."""
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.shift import evaluate, training, trainings
+from casebook.shift.learner import learn_posneg
+from casebook.shift.preparation import Setup, load_dataset, prepare
+
+KPI = ("map@1", "ndcg@3")
+_BOUND = ("DatasetHash", "SplitHash", "EncoderHash")
+
+
+def names_of(dataset):
+    """Give the documented names of a dataset's workflows.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        The dataset.
+
+    Returns
+    -------
+    training : str
+        ``mini-insurance-posneg`` for the dataset ``insurance``, else
+        ``<dataset>-posneg``.
+    run : str
+        ``MiniInsurance-PosNeg``, else ``<dataset>-PosNeg``.
+    """
+    key = dataset.key
+    if key == "insurance":
+        return "mini-insurance-posneg", "MiniInsurance-PosNeg"
+    return f"{key}-posneg", f"{key}-PosNeg"
+
+
+def train(setup, root):
+    """Learn on the training queries, choose the scale on the development queries.
+
+    Parameters
+    ----------
+    setup : Setup
+        What to use.
+    root : path-like
+        Folder of all trainings.
+
+    Returns
+    -------
+    folder : pathlib.Path
+        What was written.
+    result : casebook.shift.training.TrainingResult
+        What was learned.
+    stats : casebook.shift.learner.LearningStats
+        How.
+    """
+    ready = prepare(setup)
+    data, parts = ready.data, ready.division.parts
+    shift = learn_posneg(
+        data, parts["train"], setup.mode, hard_negatives=setup.hard_negatives
+    )
+    scale, selection = _choose_scale(data.take(parts["dev"]), shift)
+    name, _ = names_of(data.dataset)
+    result = training.training_result(
+        shift, name, selection=selection, labels=ready.labels, scale=scale
+    )
+    return training.write_training(root, result, shift.stats), result, shift.stats
+
+
+def _choose_scale(dev, shift):
+    """Give the best scale, the smallest of equals, and the documented metrics."""
+    tried = {}
+    for scale in evaluate.SCALES:
+        vectors = dev.queries + scale * shift.move(dev.queries)
+        tried[scale] = dev.score(vectors).mean()
+    top = max(means[evaluate.SELECTION] for means in tried.values())
+    scale = min(s for s, m in tried.items() if m[evaluate.SELECTION] >= top - 1e-12)
+    pairs = {key: (float(tried[0.0][key]), float(tried[scale][key])) for key in KPI}
+    return scale, pairs
+
+
+def find_training(dataset, root, *, newest=False, folder=None):
+    """Find the training to apply.
+
+    Parameters
+    ----------
+    dataset : str
+        Name or folder of the dataset.
+    root : path-like
+        Folder of all trainings.
+    newest : bool
+        The newest, even if cancelled, instead of the best that is not.
+    folder : path-like, optional
+        One training instead.
+
+    Returns
+    -------
+    result : casebook.shift.training.TrainingResult
+        What was learned.
+    setup : Setup
+        What it was learned with; the dataset is the one named.
+
+    Raises
+    ------
+    InputError
+        If there is no training, or it does not say how it was made.
+    """
+    if folder is not None:
+        result = trainings.read_training(folder)
+    else:
+        name, _ = names_of(load_dataset(dataset))
+        result = (trainings.latest if newest else trainings.best)(root, name)
+    labels = result.values.get("Labels") or {}
+    try:
+        own = labels["Parameters"]
+        setup = Setup(
+            str(dataset),
+            embedder=labels["Encoder"],
+            mode=own["mode"],
+            hard_negatives=own["hard_negatives"],
+            by=labels["SplitBy"],
+            seed=labels["Seed"],
+            noise=own["noise"],
+        )
+    except (KeyError, TypeError):
+        raise InputError(
+            f"{result.folder}: does not say which embedder and split it was made with; "
+            "train again"
+        ) from None
+    return result, setup
+
+
+def shift_queries(data, result, scale=None):
+    """Apply a stored shift.
+
+    Parameters
+    ----------
+    data : EmbeddedDataset
+        The queries.
+    result : casebook.shift.training.TrainingResult
+        What was learned.
+    scale : float, optional
+        Instead of the scale chosen in training.
+
+    Returns
+    -------
+    vectors : numpy.ndarray, shape [n, D]
+        The queries unchanged if the shift is cancelled or empty.
+    scale : float
+        What was used; 0 if nothing was applied.
+
+    Raises
+    ------
+    InputError
+        If the dimensions differ or the scale is not finite.
+    """
+    scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
+    if not np.isfinite(scale):
+        raise InputError(f"the scale must be finite, not {scale}")
+    if result.cancelled or not result.vector.size:
+        return data.queries.copy(), 0.0
+    if result.vector.size != data.queries.shape[1]:
+        raise InputError(
+            f"the shift has {result.vector.size} dimensions, the queries "
+            f"{data.queries.shape[1]}: train with this embedder"
+        )
+    return data.queries + scale * result.vector, scale
+
+
+def check_split(ready, result):
+    """Refuse a training whose data or division were other ones.
+
+    Parameters
+    ----------
+    ready : Prepared
+        What is to be evaluated.
+    result : casebook.shift.training.TrainingResult
+        What was learned.
+
+    Raises
+    ------
+    InputError
+        If test queries may have been trained on.
+    """
+    labels = result.values.get("Labels") or {}
+    for key in _BOUND:
+        if labels.get(key) != ready.labels[key]:
+            raise InputError(
+                f"{result.folder}: was trained with another {key}; train again, so "
+                "that no test query was learned from"
+            )

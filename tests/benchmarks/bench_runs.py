@@ -1,0 +1,155 @@
+"""Speed of the run registry with 10,000 runs, against fixed limits.
+
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_runs.py``.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from casebook.runs import chain
+from casebook.runs.layout import locate
+from casebook.runs.ordering import order
+from casebook.runs.promotion import FOLDER, LOG, Reason, promote
+from casebook.runs.registry import discover
+
+RUNS, QUERIES = 10_000, 400
+LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
+
+
+def rows():
+    """Give one row per benchmark.
+
+    Returns
+    -------
+    list of dict
+        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
+        ``bar``, ``passed`` and ``note``.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        os.environ["CASEBOOK_CACHE"] = str(root / "cache")
+        return list(_measure(root / "many", root / "pair"))
+
+
+def _measure(many, pair):
+    _write_runs(many)
+    name = f"casebook runs compare, {RUNS} runs"
+    first = _command_seconds("runs", "compare", "--runs-root", many)
+    yield _row(f"{name}, no index", first, LIMIT["compare"], "reads every file")
+    again = _command_seconds("runs", "compare", "--runs-root", many)
+    yield _row(f"{name}, index", again, LIMIT["compare"], "checks every file's state")
+    _write_history(many)
+    history = _command_seconds("runs", "history", "--runs-root", many)
+    note = "start of the interpreter included, as in all these rows"
+    yield _row(
+        f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note
+    )
+    first, second = _write_pair(pair)
+    options = ("-m", "set.a.ndcg@10", "--runs-root", pair)
+    seconds = _command_seconds("runs", "compare", first, second, *options)
+    seconds -= _seconds("-c", "import pandas, scipy.stats")
+    note = "interval, all tests and flips; without the imports of pandas and scipy"
+    name = f"two runs, {QUERIES} queries, 10000 resamples"
+    yield _row(name, seconds, LIMIT["pair"], note)
+    yield _row("casebook --help", _command_seconds("--help"), LIMIT["help"], "")
+
+
+def _row(benchmark, ours, limit, note):
+    return {
+        "benchmark": benchmark,
+        "peer": "limit",
+        "ours_cpu_s": round(ours, 4),
+        "peer_cpu_s": limit,
+        "ratio": round(limit / ours, 2),
+        "bar": 1,
+        "passed": ours <= limit,
+        "note": note,
+    }
+
+
+def _command_seconds(*arguments):
+    return _seconds("-m", "casebook", *arguments)
+
+
+def _seconds(*arguments, repeats=3):
+    """Least CPU time of a process of its own: noise only adds to it."""
+    found = []
+    # The second reading of a registry would find the index of the first.
+    for _ in range(1 if "compare" in arguments else repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, *map(str, arguments)]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        )
+    return min(found)
+
+
+def _record(run_id, metrics):
+    return json.dumps(
+        {
+            "SchemaVersion": 1,
+            "RunId": run_id,
+            "Workflow": "w",
+            "StartedAtUtc": "2026-01-02T03:04:05Z",
+            "CompletedAtUtc": "2026-01-02T03:04:06Z",
+            "Success": True,
+            "Labels": {"DatasetHash": "d", "Parameters": {"k": 10, "seed": 1}},
+            "Metrics": metrics,
+        }
+    )
+
+
+def _write_runs(root):
+    scores = np.random.default_rng(0).random((RUNS, 2)).round(6).tolist()
+    for number, (first, second) in enumerate(scores):
+        folder = root / f"w{number % 10}" / f"r{number:05d}"
+        folder.mkdir(parents=True)
+        text = _record(folder.name, {"ndcg@3": first, "map@1": second})
+        (folder / "run.json").write_text(text)
+
+
+def _write_history(root):
+    """Copy one real entry into a chain of many, without syncing each line."""
+    listing = discover(locate(runs_root=root))
+    best = order(listing.runs, "ndcg@3")[0]
+    entry = promote(listing, best, "ndcg@3", Reason("benchmark"))
+    previous, lines = chain.NO_LINE, []
+    for number in range(1, RUNS + 1):
+        line = json.dumps(entry | {"seq": number, "previous": previous}).encode()
+        previous = chain.line_hash(line)
+        lines.append(line + b"\n")
+    (root / FOLDER / LOG).write_bytes(b"".join(lines))
+
+
+def _write_pair(root):
+    """Two reports with rows, as the batch writes them."""
+    import pandas as pd
+
+    from casebook.runs.outputs import RunOutputs
+
+    rng = np.random.default_rng(1)
+    for name in ("one", "two"):
+        scores = rng.beta(2, 3, QUERIES).round(6)
+        frame = pd.DataFrame({"query_id": range(QUERIES), "system": "a"})
+        outputs = RunOutputs(name, "cell")
+        outputs.folder = root / name
+        outputs.rows(frame.assign(**{"nDCG@10": scores}))
+        folder = root / name / "runs" / "cell"
+        folder.mkdir(parents=True)
+        metrics = {"set.a.ndcg@10": round(float(scores.mean()), 6)}
+        (folder / "run.json").write_text(_record(name, metrics))
+    return "two", "one"
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(json.dumps(row))

@@ -1,0 +1,251 @@
+"""``casebook runs`` and ``casebook gate``: output, files, exit codes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook import paths
+from casebook.cli import main
+from casebook.runs.artifact import RunRecord, now
+from casebook.runs.layout import locate
+from casebook.runs.recording import record_run
+
+WEAK = np.random.default_rng(0).integers(1, 8, 100)
+EACH = (
+    *("list", "compare", "best", "active", "history", "verify", "decide", "promote"),
+    *("rollback", "matrix", "rerun", "export", "import"),
+)
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    for name in ("CASEBOOK_TENANT", "EMBEDDINGSHIFT_TENANT", "SOURCE_DATE_EPOCH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    (tmp_path / "results").mkdir()
+
+
+@pytest.fixture
+def casebook(capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return run
+
+
+def add(run_id, ranks, **labels):
+    ranks = np.asarray(ranks)
+    frame = pd.DataFrame({"Rank": ranks, "Ap1": 1 / ranks})
+    frame["Ndcg3"] = np.where(ranks <= 3, 1 / np.log2(ranks + 1), 0.0)
+    frame["QueryId"] = [f"q{number}" for number in range(len(ranks))]
+    frame = frame.assign(RelevantDocId="d", TopDocId="d", TopScore=0.5)
+    metrics = {"ndcg@3": frame["Ndcg3"].mean(), "map@1": frame["Ap1"].mean()}
+    record = RunRecord.model_construct(
+        run_id=run_id,
+        workflow="PosNeg",
+        started=now(),
+        completed=now(),
+        labels=labels,
+        metrics=metrics,
+    )
+    return record_run(locate(domain="insurance"), record, frame, ["--version"])
+
+
+def test_from_the_first_run_to_a_rollback(casebook):
+    add("one", WEAK)
+    code, out, _ = casebook("runs", "decide", "--apply")
+    assert code == 0 and "action: Promote" in out
+    add("two", np.maximum(1, WEAK - 2))
+    code, out, _ = casebook("runs", "decide", "-m", "NDCG@3", "--apply", "--json")
+    assert code == 0
+    assert json.loads(out)["evidence"]["basis"] == "paired_bootstrap"
+    entry = json.loads(casebook("runs", "active", "--json")[1])
+    assert entry["runId"] == "two" and entry["decision"]["verdict"] == "pass"
+    assert casebook("runs", "rollback", "--reason", "regression")[0] == 0
+    assert json.loads(casebook("runs", "active", "--json")[1])["runId"] == "one"
+    code, out, _ = casebook("runs", "history", "--json")
+    assert [e["action"] for e in json.loads(out)] == ["rollback", "promote", "promote"]
+    assert casebook("runs", "verify")[:2] == (0, "3 entries, the chain holds\n")
+    log = locate().root / "_active" / "history.jsonl"
+    log.write_text(log.read_text().replace("regression", "routine"))
+    code, out, err = casebook("runs", "verify")
+    assert code == 2 and "was changed" in out and err.count("\n") == 1
+
+
+def test_verdicts_are_exit_codes(casebook):
+    add("old", WEAK, DatasetHash="1")
+    casebook("runs", "promote", "--run", "old", "--reason", "first")
+    add("noise", np.roll(WEAK, 1), DatasetHash="1")
+    add("worse", WEAK + 2, DatasetHash="1")
+    add("other", np.ones(100, int), DatasetHash="2")
+    codes = {"noise": 4, "worse": 2, "other": 5, "old": 0}
+    for name, code in codes.items():
+        assert casebook("runs", "decide", "--run", name, "--no-write")[0] == code, name
+        assert casebook("gate", name)[0] == code, name
+    assert casebook("runs", "best")[0] == 5
+    arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
+    assert casebook(*arguments)[0] == 5
+    assert casebook(*arguments, "--force")[0] == 0
+    assert json.loads(casebook("runs", "active", "--json")[1])["incomparable"] is True
+    assert casebook("runs", "compare", "other", "old")[0] == 5
+    code, out, _ = casebook("runs", "compare", "other", "old", "--force", "--json")
+    assert code == 0 and json.loads(out)["incomparable"] is True
+
+
+def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
+    add("old", WEAK)
+    casebook("runs", "promote", "--run", "old", "--reason", "first")
+    add("worse", WEAK + 2)
+    gate = tmp_path / "gate.yml"
+    gate.write_text("rules: [{metric: ndcg@3, margin: 0.01}]")
+    arguments = ["runs", "promote", "--gate", gate, "--reason", "x", "--run"]
+    code, _, err = casebook(*arguments, "worse")
+    assert code == 2 and "FAIL: ndcg@3" in err
+    add("better", np.maximum(1, WEAK - 1))
+    assert casebook(*arguments, "better")[0] == 0
+    assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
+
+
+def test_documented_files_of_compare_and_best(casebook):
+    add("one", WEAK)
+    add("two", WEAK + 1)
+    (locate(domain="insurance").root / "bad").mkdir()
+    (locate(domain="insurance").root / "bad" / "run.json").write_text("{")
+    code, out, _ = casebook("runs", "compare", "--write", "--json")
+    top = json.loads(out)["top"]
+    assert code == 0 and [row["runId"] for row in top] == ["one", "two"]
+    assert "insurance/runs/bad/run.json" in json.loads(out)["unreadable"]
+    assert "unreadable: " in casebook("runs", "list")[1]
+    assert casebook("runs", "best", "--write", "--domain", "insurance")[0] == 0
+    (path,) = locate().root.glob("_compare/compare_ndcg@3_*.json")
+    assert json.loads(path.read_text())["top"] == top
+    own = locate(domain="insurance").root / "_best"
+    assert json.loads((own / "best_ndcg@3.json").read_text())["runId"] == "one"
+    assert (own / "best_ndcg@3.md").is_file()
+
+
+def test_two_runs_query_by_query(casebook):
+    add("one", [1, 2, 3])
+    add("two", [1, 1, 9])
+    code, out, _ = casebook("runs", "compare", "two", "one", "-m", "map@1")
+    assert code == 0
+    assert "gained: 1" in out and "lost: 1" in out and "unchanged: 1" in out
+    assert out.rstrip().endswith("lost")
+
+
+def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, tmp_path):
+    add("one", WEAK)
+    spec = tmp_path / "m.yml"
+    spec.write_text(
+        "stopOnFailure: false\nafter: {promoteBest: true}\nvariants:\n"
+        "- {name: a, args: [--version]}\n- {name: b, args: [nonsense]}\n"
+    )
+    arguments = ["runs", "matrix", "--spec", spec, "--domain", "insurance"]
+    assert casebook(*arguments, "--dry")[1].startswith("a: -m casebook --version")
+    code, out, err = casebook(*arguments, "--json")
+    assert code == 3 and err.splitlines()[-1].endswith("1 of 2 variants: b")
+    (folder,) = locate(domain="insurance").root.glob("_matrix/*")
+    names = {path.name.split("_")[0] for path in folder.iterdir()}
+    assert names == {"a.log", "b.log", "summary.json", "", "compare"}
+    assert json.loads(out)["promoted"] is None
+    spec.write_text(spec.read_text().replace("nonsense", "--version"))
+    code, out, _ = casebook(*arguments, "--json")
+    assert code == 0 and json.loads(out)["promoted"]["runId"] == "one"
+
+
+def test_a_recorded_run_is_repeated(casebook):
+    add("one", WEAK)
+    code, out, _ = casebook("runs", "rerun", "one", "--print")
+    assert (code, out) == (0, "casebook --version\n")
+    code, out, _ = casebook("runs", "rerun", "one")
+    assert code == 0 and "done; see " in out
+
+
+def test_exports_and_import(casebook, tmp_path):
+    add("one", WEAK)
+    out = tmp_path / "out.json"
+    assert (
+        casebook("runs", "export", "one", "--format", "every-eval", "--out", out)[0]
+        == 0
+    )
+    assert json.loads(out.read_text())["schema_version"] == "0.3.0"
+    ranking = tmp_path / "run.txt"
+    ranking.write_text("q1 Q0 d1 1 2.0 a\n")
+    arguments = ["runs", "export", "one", "--format", "trec", "--out", out]
+    assert casebook(*arguments)[0] == 1
+    assert casebook(*arguments, "--ranking", ranking)[0] == 0
+    assert out.read_text().startswith("# ir_metadata.start\n")
+    entry = {"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"]}
+    value = {"task_name": "T", "dataset_revision": "1", "scores": {"test": [entry]}}
+    out.write_text(json.dumps(value | {"mteb_version": "2"}))
+    arguments = ["runs", "import", out, "--model", "m", "--domain", "insurance"]
+    assert casebook(*arguments)[0] == 0
+    assert "mteb-T-m" in casebook("runs", "list")[1]
+
+
+def test_a_tenant_is_alone(casebook):
+    add("one", WEAK)
+    assert casebook("runs", "list", "--tenant", "acme")[0] == 1
+    root = locate(tenant="acme").root
+    root.mkdir(parents=True)
+    assert casebook("runs", "list", "--tenant", "acme")[1] == "no runs yet\n"
+    code, _, err = casebook("runs", "list", "--tenant", "b", "--runs-root", root)
+    assert code == 1 and "belongs to tenant acme" in err
+
+
+BAD = [
+    (["runs", "compare", "one"], "no run or two"),
+    (["runs", "compare", "one", "zwei"], "no run 'zwei'"),
+    (["runs", "best", "-m", "nothing"], "no successful run"),
+    (["runs", "promote", "--run", "one"], "--reason"),
+    (["runs", "promote", "--rank", "7", "--reason", "x"], "there are 1 runs"),
+    (["runs", "rollback", "--reason", "x"], "nothing to roll back"),
+    (["runs", "decide", "--eps", "-1"], "--eps"),
+    (["runs", "decide", "--eps", "many"], "--eps"),
+    (["runs", "list", "--tenant", "../x"], "not allowed"),
+    (["runs", "list", "--domain", "nul"], "not allowed"),
+    (["runs", "list", "--runs-root", "/no/such/folder"], "no such registry"),
+    (["runs", "matrix", "--spec", "/no/such/file.yml"], "no such matrix"),
+    (["runs", "export", "one", "--format", "x", "--out", "y"], "choose trec"),
+    (["gate", "one"], "no active run"),
+    (["gate", "one", "--gate", "/no/such/gate.yml"], "no such gate"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda v: str(v)[:40])
+def test_wrong_use_is_one_clear_line(casebook, arguments, message):
+    add("one", WEAK)
+    code, out, err = casebook(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("casebook: ") and err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize("command", [*(["runs", name] for name in EACH), ["gate"]])
+def test_every_command_has_an_example(casebook, command):
+    code, out, _ = casebook(*command, "--help")
+    assert code == 0
+    assert f"Example: casebook {' '.join(command)}" in out
+
+
+def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
+    code = (
+        "import sys; from casebook.cli import main\n"
+        "try: main(['runs', 'compare', '--runs-root', sys.argv[1]])\n"
+        "except SystemExit: print({'pandas', 'scipy', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "set()"

@@ -1,0 +1,115 @@
+"""Many writers and readers at once, and writers that die in the middle."""
+
+import json
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.runs.artifact import RunRecord, now
+from casebook.runs.audit import verify
+from casebook.runs.layout import locate
+from casebook.runs.ordering import find
+from casebook.runs.promotion import Reason, active, history, promote, rollback
+from casebook.runs.recording import record_run
+from casebook.runs.registry import discover
+
+PROCESSES = 32
+WHY = Reason("test")
+
+
+def write(layout, name, score):
+    moment = now()
+    record = RunRecord.model_construct(
+        run_id=name,
+        workflow="w",
+        started=moment,
+        completed=moment,
+        metrics={"ndcg@3": score},
+    )
+    record_run(layout, record)
+
+
+def check_readable(layout):
+    """Read all that others may be writing; any half file raises or is listed."""
+    listing = discover(layout)
+    assert not listing.unreadable, listing.unreadable
+    entries = history(layout.root)
+    assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
+    for pointer in (layout.root / "_active").glob("active_*.json"):
+        assert json.loads(pointer.read_text())["seq"] >= 1
+    return listing
+
+
+def work(root, number, seconds):
+    """Write, promote, roll back and read until the time is over; count the writes."""
+    layout, chance = locate(runs_root=root), random.Random(number)
+    runs = entries = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        name = f"p{number}-{runs}"
+        write(layout, name, chance.random())
+        runs += 1
+        promote(check_readable(layout), find(discover(layout), name), "ndcg@3", WHY)
+        entries += 1
+        if chance.random() < 0.3:
+            try:
+                rollback(layout.root, "ndcg@3", WHY)
+                entries += 1
+            except InputError as error:
+                assert "nothing to roll back" in str(error)
+    return runs, entries
+
+
+@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
+def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
+    registry.layout.root.mkdir(parents=True)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["casebook.runs.audit", "casebook.runs.registry"])
+    tasks = [(registry.layout.root, number, seconds) for number in range(PROCESSES)]
+    with context.Pool(PROCESSES) as pool:
+        counts = pool.starmap(work, tasks, chunksize=1)
+    runs, entries = map(sum, zip(*counts, strict=True))
+    listing = check_readable(registry.layout)
+    assert runs >= PROCESSES
+    assert len(listing.runs) == runs
+    assert len(history(listing.root)) == entries
+    assert verify(listing.root) == []
+
+
+ENDLESS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_concurrency as t
+print("ready", flush=True)
+t.work(sys.argv[2], int(sys.argv[3]), 60)
+"""
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
+    layout, chance = registry.layout, random.Random(0)
+    layout.root.mkdir(parents=True)
+    here = str(request.path.parent)
+    for number in range(kills):
+        child = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, here, str(layout.root), str(number)],
+            stdout=subprocess.PIPE,
+        )
+        child.stdout.readline()
+        time.sleep(chance.uniform(0.01, 0.25))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        check_readable(layout)
+        assert verify(layout.root) == []
+        write(layout, f"after-{number}", 0.5)
+        run = find(discover(layout), f"after-{number}")
+        promote(discover(layout), run, "ndcg@3", WHY)
+        assert active(layout.root, "ndcg@3")["runId"] == run.run_id
+        assert verify(layout.root) == []

@@ -1,0 +1,184 @@
+import json
+import time
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.runs import rerun
+from casebook.runs.artifact import RunRecord, now, write_record
+from casebook.runs.matrix import commands, read_matrix, run_matrix
+
+SPEC = """{
+  // two variants; "//" inside a string, "a//b,]", is text
+  "StopOnFailure": false, /* keep
+  going */
+  "variants": [
+    {"name": "good", "args": ["--version"], "env": {"X": "a//b,]"},},
+    {"name": "bad", "args": ["nonsense"], "timeoutSeconds": 60,},
+  ],
+  "after": {"compareMetric": "map@1", "top": 3},
+}"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "matrix.json"
+    path.write_text(SPEC)
+    return path
+
+
+def test_json_with_comments_and_trailing_commas(spec):
+    matrix = read_matrix(spec)
+    good, bad = matrix.variants
+    assert (good.name, good.args, good.env) == ("good", ("--version",), {"X": "a//b,]"})
+    assert bad.timeout == 60 and not matrix.stop_on_failure
+    assert matrix.after["comparemetric"] == "map@1" and matrix.after["top"] == 3
+    assert matrix.after["promotebest"] is False
+    assert commands(matrix)[0] == "good: -m casebook --version"
+
+
+def test_yaml_says_the_same(spec, tmp_path):
+    path = tmp_path / "matrix.yml"
+    path.write_text(
+        "stopOnFailure: false\nvariants:\n"
+        "- {name: good, args: [--version], env: {X: 'a//b,]'}}\n"
+        "- {name: bad, args: [nonsense], timeout: 60}\n"
+        "after: {compareMetric: map@1, top: 3}\n"
+    )
+    assert read_matrix(path) == read_matrix(spec)
+
+
+def test_the_example_that_others_keep_is_read(mirror):
+    path = mirror / "embeddingshift/history/matrix-miniinsurance.example.json"
+    matrix = read_matrix(path)
+    assert [v.name for v in matrix.variants] == ["sha256", "semantic-hash-1gram"]
+    assert matrix.stop_on_failure and matrix.after["domainkey"] == "insurance"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "neither JSON nor YAML"),
+        ("3", "expected keys"),
+        ('{"variants": []}', "needs a list of variants"),
+        ('{"variants": [{"name": "a"}]}', "variant 1: args"),
+        ('{"variants": [{"args": ["x"]}]}', "variant 1: name"),
+        ('{"variants": [{"name": "../a", "args": ["x"]}]}', "not allowed"),
+        ('{"variants": [{"name": "a", "args": ["x"], "colour": 1}]}', "unknown colour"),
+        (
+            '{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 0}]}',
+            "timeout",
+        ),
+        (
+            '{"variants": [{"name": "a", "args": ["x"]},'
+            ' {"name": "A", "args": ["y"]}]}',
+            "share a name",
+        ),
+        (
+            '{"variants": [{"name": "a", "args": ["x"]}], "after": {"x": 1}}',
+            "unknown x",
+        ),
+    ],
+)
+def test_bad_specifications_are_one_clear_line(tmp_path, text, message):
+    path = tmp_path / "matrix.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_matrix(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_variants_run_keep_their_logs_and_report_failures(spec, tmp_path):
+    lines = []
+    rows = run_matrix(read_matrix(spec), tmp_path / "out", report=lines.append)
+    assert [row["exitCode"] for row in rows] == [0, 1]
+    good, bad = ((tmp_path / "out" / row["log"]).read_text() for row in rows)
+    assert good.startswith("casebook ") and good.endswith("[STDERR]\n")
+    assert "No such command" in bad.partition("[STDERR]")[2]
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == rows
+    assert "bad: exit 1" in (tmp_path / "out" / "_summary.txt").read_text()
+    assert rows[0]["settings"] == ["X"]
+    assert "a//b" not in json.dumps(rows), "values of settings may be secrets"
+
+
+def test_the_rest_is_left_out_after_a_failure(tmp_path):
+    path = tmp_path / "m.yml"
+    path.write_text("variants: [{name: a, args: [x]}, {name: b, args: [--version]}]")
+    rows = run_matrix(read_matrix(path), tmp_path, report=lambda _: None)
+    assert [row["exitCode"] for row in rows] == [1, None]
+
+
+def test_a_timeout_ends_the_whole_group(tmp_path, monkeypatch):
+    from casebook.runs import children
+
+    # The child starts a grandchild, which must not outlive the timeout either.
+    marker = tmp_path / "alive"
+    script = f"sleep 1.5 && touch {marker} & sleep 60"
+    monkeypatch.setattr(children, "command_line", lambda _: ["sh", "-c", script])
+    start = time.monotonic()
+    ended = children.run_child("a", [], tmp_path / "a.log", timeout=0.3)
+    assert ended.exit_code == 124
+    assert time.monotonic() - start < 1.2
+    time.sleep(1.6)
+    assert not marker.exists()
+
+
+def record(folder, **labels):
+    write_record(
+        folder / "run.json",
+        RunRecord.model_construct(
+            run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}
+        ),
+    )
+    return folder
+
+
+def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
+    inputs = {"parameters": {"dataset": "smoke", "k": 3}}
+    folder = record(
+        tmp_path / "nightly" / "runs" / "e-smoke", Cell="e-smoke", Inputs=inputs
+    )
+    request = rerun.request_of(folder)
+    head = ["run", "e-smoke", "--run", "nightly-rerun", "--force"]
+    assert request.arguments[:5] == head
+    assert request.arguments[5:] == ["-p", 'dataset="smoke"', "-p", "k=3"]
+    assert request.record == "nightly-rerun/runs/e-smoke"
+    from casebook.runs.fingerprint import digest
+
+    cell = f"e-{digest(inputs['parameters'])[:8]}"
+    folder = record(tmp_path / "nightly" / "runs" / cell, Cell=cell, Inputs=inputs)
+    assert rerun.request_of(folder).arguments[1] == "e"
+
+
+def test_a_recorded_request_is_repeated_without_keys_or_folders(tmp_path):
+    folder = record(tmp_path / "w" / "r")
+    request = {
+        "globalArgs": ["--x"],
+        "commandArgs": ["shift", "run"],
+        "environmentSnapshot": {
+            "EMBEDDING_SIM_ALGO": "sha256",
+            "CASEBOOK_API_KEY": "s",
+            "EMBEDDINGSHIFT_ROOT": "/elsewhere",
+            "LD_PRELOAD": "evil.so",
+        },
+    }
+    path = folder / "run_request.json"
+    path.write_text(json.dumps({"runId": "r", "request": request}))
+    found = rerun.request_of(folder)
+    assert found.arguments == ["--x", "shift", "run"]
+    assert found.environment == {"EMBEDDING_SIM_ALGO": "sha256"}
+    assert found.line == "EMBEDDING_SIM_ALGO=sha256 casebook --x shift run"
+    for text in ("{}", "[", '{"request": {}}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="not a run request"):
+            rerun.request_of(folder)
+    with pytest.raises(InputError, match="did not record"):
+        rerun.request_of(record(tmp_path / "w" / "s"))
+
+
+def test_differences_of_a_repetition():
+    first = RunRecord.model_construct(metrics={"a": 0.5, "b": None, "c": 1.0})
+    same = RunRecord.model_construct(metrics={"a": 0.5000001, "b": None, "c": 1.0})
+    other = RunRecord.model_construct(metrics={"a": 0.6, "b": 1.0})
+    assert rerun.differences(first, same) == []
+    assert len(rerun.differences(first, other)) == 3

@@ -1,0 +1,174 @@
+import json
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.runs import chain
+from casebook.runs.audit import verify
+from casebook.runs.ordering import find
+from casebook.runs.promotion import (
+    Reason,
+    active,
+    history,
+    pointer_path,
+    promote,
+    rollback,
+)
+
+WHY = Reason("because")
+
+
+def promote_all(registry, *names, metric="ndcg@3", profile=None):
+    listing = registry.read()
+    for name in names:
+        promote(listing, find(listing, name), metric, WHY, profile)
+    return listing.root
+
+
+@pytest.fixture
+def three(registry):
+    """Give a registry with three runs of growing score."""
+    for name, score in (("low", 0.3), ("mid", 0.5), ("high", 0.7)):
+        registry.add(name, score)
+    return registry
+
+
+def test_the_log_holds_who_what_and_why(three, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_ACTOR", "ada")
+    root = promote_all(three, "low", "mid", metric="nDCG@3")
+    first, second = history(root)
+    assert (first["seq"], second["seq"]) == (1, 2)
+    assert first["previous"] == chain.NO_LINE
+    assert second["actor"] == "ada" and second["reason"] == "because"
+    assert active(root, "NDCG@3")["runId"] == "mid"
+    assert active(root, "map@1") is None
+
+
+def test_the_pointer_has_the_documented_keys(three):
+    root = promote_all(three, "low")
+    pointer = json.loads((root / "_active" / "active_ndcg@3.json").read_text())
+    assert pointer["metricKey"] == "ndcg@3"
+    assert pointer["workflowName"] == "PosNeg"
+    assert pointer["runId"] == "low" and pointer["score"] == 0.3
+    assert pointer["runJsonPath"].endswith("PosNeg/low/run.json")
+
+
+def test_profiles_are_separate(three):
+    root = promote_all(three, "low")
+    promote_all(three, "high", profile="strict")
+    assert active(root, "ndcg@3")["runId"] == "low"
+    assert active(root, "ndcg@3", "strict")["runId"] == "high"
+    assert pointer_path(root, "ndcg@3", "strict").is_file()
+    with pytest.raises(InputError, match="not allowed"):
+        promote_all(three, "low", profile="../x")
+    with pytest.raises(InputError, match="letter case"):
+        promote_all(three, "low", profile="Strict")
+    assert len(history(root)) == 2
+
+
+def test_rollback_goes_back_and_never_toggles(three):
+    # The documented case: .30, then .50, then back to .30.
+    root = promote_all(three, "low", "mid")
+    assert rollback(root, "ndcg@3", WHY)["score"] == 0.3
+    assert active(root, "ndcg@3")["runId"] == "low"
+    with pytest.raises(InputError, match="nothing to roll back to"):
+        rollback(root, "ndcg@3", WHY)
+    assert active(root, "ndcg@3")["runId"] == "low"
+
+
+def test_each_rollback_goes_one_step_further(three):
+    root = promote_all(three, "low", "mid", "high")
+    steps = [rollback(root, "ndcg@3", WHY)["runId"] for _ in range(2)]
+    assert steps == ["mid", "low"]
+    promote_all(three, "high")
+    assert rollback(root, "ndcg@3", WHY)["runId"] == "low"
+    assert [entry["seq"] for entry in history(root)] == list(range(1, 8))
+    assert verify(root) == []
+
+
+def test_what_cannot_become_active(three):
+    three.add("failed", 0.9, success=False)
+    with pytest.raises(InputError, match="failed"):
+        promote_all(three, "failed")
+    with pytest.raises(InputError, match="does not hold"):
+        promote_all(three, "low", metric="map@1")
+    listing = three.read()
+    with pytest.raises(InputError, match="reason is required"):
+        promote(listing, listing.runs[0], "ndcg@3", Reason(" "))
+    assert history(listing.root) == []
+
+
+def edited(line):
+    return line.replace(b'"score": 0.5', b'"score": 0.9')
+
+
+TAMPERING = {
+    "a line changed": lambda lines: [lines[0], edited(lines[1]), *lines[2:]],
+    "a line removed": lambda lines: [lines[0], *lines[2:]],
+    "the first removed": lambda lines: lines[1:],
+    "the last removed": lambda lines: lines[:-1],
+    "two swapped": lambda lines: [lines[1], lines[0], lines[2]],
+    "one inserted": lambda lines: [*lines[:2], lines[1], lines[2]],
+    "not JSON": lambda lines: [lines[0], b"{", lines[2]],
+    "the last changed": lambda lines: [*lines[:2], lines[2].replace(b"low", b"LOW")],
+    "emptied": lambda lines: [],
+}
+
+
+@pytest.mark.parametrize("how", TAMPERING)
+def test_verify_finds_every_change_of_the_log(three, how):
+    root = promote_all(three, "low", "mid", "low")
+    assert verify(root) == []
+    path = root / "_active" / "history.jsonl"
+    lines = chain.read_lines(path)
+    changed = TAMPERING[how](lines)
+    assert changed != lines
+    path.write_bytes(b"".join(line + b"\n" for line in changed))
+    assert verify(root)
+
+
+def test_verify_finds_a_forged_pointer_and_a_changed_run(three):
+    root = promote_all(three, "low", "mid")
+    path = pointer_path(root, "ndcg@3")
+    genuine = path.read_text()
+    for forged in ("{}", "[", genuine.replace('"seq": 2', '"seq": 1')):
+        path.write_text(forged)
+        assert len(verify(root)) == 1
+    path.write_text(genuine)
+    record = root / "PosNeg" / "mid" / "run.json"
+    record.write_text(record.read_text().replace("0.5", "0.6"))
+    assert "changed since its promotion" in verify(root)[0]
+    record.unlink()
+    assert "gone" in verify(root)[0]
+
+
+def test_a_line_that_was_never_completed_is_not_an_entry(three):
+    root = promote_all(three, "low", "mid")
+    path = root / "_active" / "history.jsonl"
+    with path.open("ab") as log:
+        log.write(b'{"seq": 3, "previous": "half')
+    assert active(root, "ndcg@3")["runId"] == "mid"
+    assert verify(root) == []
+    promote_all(three, "high")
+    assert [entry["seq"] for entry in history(root)] == [1, 2, 3]
+    assert verify(root) == []
+
+
+def test_a_pointer_behind_the_log_is_not_a_fault(three):
+    # A writer that died between the two writes leaves this; the log decides.
+    root = promote_all(three, "low")
+    old = pointer_path(root, "ndcg@3").read_text()
+    promote_all(three, "mid")
+    pointer_path(root, "ndcg@3").write_text(old)
+    assert verify(root) == []
+    assert active(root, "ndcg@3")["runId"] == "mid"
+
+
+def test_a_held_lock_names_its_owner(three, monkeypatch):
+    monkeypatch.setattr(chain, "PATIENCE", 0.05)
+    root = three.layout.root
+    with (
+        chain.locked(root / "_active"),
+        pytest.raises(InputError, match=r"held by pid \d+ on "),
+    ):
+        promote_all(three, "low")

@@ -1,0 +1,90 @@
+"""Small data for the tests of shifts: the documented samples and planted vectors."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.datasets.corpus import RetrievalDataset
+from casebook.shift.embedded import embed
+
+
+@pytest.fixture(scope="session")
+def reference(mirror):
+    """Give the folder of documented and derived EmbeddingShift values."""
+    return mirror / "embeddingshift"
+
+
+@pytest.fixture(scope="session")
+def expected(reference):
+    """Give the values derived from the documented rules."""
+    return json.loads((reference / "derived-expected.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def samples(reference):
+    """Give the built-in samples: three policies, five queries."""
+    return sample_dataset(reference / "samples" / "insurance")
+
+
+def sample_dataset(folder):
+    files = sorted((folder / "policies").glob("*.txt"))
+    texts = [path.read_text("utf-8-sig") for path in files]
+    documents = pd.DataFrame({"doc_id": [p.stem for p in files], "text": texts})
+    raw = (folder / "queries" / "queries.json").read_text("utf-8-sig")
+    rows = pd.DataFrame(json.loads(raw))
+    qrels = {row.id: {row.relevantDocId: 1} for row in rows.itertuples()}
+    queries = rows.rename(columns={"id": "query_id"})[["query_id", "text"]]
+    return RetrievalDataset("samples", "test", documents, queries, qrels)
+
+
+class Vectors:
+    """An embedder that looks planted vectors up."""
+
+    name, model_hash = "planted", "planted"
+
+    def __init__(self, table):
+        self.table = table
+
+    def encode_queries(self, texts):
+        return np.array([self.table[text] for text in texts], dtype=float)
+
+    encode_documents = encode_queries
+
+
+@pytest.fixture
+def planted():
+    """Give a maker of embedded datasets from vectors and judgements."""
+
+    def make(queries, documents, qrels, groups=None, candidates=None):
+        frames = [
+            pd.DataFrame({name: list(part), "text": list(part)})
+            for name, part in (("doc_id", documents), ("query_id", queries))
+        ]
+        dataset = RetrievalDataset(
+            "planted", "test", *frames, qrels, groups=groups, candidates=candidates
+        )
+        return embed(dataset, Vectors({**queries, **documents}))
+
+    return make
+
+
+@pytest.fixture
+def decoys(planted):
+    """Give 24 queries that prefer a decoy to its twin, the relevant document.
+
+    Relevant documents have a positive first dimension, decoys a negative one, and so
+    have the queries: adding to that dimension is what helps.
+    """
+    rng = np.random.default_rng(7)
+    contents = rng.normal(size=(24, 12))
+    contents[:, 0] = 0
+    first = np.eye(12)[0]
+    documents, queries, qrels = {}, {}, {}
+    for i, content in enumerate(contents):
+        documents[f"a{i:02d}"] = content + first
+        documents[f"b{i:02d}"] = content - first
+        queries[f"q{i:02d}"] = content - 0.5 * first
+        qrels[f"q{i:02d}"] = {f"a{i:02d}": 1}
+    return planted(queries, documents, qrels)

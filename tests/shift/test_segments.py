@@ -1,0 +1,168 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.runs.per_query import write_per_query
+from casebook.shift.perquery import per_query
+from casebook.shift.segments import compare_segments, fit_tau, gap_gain, oracle
+from casebook.shift.segments_file import (
+    Segments,
+    decisions_of,
+    read_segments,
+    write_segments,
+)
+
+
+def records(ranks, second=0.5):
+    """Give per-query records from ranks by query id."""
+    rows = [
+        {
+            "QueryId": query,
+            "RelevantDocId": "d",
+            "Rank": rank,
+            "Ap1": 1 / rank,
+            "Ndcg3": 1 / np.log2(rank + 1) if rank <= 3 else 0.0,
+            "TopDocId": "t",
+            "TopScore": 0.9,
+            "Top2DocId": "u",
+            "Top2Score": second,
+        }
+        for query, rank in ranks.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Give a writer of a segments file with its two per-query files."""
+
+    def make(baseline, shifted, decisions, **others):
+        for name, ranks in (("baseline", baseline), ("posneg", shifted)):
+            write_per_query(tmp_path / f"eval.perQuery.{name}.json", records(ranks))
+        values = {
+            "Metric": "ndcg@3",
+            "Eps": 0.0,
+            "BaselinePath": "eval.perQuery.baseline.json",
+            "PosNegPath": "eval.perQuery.posneg.json",
+            "Decisions": decisions,
+        }
+        path = tmp_path / "segments.json"
+        path.write_text(json.dumps({**values, **others}))
+        return path
+
+    return make
+
+
+BASE = {"q1": 1, "q2": 2, "q3": 4, "q4": 1}
+MOVED = {"q1": 2, "q2": 1, "q3": 1, "q5": 1}
+APPLY, SKIP = "ApplyShift", "SkipShift"
+
+
+def test_means_counts_and_gains(write):
+    path = write(BASE, MOVED, {"q1": SKIP, "q2": APPLY, "q3": APPLY})
+    found = compare_segments(read_segments(path))
+    assert found["metric"] == "ndcg@3"
+    counts = {"used": 3, "missing": 1, "extra": 1, "apply": 2, "skip": 1}
+    assert found["counts"] == counts
+    kpi = {name: part["map@1"]["value"] for name, part in found["kpi"].items()}
+    assert kpi == pytest.approx(
+        {"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0}
+    )
+    gain = found["delta"]["Segmented"]["map@1"]
+    assert gain["value"] == pytest.approx(1.25 / 3)
+    assert gain["ci"][0] <= gain["value"] <= gain["ci"][1]
+    assert gain["n"] == 3
+
+
+def test_other_spelling_and_letter_case(write):
+    decisions = {"Q1": "varianta", "q2": "VariantB", "q3": "applyshift"}
+    path = write(
+        BASE,
+        MOVED,
+        decisions,
+        BaselinePath="absent.json",
+        variantApath="eval.perQuery.baseline.json",
+        VariantBPath="eval.perQuery.posneg.json",
+    )
+    found = compare_segments(read_segments(path), "MAP@1")
+    assert found["counts"]["apply"] == 2
+    assert found["metric"] == "map@1"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "others", "message"),
+    [
+        ({"q1": "Maybe"}, {}, "'Maybe' is not ApplyShift"),
+        ({"q1": SKIP}, {}, "2 of 3 queries have no decision"),
+        ({"q1": SKIP, "q2": SKIP, "q3": SKIP, "z": SKIP}, {}, "unknown query 'z'"),
+        ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric 'ndcg@10'"),
+        ({"q1": SKIP}, {"BaselinePath": None}, "lacks BaselinePath"),
+        ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "no such per-query file"),
+        (None, {}, "not a segments file"),
+    ],
+)
+def test_defects_are_errors(write, decisions, others, message):
+    path = write(BASE, MOVED, decisions, **others)
+    with pytest.raises(InputError, match=message):
+        compare_segments(read_segments(path))
+
+
+def test_absent_file_and_no_shared_query(write, tmp_path):
+    with pytest.raises(InputError, match="no such segments file"):
+        read_segments(tmp_path / "absent.json")
+    path = write({"q1": 1}, {"q9": 1}, {"q1": SKIP})
+    with pytest.raises(InputError, match="shares no query"):
+        compare_segments(read_segments(path))
+
+
+def test_written_files_read_back(write, tmp_path):
+    segments = read_segments(write(BASE, MOVED, decisions_of(BASE, [1, 0, 0, 1])))
+    copy = write_segments(tmp_path / "copy.json", segments)
+    assert read_segments(copy) == segments
+    assert isinstance(segments, Segments)
+
+
+def test_gap_gain_needs_a_second_document():
+    base, moved = records(BASE, 0.5), records(BASE, 0.3)
+    moved.loc[1, "Top2Score"] = np.nan
+    gains = gap_gain(base, moved)
+    assert gains[0] == pytest.approx(0.2)
+    assert gains[1] == -np.inf
+
+
+def test_tau_applies_the_shift_where_it_helped():
+    gains = np.array([0.3, 0.2, 0.1, -0.1])
+    assert fit_tau(gains, np.array([1.0, 0.5, -1.0, -1.0])) == 0.2
+    assert fit_tau(gains, np.array([-1.0, -1.0, 0.0, 0.0])) == np.inf
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1))
+def test_tau_is_the_best_threshold_of_all(pairs):
+    gains, differences = np.array(pairs).T
+    chosen = differences[gains >= fit_tau(gains, differences)].sum()
+    every = [differences[gains >= tau].sum() for tau in [*gains, np.inf]]
+    assert chosen >= max(every) - 1e-9
+
+
+def test_oracle_is_the_best_of_both_answers():
+    base, moved = records({"q1": 1, "q2": 2}), records({"q1": 2, "q2": 1})
+    assert oracle(base, moved).tolist() == [False, True]
+    assert oracle(base, moved, "map@1", eps=0.6).tolist() == [False, False]
+
+
+def test_records_of_a_ranking(planted):
+    documents = {"a": [1.0, 0], "b": [0.8, 0.6], "c": [0, 1.0]}
+    data = planted({"q": [1.0, 0]}, documents, {"q": {"b": 1, "c": 1}})
+    (row,) = per_query(data, data.queries).to_dict("records")
+    assert (row["RelevantDocId"], row["Rank"], row["Ap1"]) == ("b", 2, 0.5)
+    assert row["Ndcg3"] == pytest.approx(1 / np.log2(3))
+    assert [row["TopDocId"], row["Top2DocId"], row["Top3DocId"]] == ["a", "b", "c"]
+    assert row["Top2Score"] == pytest.approx(0.8)
+    few = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
+    (row,) = per_query(few, few.queries).to_dict("records")
+    assert row["Top2DocId"] is None and np.isnan(row["Top2Score"])
