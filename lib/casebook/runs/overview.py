@@ -1,6 +1,7 @@
 """What a registry holds, as tables: runs, scores by system, comparability, history."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,25 @@ import pandas as pd
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import short_key
 from casebook.runs.promotion import active, history
+
+
+def others(listing, cell):
+    """Leave one cell out: the page that reads the registry is not its subject.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    cell : str
+        Name of the cell, the last folder of its runs.
+
+    Returns
+    -------
+    casebook.runs.registry.Listing
+        The other runs.
+    """
+    kept = [run for run in listing.runs if run.path.rpartition("/")[2] != cell]
+    return replace(listing, runs=kept)
 
 
 def runs_table(listing):
