@@ -295,12 +295,12 @@ def score_matrix(table, measure):
         Heat map; systems are rows, so that their names are readable.
     """
     rows = table.T
-    size = (WIDTH, 0.34 * len(rows) + 2.2)
-    figure, axes = plt.subplots(figsize=size)
+    width = max(WIDTH, 0.55 * rows.shape[1] + 3.0)
+    figure, axes = plt.subplots(figsize=(width, 0.34 * len(rows) + 2.6))
     sns.heatmap(
         rows,
         annot=True,
-        fmt=".3f",
+        fmt=".2f",
         cmap="viridis",
         vmin=0,
         vmax=1,
@@ -308,7 +308,7 @@ def score_matrix(table, measure):
         cbar_kws={"label": measure},
         ax=axes,
     )
-    axes.tick_params(axis="x", rotation=30)
+    axes.tick_params(axis="x", rotation=90)
     axes.tick_params(axis="y", rotation=0)
     _ = axes.set(xlabel="", ylabel="")
     return figure

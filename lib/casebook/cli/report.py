@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 
 from casebook.errors import InputError
 
@@ -130,6 +129,8 @@ def _say(line):
 
 def _overrides(pairs):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
+    import yaml
+
     result = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

@@ -11,22 +11,22 @@ from casebook.runs.ordering import short_key
 from casebook.runs.promotion import active, history
 
 
-def others(listing, cell):
-    """Leave one cell out: the page that reads the registry is not its subject.
+def others(listing, experiment):
+    """Leave one experiment out: the page that reads the registry is not its subject.
 
     Parameters
     ----------
     listing : casebook.runs.registry.Listing
         The registry.
-    cell : str
-        Name of the cell, the last folder of its runs.
+    experiment : str
+        The workflow of its runs.
 
     Returns
     -------
     casebook.runs.registry.Listing
         The other runs.
     """
-    kept = [run for run in listing.runs if run.path.rpartition("/")[2] != cell]
+    kept = [run for run in listing.runs if run.workflow != experiment]
     return replace(listing, runs=kept)
 
 
@@ -99,13 +99,15 @@ def matrix(scores, experiment):
     Returns
     -------
     pandas.DataFrame
-        Datasets x systems, the system with the highest mean first; NaN where a system
-        was not run.
+        Datasets x systems, the system that is furthest above the others on the same
+        data first; NaN where a system was not run.
     """
     part = scores[scores["experiment"] == experiment]
     newest = part.drop_duplicates(["dataset", "system"])
     table = newest.pivot_table(index="dataset", columns="system", values="value")
-    order = table.mean().sort_values(ascending=False, kind="stable").index
+    # Against the mean of its row, since not every system was run on all data.
+    centred = table.sub(table.mean(axis=1), axis=0)
+    order = centred.mean().sort_values(ascending=False, kind="stable").index
     return table[order].rename_axis(columns=None)
 
 

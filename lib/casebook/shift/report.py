@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.study import (
     BASELINE,
@@ -60,15 +61,17 @@ def answer(study, gains):
     Returns
     -------
     str
-        Baseline, gains of the documented shift and of the ridge map, each with its
-        control, and what looking at the same queries would have claimed.
+        Markdown: which queries count, baseline, gains of the documented shift and of
+        the ridge map, each with its control, and what looking at the same queries
+        would have claimed.
     """
     base = study.scores[MEASURE][BASELINE].mean()
     rows = gains.set_index("system")
     lines = [
+        account(study),
         f"On {int(rows['n'].iloc[0])} queries of {study.dataset.name} the unshifted "
         f"embeddings reach {MEASURE} {base:.3f}; chance is "
-        f"{study.scores[MEASURE][CHANCE].mean():.3f}."
+        f"{study.scores[MEASURE][CHANCE].mean():.3f}.",
     ]
     for name in SHOWN_APART:
         row, fit = rows.loc[name], study.fits[name]
@@ -85,7 +88,7 @@ def answer(study, gains):
         "Reported on the queries they were learned from, the two would have claimed "
         f"{inside.iloc[0]:+.4f} and {inside.iloc[1]:+.4f}."
     )
-    return "\n".join(lines)
+    return bullets(lines)
 
 
 def _gain(row):
