@@ -1,35 +1,10 @@
-"""One function per figure kind, in one style, legible on a phone."""
+"""Systems compared: means, pairs, queries, data sets, history."""
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 
-WIDTH = 6.4  # inches; the book's column at 100 dots per inch
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#6b6b6b"
-
-
-def use_style():
-    """Set the one look of all figures, and the same bytes for the same figure.
-
-    Returns
-    -------
-    None
-        Matplotlib's settings are changed in place.
-    """
-    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
-    mpl.rcParams.update(
-        {
-            "axes.titlelocation": "left",
-            "axes.titlesize": "medium",
-            "figure.dpi": 100,
-            "figure.constrained_layout.use": True,
-            "font.family": "DejaVu Sans",
-            "savefig.dpi": 150,
-            "svg.fonttype": "path",
-            "svg.hashsalt": "casebook",
-        }
-    )
+from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 
 def forest(systems, measure, controls=(), limits=(0, 1)):
@@ -141,141 +116,6 @@ def per_query(scores, system, baseline, measure):
     counts = [(change > 0).sum(), (change == 0).sum(), (change < 0).sum()]
     axes.set_title("{} better, {} equal, {} worse".format(*counts))
     _ = axes.set(xlabel="queries, sorted", ylabel=f"{measure}: {system} − {baseline}")
-    return figure
-
-
-def sweeps(frame, measure, marks=("default", "best")):
-    """Draw a measure against each setting, on the split where settings are chosen.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns parameter, value, mean, ci_low, ci_high, default and best.
-    measure : str
-        Axis label.
-    marks : (str, str)
-        What the columns default and best mean here.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per setting; the default is a dotted line, the best a dashed one.
-    """
-    parts = list(frame.groupby("parameter", sort=False))
-    height = 2.3 * len(parts) + 0.3
-    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, height), squeeze=False)
-    for axes, (parameter, part) in zip(panels[:, 0], parts, strict=True):
-        axes.fill_between(part["value"], part["ci_low"], part["ci_high"], alpha=0.2)
-        axes.plot(part["value"], part["mean"], marker="o", color=BLUE)
-        default, best = part["default"].iloc[0], part["best"].iloc[0]
-        axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
-        axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
-        axes.legend(loc="best", fontsize="small")
-        _ = axes.set(xlabel=parameter, ylabel=measure)
-    return figure
-
-
-def attrition(frame):
-    """Draw where the relevant documents were lost on the way to the result.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns stage and share (of all relevant documents, 0 to 1), in stage order.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Horizontal bars with their values.
-    """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
-    bars = axes.barh(frame["stage"], frame["share"], color=BLUE)
-    axes.bar_label(bars, fmt="%.3f", padding=3)
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
-    return figure
-
-
-def stage_times(frame):
-    """Draw the time of each stage per query.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns stage and milliseconds (per query), in stage order.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Horizontal bars.
-    """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
-    bars = axes.barh(frame["stage"], frame["milliseconds"], color=BLUE)
-    axes.bar_label(bars, fmt="%.1f", padding=3)
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    axes.margins(x=0.15)
-    _ = axes.set(xlabel="milliseconds per query, processor time, one thread")
-    return figure
-
-
-def shift_vector(vectors, largest=24):
-    """Draw the largest components of the shifts that several folds learned.
-
-    Parameters
-    ----------
-    vectors : numpy.ndarray, shape [folds, dimensions]
-        One learned shift per fold.
-    largest : int
-        How many dimensions to draw, by mean magnitude.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One dot per fold and dimension, the mean as a bar; dots apart from each other
-        mean that the folds disagree.
-    """
-    mean = vectors.mean(axis=0)
-    chosen = np.argsort(-np.abs(mean), kind="stable")[:largest]
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
-    places = np.arange(len(chosen))
-    axes.bar(places, mean[chosen], color=BLUE, alpha=0.35, lw=0)
-    for vector in vectors:
-        axes.scatter(places, vector[chosen], s=14, color=BLUE, lw=0)
-    axes.axhline(0, color=GREY, lw=1)
-    axes.set_xticks(places, chosen, rotation=90, fontsize="small")
-    _ = axes.set(xlabel="dimension, by mean magnitude", ylabel="component of the shift")
-    return figure
-
-
-def rank_changes(frame):
-    """Draw where the first relevant document stood before and after a shift.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns query_id, before and after (ranks from 1), best changes first.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One line per query on a logarithmic axis, the dot at the rank after.
-    """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.26 * max(len(frame), 3) + 1.1))
-    rows = np.arange(len(frame))
-    colours = np.where(frame["after"] < frame["before"], BLUE, ORANGE)
-    axes.hlines(rows, frame["before"], frame["after"], color=colours, lw=2)
-    axes.scatter(frame["after"], rows, color=colours, s=35, zorder=3)
-    axes.set_yticks(rows, frame["query_id"], fontsize="small")
-    if frame.empty:
-        axes.text(2, 0, "no query moved", ha="center")
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter("{x:g}")
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
-    _ = axes.set(xlabel="rank of the first relevant document (dot: after the shift)")
     return figure
 
 

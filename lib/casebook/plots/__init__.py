@@ -1,0 +1,26 @@
+"""One function per figure kind, in one style, legible on a phone."""
+
+from casebook.plots.comparison import (
+    forest,
+    histories,
+    pair_matrix,
+    per_query,
+    score_matrix,
+)
+from casebook.plots.retrieval import attrition, stage_times, sweeps
+from casebook.plots.shift import rank_changes, shift_vector
+from casebook.plots.style import use_style
+
+__all__ = [
+    "attrition",
+    "forest",
+    "histories",
+    "pair_matrix",
+    "per_query",
+    "rank_changes",
+    "score_matrix",
+    "shift_vector",
+    "stage_times",
+    "sweeps",
+    "use_style",
+]

@@ -1,0 +1,81 @@
+"""Retrieval: settings, stages and what they cost."""
+
+import matplotlib.pyplot as plt
+
+from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
+
+
+def sweeps(frame, measure, marks=("default", "best")):
+    """Draw a measure against each setting, on the split where settings are chosen.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns parameter, value, mean, ci_low, ci_high, default and best.
+    measure : str
+        Axis label.
+    marks : (str, str)
+        What the columns default and best mean here.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per setting; the default is a dotted line, the best a dashed one.
+    """
+    parts = list(frame.groupby("parameter", sort=False))
+    height = 2.3 * len(parts) + 0.3
+    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, height), squeeze=False)
+    for axes, (parameter, part) in zip(panels[:, 0], parts, strict=True):
+        axes.fill_between(part["value"], part["ci_low"], part["ci_high"], alpha=0.2)
+        axes.plot(part["value"], part["mean"], marker="o", color=BLUE)
+        default, best = part["default"].iloc[0], part["best"].iloc[0]
+        axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
+        axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
+        axes.legend(loc="best", fontsize="small")
+        _ = axes.set(xlabel=parameter, ylabel=measure)
+    return figure
+
+
+def attrition(frame):
+    """Draw where the relevant documents were lost on the way to the result.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns stage and share (of all relevant documents, 0 to 1), in stage order.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Horizontal bars with their values.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
+    bars = axes.barh(frame["stage"], frame["share"], color=BLUE)
+    axes.bar_label(bars, fmt="%.3f", padding=3)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
+    return figure
+
+
+def stage_times(frame):
+    """Draw the time of each stage per query.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns stage and milliseconds (per query), in stage order.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Horizontal bars.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
+    bars = axes.barh(frame["stage"], frame["milliseconds"], color=BLUE)
+    axes.bar_label(bars, fmt="%.1f", padding=3)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.margins(x=0.15)
+    _ = axes.set(xlabel="milliseconds per query, processor time, one thread")
+    return figure
