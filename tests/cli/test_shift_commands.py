@@ -17,6 +17,7 @@ LOW_BAR = ("--gate-eps", "0.9")
 @pytest.fixture
 def casebook(capsys, monkeypatch, tmp_path):
     """Give a runner of commands whose results lie in a folder of their own."""
+    (tmp_path / "results").mkdir()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("CASEBOOK_TENANT", "trial")
 

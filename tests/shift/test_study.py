@@ -1,3 +1,4 @@
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -92,7 +93,7 @@ def test_figures(study, gained):
     ]
     assert all(np.isfinite(figure.get_size_inches()).all() for figure in figures)
     for figure in figures:
-        plots.plt.close(figure)
+        plt.close(figure)
 
 
 def test_the_same_seed_gives_the_same_scores(study):
