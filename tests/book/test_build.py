@@ -58,7 +58,7 @@ def test_scorecard_quotes_numbers_json_with_interval_n_and_control():
     assert f">{number['n']}</td>" in markup
 
 
-def test_a_run_without_headline_says_so(tmp_path):
+def test_a_run_without_headline_says_so():
     assert "yet" in scorecard("never-made", {"cell": "Title"})
 
 

@@ -11,6 +11,7 @@ from casebook.book import pages
 from casebook.datasets.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
+from casebook.grid import load_grid
 from casebook.paths import ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest
 
@@ -37,14 +38,14 @@ def build_book(run):
     CasebookError
         If Jupyter Book warns or fails; its last lines are in the message.
     """
-    notebooks = sorted((run_dir(run) / "notebooks").glob("[!.]*.ipynb"))
-    if not notebooks:
+    cells = _cells_of(run)
+    if not cells:
         raise InputError(
             f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
         )
     target = ROOT / "_build" / valid_name(run, "run")
     stage, site = target / "stage", target / "html"
-    key = _stage(run, stage, [path.stem for path in notebooks])
+    key = _stage(run, stage, cells)
     stamp = target / "key"
     if (site / "index.html").is_file() and stamp.is_file() and key == stamp.read_text():
         return site / "index.html"
@@ -53,6 +54,13 @@ def build_book(run):
     _finish(run, stage, site)
     write_text(stamp, key)
     return site / "index.html"
+
+
+def _cells_of(run):
+    """List the executed notebooks in the order of the grid, others after them."""
+    found = {p.stem for p in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
+    order = [cell.name for cell in load_grid() if cell.name in found]
+    return order + sorted(found - set(order))
 
 
 def _stage(run, stage, cells):

@@ -79,6 +79,8 @@ def _chapter(record, cell):
         return cell
     experiment = record.workflow.replace("_", " ").capitalize()
     dataset = record.labels["Inputs"]["parameters"].get("dataset")
+    if dataset is None:
+        return experiment
     card = cards().get(dataset)
     return f"{experiment}: {card.title if card else dataset}"
 
