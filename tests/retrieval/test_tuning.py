@@ -19,7 +19,7 @@ def index(smoke):
 
 @pytest.fixture(scope="module")
 def study(smoke, index):
-    return ablation.run_ablation(smoke, ["full", "bm25", "no_mmr"], index)
+    return ablation.run_ablation(smoke, ["bm25", "no_mmr"], index)
 
 
 def test_halves_share_no_group_and_make_the_whole(smoke):

@@ -13,6 +13,7 @@ from casebook.retrieval.scoring import retrieve, score
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")
+FULL = "full"
 CONTROL = "random"  # whose score stands beside every number
 
 # Names that the documented systems print, and the standard measure beside each.
@@ -125,8 +126,8 @@ def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **setting
     dataset : casebook.datasets.corpus.RetrievalDataset
         Documents, queries and judgements.
     systems : sequence of str, optional
-        Keys of `casebook.retrieval.config.MODES`; all by default. The control
-        ``random`` is always added, because no number stands without a control.
+        Keys of `casebook.retrieval.config.MODES`; all by default. The full system, of
+        which the others are parts, and the control ``random`` are always added.
     index : casebook.retrieval.index.CorpusIndex, optional
         Shared index; built from the documents if not given.
     measures : sequence of str
@@ -147,7 +148,7 @@ def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **setting
     if not dataset.qrels:
         raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
     index = index or CorpusIndex(dataset.documents, settings.pop("encoder", None))
-    names = list(dict.fromkeys([*(systems or MODES), CONTROL]))
+    names = list(dict.fromkeys([FULL, *(systems or MODES), CONTROL]))
     results = {
         name: retrieve(dataset, HybridRetriever(index, mode=name, **settings))
         for name in names
