@@ -1,14 +1,9 @@
-"""Settings that every test and every kernel started by nbval inherits."""
+"""Fixtures that all tests share."""
 
 import os
 from pathlib import Path
 
 import pytest
-
-from casebook.notebooks import QUIET
-
-for name, value in QUIET.items():
-    os.environ.setdefault(name, value)
 
 MIRROR = Path(
     os.environ.get("CASEBOOK_DATA_MIRROR")

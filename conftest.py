@@ -1,0 +1,8 @@
+"""Settings that every test, and every kernel that nbval starts, inherits."""
+
+import os
+
+from casebook.notebooks import QUIET
+
+for name, value in QUIET.items():
+    os.environ.setdefault(name, value)
