@@ -38,7 +38,7 @@ report: $(BIN)/casebook ## pull the data, run the experiments, build the book, s
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test
 	$(BIN)/casebook build --run smoke
 	$(BIN)/pytest
-	git diff --exit-code results/smoke
+	@git diff --exit-code results/smoke
 
 smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compares with
 	SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook run --run smoke --tag smoke --force
