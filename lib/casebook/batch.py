@@ -6,7 +6,6 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 
 from casebook import __version__
 from casebook.errors import BatchFailed, CasebookError, InputError
@@ -34,13 +33,29 @@ class Planned:
         return fingerprint.digest(self.inputs)
 
 
-def inputs_of(cell, needed=None):
+def common_inputs():
+    """Hash what all cells depend on alike.
+
+    Returns
+    -------
+    dict
+        Hashes of library and lock.
+    """
+    return {
+        "library": fingerprint.library_digest(),
+        "lock": fingerprint.lock_digest(),
+    }
+
+
+def inputs_of(cell, common, needed=None):
     """Hash everything that a cell's numbers depend on.
 
     Parameters
     ----------
     cell : casebook.grid.Cell
         The cell.
+    common : dict
+        From `common_inputs`.
     needed : dict, optional
         Name to content key of the cells that it reads.
 
@@ -64,14 +79,16 @@ def inputs_of(cell, needed=None):
         if name in cell.parameters
     }
     needs = {"needs": needed} if needed else {}
-    return needs | {
-        "notebook": fingerprint.digest(code),
-        "parameters": cell.parameters,
-        "data": data,
-        "library": fingerprint.library_digest(),
-        "lock": fingerprint.lock_digest(),
-        "models": models,
-    }
+    return (
+        needs
+        | common
+        | {
+            "notebook": fingerprint.digest(code),
+            "parameters": cell.parameters,
+            "data": data,
+            "models": models,
+        }
+    )
 
 
 def plan(cells, run, force=False):
@@ -99,15 +116,16 @@ def plan(cells, run, force=False):
     for cell in cells:
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
-    planned = {}
+    planned, common = {}, common_inputs()
     for cell in cells:  # a grid names a cell after those it needs
         needed = {name: planned[name].key for name in cell.needs if name in planned}
-        planned[cell.name] = _plan_one(cell, run, force, needed)
+        planned[cell.name] = _plan_one(
+            cell, run, force, inputs_of(cell, common, needed)
+        )
     return list(planned.values())
 
 
-def _plan_one(cell, run, force, needed):
-    inputs = inputs_of(cell, needed)
+def _plan_one(cell, run, force, inputs):
     stored = _stored_inputs(cell.name, run)
     if stored is None:
         return Planned(cell, inputs, "run")
@@ -267,7 +285,7 @@ def _write_timings(run, seconds):
     """Keep durations apart from what is compared, for the next progress estimate."""
     path = run_dir(run) / "timings.json"
     known = json.loads(path.read_text()) if path.is_file() else {}
-    write_json(Path(path), known | {name: round(s, 1) for name, s in seconds.items()})
+    write_json(path, known | {name: round(s, 1) for name, s in seconds.items()})
 
 
 @contextlib.contextmanager
