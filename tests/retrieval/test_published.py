@@ -23,6 +23,9 @@ def test_published_figures_are_reproduced(key, mirror, monkeypatch):
     table = published_table(key, CorpusIndex(load(key).documents))
     ours = table[table["kind"] == "reproduced"]
     assert len(ours) >= 5
+    assert (table["ours low"] <= table["ours"]).all()
+    assert (table["ours"] <= table["ours high"]).all()
+    assert (table["n"] > 0).all()
     assert (ours["difference"].abs() <= PRINTED[key]).all(), ours.to_string()
 
 

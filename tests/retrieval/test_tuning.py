@@ -95,6 +95,12 @@ def test_parity_keys_stand_beside_the_standard_measure(study):
     table = report.parity_table(study).set_index("documented")
     assert table.loc["map@1", "standard"] == "RR"
     assert table.loc["map@1", "value"] == table.loc["map@1", "standard value"]
+    random = study.scores["nDCG@10"]["random"].mean()
+    assert table.loc["NDCG@10", "control"] == pytest.approx(random)
+    assert (table["n"] == 34).all()
+    for name in ("value", "standard value"):
+        assert (table[f"{name} low"] <= table[name]).all()
+        assert (table[name] <= table[f"{name} high"]).all()
 
 
 def test_a_dataset_without_judgements_is_refused(smoke):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.config import MODES
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
@@ -98,7 +99,7 @@ class Ablation(ScoredSystems):
         costs = result.costs.reset_index()
         return costs.assign(milliseconds=1000 * costs["cpu_s"] / len(result.queries))
 
-    def rescore(self, system, measures):
+    def rescore(self, system, measures, **options):
         """Score one system's results on further measures.
 
         Parameters
@@ -107,15 +108,20 @@ class Ablation(ScoredSystems):
             The system.
         measures : sequence of str
             Measure names.
+        **options
+            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
 
         Returns
         -------
         dict
-            Measure name to mean.
+            Measure name to `casebook.inference.intervals.Interval`.
         """
         result = {system: self.results[system]}
         frames = score(self.dataset, result, measures)
-        return {name: float(frame[system].mean()) for name, frame in frames.items()}
+        return {
+            name: bootstrap_mean(frame[system].to_numpy(), **options)
+            for name, frame in frames.items()
+        }
 
 
 def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **settings):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.datasets import load
+from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.scoring import retrieve, score
 
@@ -135,7 +136,7 @@ _PDPA = [
 FIGURES = {"consumer_contracts_qa": _CONTRACTS, "pdpabench": _PDPA}
 
 
-def published_table(key, index):
+def published_table(key, index, **options):
     """Put published figures beside ours.
 
     Parameters
@@ -144,12 +145,15 @@ def published_table(key, index):
         Dataset key; without published figures the table is empty.
     index : casebook.retrieval.index.CorpusIndex
         Index of the dataset's documents.
+    **options
+        Passed to `casebook.inference.bootstrap.bootstrap_mean`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns source, system, split, measure, published, ours, difference, and
-        kind: ``reproduced`` or, for another system's figure, ``reference``.
+        Columns source, system, split, measure, published, ours with its bounds
+        ``ours low`` and ``ours high``, n, difference, and kind: ``reproduced`` or, for
+        another system's figure, ``reference``.
     """
     rows = []
     for figure in FIGURES.get(key, []):
@@ -158,8 +162,11 @@ def published_table(key, index):
         scores = score(dataset, results, list(figure.values))
         kind = "reproduced" if figure.reproduces else "reference"
         for measure, value in figure.values.items():
-            ours = float(scores[measure]["ours"].mean())
-            where = (figure.source, figure.system, figure.split, measure)
-            rows.append((*where, value, ours, ours - value, kind))
-    columns = ["source", "system", "split", "measure", "published", "ours"]
-    return pd.DataFrame(rows, columns=[*columns, "difference", "kind"])
+            found = bootstrap_mean(scores[measure]["ours"].to_numpy(), **options)
+            where = (figure.source, figure.system, figure.split, measure, value)
+            ours = (found.estimate, found.low, found.high, found.n)
+            rows.append((*where, *ours, found.estimate - value, kind))
+    columns = ["source", "system", "split", "measure", "published"]
+    columns += ["ours", "ours low", "ours high", "n", "difference", "kind"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype({"ours low": float, "ours high": float})

@@ -175,7 +175,7 @@ def _flat(measures):
     return flat
 
 
-def parity_table(study, system="full"):
+def parity_table(study, system="full", **options):
     """Put each documented measure beside the standard one.
 
     Parameters
@@ -184,18 +184,36 @@ def parity_table(study, system="full"):
         The ablation; both names of each pair are scored here.
     system : str
         Which system's scores to show.
+    **options
+        Passed to `casebook.inference.bootstrap.bootstrap_mean`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns documented key, value, standard measure, its value, and what the
-        documented key really is.
+        Columns documented key, value, standard measure, its value, each value with
+        its bounds (``<column> low`` and ``<column> high``), n, the control's value
+        of the standard measure, and what the documented key really is.
     """
     names = list(dict.fromkeys([*PARITY, *PARITY.values()]))
-    means = study.rescore(system, names)
+    found = study.rescore(system, names, **options)
+    control = study.rescore(CONTROL, names, **options)
     rows = [
-        (key, means[key], standard, means[standard], describe(key).parity_note)
+        {
+            "documented": key,
+            **_bounded("value", found[key]),
+            "standard": standard,
+            **_bounded("standard value", found[standard]),
+            "n": found[standard].n,
+            "control": control[standard].estimate,
+            "what it is": describe(key).parity_note,
+        }
         for key, standard in PARITY.items()
     ]
-    columns = ["documented", "value", "standard", "standard value", "what it is"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows)
+
+
+def _bounded(name, interval):
+    low, high = (
+        float("nan") if b is None else b for b in (interval.low, interval.high)
+    )
+    return {name: interval.estimate, f"{name} low": low, f"{name} high": high}
