@@ -11,7 +11,7 @@ LAYERS = [
     {"paths", "errors", "files", "formats", "ragged"},
     {"measures", "inference"},
     {"datasets", "runs", "models"},
-    {"retrieval", "shift"},
+    {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},
     {"notebooks", "grid", "batch", "book"},
     {"cli", "__main__"},

@@ -1,0 +1,1 @@
+"""Audits of labels and of reported tables."""

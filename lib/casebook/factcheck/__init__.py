@@ -1,0 +1,1 @@
+"""Fact-checking: from a claim to a verdict, and the scoring around it."""

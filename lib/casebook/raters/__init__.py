@@ -1,0 +1,1 @@
+"""Double-blind human evaluation: forms, returned answers, blinding, analysis."""
