@@ -1,0 +1,230 @@
+"""Fact sheets: read, check, write, hash, turn into a query, change by one fact."""
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+
+import pydantic
+
+from casebook.counterfactual.fact_checks import (
+    contradictions,
+    present_types,
+    unknown_evidence,
+)
+from casebook.counterfactual.fact_query import is_noop, number_text, query_text
+from casebook.counterfactual.fact_replace import (
+    add_evidence,
+    remove_evidence,
+    replace_number,
+    replace_party,
+    replace_section,
+)
+from casebook.counterfactual.fact_types import (
+    EVIDENCE_TYPES,
+    FACT_TYPES,
+    OUTCOMES,
+    PARTY_TYPES,
+    Age,
+    Amount,
+    Duration,
+    EvidenceItem,
+    FactSheet,
+    NumericalFacts,
+    Parties,
+)
+from casebook.errors import InputError
+
+__all__ = [
+    "EVIDENCE_TYPES",
+    "FACT_TYPES",
+    "OUTCOMES",
+    "PARTY_TYPES",
+    "Age",
+    "Amount",
+    "Duration",
+    "EvidenceItem",
+    "FactSheet",
+    "NumericalFacts",
+    "Parties",
+    "add_evidence",
+    "canonical_json",
+    "contradictions",
+    "from_dict",
+    "is_noop",
+    "number_text",
+    "present_types",
+    "query_text",
+    "read_sheet",
+    "remove_evidence",
+    "replace_number",
+    "replace_party",
+    "replace_section",
+    "sheet_hash",
+    "to_dict",
+]
+
+
+def from_dict(record, where="fact sheet", documented=False):
+    """Build a fact sheet from plain data, checked.
+
+    Parameters
+    ----------
+    record : dict
+        Fields of `FactSheet`; all but ``case_id`` may be missing.
+    where : str
+        Where the record comes from, for the error.
+    documented : bool, default False
+        Whether to read as the documented system does: a party of unknown type becomes
+        ``Unknown``, an evidence type of no vocabulary is kept, and neither empty nor
+        contradictory sheets are refused.
+
+    Returns
+    -------
+    FactSheet
+        The sheet.
+
+    Raises
+    ------
+    InputError
+        If a field is missing, unknown or wrong, if there is no fact at all, or if
+        facts contradict each other; names `where` and the field.
+    """
+    if documented:
+        record = _known_parties(record)
+    try:
+        sheet = _adapter().validate_python(record)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "(whole)"
+        problem = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{where}: field {field}: {problem}") from error
+    if not documented:
+        _check(sheet, where)
+    return sheet
+
+
+def to_dict(sheet):
+    """Give a fact sheet as plain data, as `from_dict` takes it.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet.
+
+    Returns
+    -------
+    dict
+        With lists in the place of tuples and whole numbers as integers.
+    """
+    return json.loads(json.dumps(asdict(sheet)))
+
+
+def read_sheet(path, documented=False):
+    """Read a fact sheet from a JSON file.
+
+    Parameters
+    ----------
+    path : path-like
+        File in UTF-8 that holds one object.
+    documented : bool, default False
+        As for `from_dict`.
+
+    Returns
+    -------
+    FactSheet
+        The sheet.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is no JSON object, or `from_dict` refuses it.
+    """
+    path = Path(path)
+    try:
+        record = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+    return from_dict(record, str(path), documented)
+
+
+def canonical_json(sheet):
+    """Write a sheet's facts in one way only, whatever way they were read.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet.
+
+    Returns
+    -------
+    str
+        JSON with sorted keys and no spaces, without the case id: two sheets with the
+        same facts are the same state of a tree.
+    """
+    facts = to_dict(replace(sheet, numerical_facts=_whole(sheet.numerical_facts)))
+    del facts["case_id"]
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sheet_hash(sheet):
+    """Hash the facts of a sheet.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet.
+
+    Returns
+    -------
+    str
+        SHA-256 of `canonical_json`, 64 hexadecimal digits.
+    """
+    return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
+
+
+@cache
+def _adapter():
+    return pydantic.TypeAdapter(FactSheet)
+
+
+def _known_parties(record):
+    """Turn parties of unknown type into ``Unknown``, and null outcomes stay."""
+    parties = record.get("parties") if isinstance(record, dict) else None
+    if not isinstance(parties, dict):
+        return record
+    known = {
+        name: value if value in PARTY_TYPES else "Unknown"
+        for name, value in parties.items()
+    }
+    return record | {"parties": known}
+
+
+def _check(sheet, where):
+    for at, name in unknown_evidence(sheet):
+        known = ", ".join(EVIDENCE_TYPES)
+        raise InputError(
+            f"{where}: field evidence_items.{at}.evidence_type: {name!r} is unknown: "
+            f"choose from {known}"
+        )
+    for problem in contradictions(sheet):
+        raise InputError(f"{where}: field {problem}")
+    if not present_types(sheet):
+        raise InputError(f"{where}: field (whole): has no fact, so nothing to change")
+
+
+def _whole(numbers):
+    """Give numbers with whole values as integers, so that 3 and 3.0 are the same."""
+    kinds = {
+        kind: tuple(
+            replace(fact, value=int(fact.value))
+            if fact.value == int(fact.value)
+            else fact
+            for fact in getattr(numbers, kind)
+        )
+        for kind in ("amounts", "ages", "durations")
+    }
+    return replace(numbers, **kinds)
