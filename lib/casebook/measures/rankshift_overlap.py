@@ -1,0 +1,80 @@
+"""Overlap of two top-k lists, whole and on the way down."""
+
+import numpy as np
+
+from casebook.inference.samples import number_or_none
+from casebook.measures.rankshift_lists import as_arrays, ratio, top_matches, where_any
+from casebook.measures.rankshift_rbo import overlaps
+
+
+def jaccard(before, after, k=10):
+    """Jaccard similarity of two top-k lists as sets.
+
+    Parameters
+    ----------
+    before, after, k
+        As in `mean_displacement`.
+
+    Returns
+    -------
+    float or None
+        Common items over all items, in [0, 1]; None if both lists are empty.
+    """
+    return number_or_none(jaccard_batch(*as_arrays([before], [after]), k)[0])
+
+
+def jaccard_batch(before, after, k=10):
+    """Jaccard similarity of many pairs of top-k lists.
+
+    Parameters
+    ----------
+    before, after, k
+        As in `mean_displacement_batch`.
+
+    Returns
+    -------
+    ndarray of float, shape (Q,)
+        NaN where both lists are empty.
+    """
+    found = top_matches(before, after, k)
+    common = found.count()
+    return ratio(common, found.size_before + found.size_after - common)
+
+
+def average_overlap(before, after, k=10):
+    """Average overlap of two top-k lists.
+
+    Parameters
+    ----------
+    before, after, k
+        As in `mean_displacement`.
+
+    Returns
+    -------
+    float or None
+        Mean over d = 1 to k of the share of common items among the first d, in [0, 1];
+        None if both lists are empty.
+
+    References
+    ----------
+    Wu & Crestani, SAC 2003; Webber et al., 2010, equation 2.
+    """
+    return number_or_none(average_overlap_batch(*as_arrays([before], [after]), k)[0])
+
+
+def average_overlap_batch(before, after, k=10):
+    """Average overlap of many pairs of top-k lists.
+
+    Parameters
+    ----------
+    before, after, k
+        As in `mean_displacement_batch`.
+
+    Returns
+    -------
+    ndarray of float, shape (Q,)
+        NaN where both lists are empty.
+    """
+    found = top_matches(before, after, k)
+    mean = (overlaps(found, k) / np.arange(1, k + 1)).mean(axis=1)
+    return where_any(found, mean)
