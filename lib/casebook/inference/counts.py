@@ -1,0 +1,174 @@
+"""Bootstrap of a table of counts: every resample is one multinomial draw."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.inference.intervals import Interval
+from casebook.inference.resampling import TOO_SMALL
+from casebook.inference.samples import (
+    check_count,
+    check_share,
+    number_or_none,
+    stream,
+)
+
+
+@dataclass(frozen=True)
+class UnitCounts:
+    """What is resampled, with equal units written once.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray of int64, shape [kinds, cells]
+        Distinct units: a cell of the table, or what one cluster adds to each cell.
+    copies : numpy.ndarray of int64, shape [kinds]
+        How many units there are of each kind.
+    """
+
+    rows: np.ndarray
+    copies: np.ndarray
+
+    @property
+    def table(self):
+        """Counts of all units together, shape [cells]."""
+        return self.copies @ self.rows
+
+    @property
+    def n_units(self):
+        """Number of units that are drawn."""
+        return int(self.copies.sum())
+
+
+def unit_counts(cells, n_cells, clusters=None):
+    """Count the cells of a table unit by unit.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape [n]
+        Cell that each observation falls into, 0 to ``n_cells - 1``.
+    n_cells : int
+        Number of cells.
+    clusters : array_like, shape [n], optional
+        Cluster of each observation; whole clusters are then the units.
+
+    Returns
+    -------
+    UnitCounts
+        Equal units together.
+
+    Raises
+    ------
+    InputError
+        If an observation has no cluster.
+    """
+    cells = np.asarray(cells, dtype=np.int64)
+    if clusters is None:
+        return UnitCounts(
+            np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
+        )
+    codes = cluster_codes(clusters, len(cells))
+    size = int(codes.max(initial=-1)) + 1
+    counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
+    rows, copies = np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True)
+    return UnitCounts(rows, copies)
+
+
+def cluster_codes(clusters, n):
+    """Give each cluster a number, in the order of their first observation.
+
+    Parameters
+    ----------
+    clusters : array_like, shape [n]
+        Label of each observation's cluster.
+    n : int
+        Number of observations.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape [n]
+        Codes from 0.
+
+    Raises
+    ------
+    InputError
+        If there are not n labels or one is missing.
+    """
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (n,):
+        raise InputError(f"clusters must name one cluster for each of {n} units")
+    codes, _ = pd.factorize(labels)
+    if (codes < 0).any():
+        raise InputError(f"{(codes < 0).sum()} of {n} units have no cluster")
+    return codes.astype(np.int64)
+
+
+def resample_counts(units, *, n_boot=1000, seed=0):
+    """Draw bootstrap tables: as many units as there are, with replacement.
+
+    Parameters
+    ----------
+    units : UnitCounts
+        What is resampled.
+    n_boot : int, default 1000
+        Number of resamples.
+    seed : int, default 0
+        Seed.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape [resamples, cells]
+        Empty with fewer than two units. The time depends on the number of kinds of
+        units, not on the number of observations.
+
+    References
+    ----------
+    Efron & Tibshirani, An Introduction to the Bootstrap, 1993, section 6.2: the
+    resampling vector of the nonparametric bootstrap is multinomial.
+    """
+    check_count("n_boot", n_boot)
+    if units.n_units < 2:
+        return np.empty((0, units.rows.shape[1]), dtype=np.int64)
+    rng = np.random.Generator(stream(seed, "counts"))
+    shares = units.copies / units.n_units
+    return rng.multinomial(units.n_units, shares, size=n_boot) @ units.rows
+
+
+def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
+    """Percentile interval from the values of a statistic on the resamples.
+
+    Parameters
+    ----------
+    estimate : float or None
+        Value on the sample; NaN and None are undefined.
+    draws : numpy.ndarray, shape [resamples]
+        Values on the resamples, NaN where undefined.
+    n : int
+        Number of observations.
+    level : float, default 0.95
+        Nominal coverage.
+    reason : str, optional
+        Why the estimate is undefined, if it is.
+
+    Returns
+    -------
+    Interval
+        Without bounds if the statistic is undefined on the sample or in any resample:
+        leaving those out would narrow the interval.
+    """
+    check_share("level", level)
+    estimate = number_or_none(estimate)
+    if estimate is None:
+        why = reason or TOO_SMALL.get(n, "undefined_in_resamples")
+        return Interval(None, None, None, level, n, "percentile", why)
+    if not len(draws):
+        why = TOO_SMALL.get(n, "fewer_than_two_clusters")
+        return Interval(estimate, None, None, level, n, "percentile", why)
+    if np.isnan(draws).any():
+        why = "undefined_in_resamples"
+        return Interval(estimate, None, None, level, n, "percentile", why)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    why = "no_variation" if np.ptp(draws) == 0 else None
+    return Interval(estimate, float(low), float(high), level, n, "percentile", why)

@@ -1,0 +1,265 @@
+"""Verdicts as a table of counts, policies that collapse it, and formulas on it.
+
+The table keeps every outcome apart: four gold labels by six predicted outcomes. All
+measures are functions of it, so that a million predictions cost one count and every
+bootstrap resample is one draw of 24 numbers.
+"""
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+
+SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
+INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
+OFF_LABEL, NO_VERDICT = "off_label", "no_verdict"
+GOLD = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING)
+OUTCOMES = (*GOLD, OFF_LABEL, NO_VERDICT)
+CELLS = len(GOLD) * len(OUTCOMES)
+SYNONYMS = {"INSUFFICIENT_EVIDENCE": INSUFFICIENT}
+
+OFF_LABEL_POLICIES = ("wrong", "drop", "negative")
+CLASS_POLICIES = ("exclude", "negative", "three_class")
+
+REASONS = {
+    "accuracy": "no_units",
+    "balanced_accuracy": "class_without_gold",
+    "mcc": "no_variation",
+    "precision": "no_supported_predictions",
+    "recall": "no_supported_gold",
+    "f1_binary": "no_supported_gold_or_predictions",
+    "precision_not_supported": "no_not_supported_predictions",
+    "recall_not_supported": "no_not_supported_gold",
+    "f1_not_supported": "no_not_supported_gold_or_predictions",
+    "f1_insufficient": "no_insufficient_gold_or_predictions",
+    "f1_macro": "class_without_gold",
+}
+
+
+def encode(labels, vocabulary=None):
+    """Turn verdicts into outcome numbers by exact, case-sensitive comparison.
+
+    Parameters
+    ----------
+    labels : array_like of str, shape [n]
+        Verdicts; None, NaN and empty text mean that there is no verdict.
+    vocabulary : dict, optional
+        Further spellings: label to one of `GOLD`.
+
+    Returns
+    -------
+    codes : numpy.ndarray of int64, shape [n]
+        Positions in `OUTCOMES`.
+    foreign : dict of int
+        Off-label spellings and how often each occurs, in order of occurrence.
+
+    Raises
+    ------
+    InputError
+        If a verdict is a list or another thing that cannot be a label, or the
+        vocabulary maps to an unknown outcome.
+    """
+    known = _vocabulary(vocabulary)
+    codes, spellings = factorise(as_objects(labels))
+    outcome = np.array([_outcome(s, known) for s in spellings] + [5], dtype=np.int64)
+    counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
+    foreign = {
+        str(s): int(c)
+        for s, c, o in zip(spellings, counts, outcome, strict=False)
+        if OUTCOMES[o] == OFF_LABEL
+    }
+    return outcome[codes], foreign
+
+
+def as_objects(labels):
+    """Copy labels into an object array, shape [n], whatever they are.
+
+    Parameters
+    ----------
+    labels : array_like
+        Labels.
+
+    Returns
+    -------
+    numpy.ndarray of object
+        A copy; lists among the labels stay lists.
+    """
+    values = np.empty(len(labels), dtype=object)
+    values[:] = labels if isinstance(labels, list | tuple) else list(labels)
+    return values
+
+
+def factorise(values):
+    """Give each distinct label a number; missing ones get -1.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of object, shape [n]
+        Labels.
+
+    Returns
+    -------
+    codes : numpy.ndarray of int64, shape [n]
+        Positions in `spellings`.
+    spellings : numpy.ndarray of object
+        Distinct labels in order of occurrence.
+
+    Raises
+    ------
+    InputError
+        If a label is a list or another thing that cannot be one.
+    """
+    try:
+        return pd.factorize(values)
+    except TypeError:
+        row = next(i for i, v in enumerate(values) if not getattr(v, "__hash__", None))
+        kind = type(values[row]).__name__
+        raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
+
+
+def _vocabulary(extra):
+    known = {name: i for i, name in enumerate(GOLD)}
+    known |= {spelling: known[name] for spelling, name in SYNONYMS.items()}
+    for spelling, name in (extra or {}).items():
+        if name not in GOLD:
+            raise InputError(
+                f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}"
+            )
+        known[spelling] = GOLD.index(name)
+    return known
+
+
+def _outcome(spelling, known):
+    if isinstance(spelling, str) and not spelling.strip():
+        return OUTCOMES.index(NO_VERDICT)
+    return known.get(spelling, OUTCOMES.index(OFF_LABEL))
+
+
+def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
+    """Collapse tables of outcomes to classes under explicit policies.
+
+    Parameters
+    ----------
+    table : array_like, shape [..., 4, 6]
+        Gold labels by outcomes, in the order of `GOLD` and `OUTCOMES`.
+    off_label : {"wrong", "drop", "negative"}
+        What becomes of a prediction of no class (off-label, no verdict, and a label
+        whose class the other policies leave out): counted as wrong, left out with its
+        row, or taken for NOT_SUPPORTED.
+    nei, conflict : {"exclude", "negative", "three_class"}
+        What becomes of INSUFFICIENT and CONFLICTING: gold rows left out, taken for
+        NOT_SUPPORTED, or a third class (one for both).
+
+    Returns
+    -------
+    numpy.ndarray, shape [..., k, k + 1]
+        Classes SUPPORTED, NOT_SUPPORTED and, if a policy asks for it, INSUFFICIENT;
+        the last column counts predictions of no class.
+
+    Raises
+    ------
+    InputError
+        If a policy is unknown.
+    """
+    check_policies(off_label, nei, conflict)
+    k = 2 + ("three_class" in (nei, conflict))
+    place = {"exclude": None, "negative": 1, "three_class": 2}
+    classes = [0, 1, place[nei], place[conflict]]
+    rows, columns = np.zeros((k, 4), dtype=np.int64), np.zeros((6, k + 1), np.int64)
+    for code, target in enumerate(classes):
+        if target is not None:
+            rows[target, code] = 1
+    for code, target in enumerate([*classes, None, None]):
+        if target is not None:
+            columns[code, target] = 1
+        elif off_label != "drop":
+            columns[code, 1 if off_label == "negative" else k] = 1
+    return rows @ np.asarray(table) @ columns
+
+
+def check_policies(off_label, nei, conflict):
+    """Raise InputError unless the three policies are known ones."""
+    for name, value, allowed in (
+        ("off_label", off_label, OFF_LABEL_POLICIES),
+        ("nei", nei, CLASS_POLICIES),
+        ("conflict", conflict, CLASS_POLICIES),
+    ):
+        if value not in allowed:
+            known = ", ".join(allowed)
+            raise InputError(f"unknown {name} policy {value!r}: choose from {known}")
+
+
+def formulas(table):
+    """Compute every measure on one or many collapsed tables.
+
+    Parameters
+    ----------
+    table : array_like, shape [..., k, k + 1]
+        Counts or shares from `collapse`.
+
+    Returns
+    -------
+    dict of numpy.ndarray, shape [...]
+        By the names of `REASONS`: accuracy; balanced accuracy (mean recall); Matthews
+        correlation, for more than two outcomes in Gorodkin's form; precision and
+        recall of SUPPORTED and of NOT_SUPPORTED; F1 of SUPPORTED (``f1_binary``), of
+        the other classes, and their mean (``f1_macro``). NaN where undefined.
+
+    References
+    ----------
+    Matthews, Biochimica et Biophysica Acta 405, 1975; Gorodkin, Computational Biology
+    and Chemistry 28, 2004, eq. 8.
+    """
+    T = np.asarray(table, dtype=float)
+    k = T.shape[-2]
+    n, gold, columns = T.sum((-1, -2)), T.sum(-1), T.sum(-2)
+    hit, predicted = np.diagonal(T[..., :k], axis1=-2, axis2=-1), columns[..., :k]
+    recall, precision = _ratio(hit, gold), _ratio(hit, predicted)
+    f1 = _ratio(2 * hit, gold + predicted)
+    spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
+    covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
+    all_classes = np.where((gold > 0).all(-1), 1.0, np.nan)
+    found = {
+        "accuracy": _ratio(hit.sum(-1), n),
+        "balanced_accuracy": recall.mean(-1),
+        "mcc": _ratio(covariance, np.sqrt(np.maximum(spread, 0))),
+        "precision": precision[..., 0],
+        "recall": recall[..., 0],
+        "f1_binary": f1[..., 0],
+        "precision_not_supported": precision[..., 1],
+        "recall_not_supported": recall[..., 1],
+        "f1_not_supported": f1[..., 1],
+    }
+    if k == 3:
+        found["f1_insufficient"] = f1[..., 2]
+    return found | {"f1_macro": f1.mean(-1) * all_classes}
+
+
+def _ratio(above, below):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, above / below, np.nan)
+
+
+def at_prevalence(sensitivity, specificity, prevalence):
+    """Precision and F1 of SUPPORTED that the same system would have elsewhere.
+
+    Parameters
+    ----------
+    sensitivity, specificity : float
+        Recall of SUPPORTED and of NOT_SUPPORTED.
+    prevalence : array_like of float
+        Shares of SUPPORTED among the claims.
+
+    Returns
+    -------
+    dict of numpy.ndarray
+        ``precision``, ``f1_binary`` and ``accuracy`` by Bayes' rule; NaN where no
+        claim would be called SUPPORTED.
+    """
+    share = np.asarray(prevalence, dtype=float)
+    hit, false = sensitivity * share, (1 - specificity) * (1 - share)
+    return {
+        "precision": _ratio(hit, hit + false),
+        "f1_binary": _ratio(2 * hit, hit + false + share),
+        "accuracy": hit + specificity * (1 - share),
+    }

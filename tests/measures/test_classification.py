@@ -1,0 +1,223 @@
+"""Scores of verdicts against scikit-learn, published counts and documented values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+from casebook.errors import InputError
+from casebook.measures import confusion
+from casebook.measures.classification import documented_metrics, score_predictions
+
+S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
+GOLDEN = ([S, S, N, N], [S, "INSUFFICIENT_EVIDENCE", N, "UNKNOWN"])
+
+
+def test_golden_vector_of_the_documented_code():
+    assert documented_metrics(*GOLDEN) == {
+        **{"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4},
+        **{"accuracy": 0.5, "precision": 1.0, "recall": 1.0, "f1": 1.0},
+    }
+
+
+def test_golden_vector_of_the_later_behaviour():
+    found = documented_metrics(*GOLDEN, behaviour="L")
+    assert [found[k] for k in ("tp", "tn", "fp", "fn")] == [1, 2, 0, 1]
+    assert found["accuracy"] == 0.5
+    assert found["recall"] == 0.5
+    assert found["f1"] == pytest.approx(2 / 3)
+
+
+def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
+    """The demo of February: nine UNKNOWN verdicts, two of them counted as right."""
+    gold, predicted = [S] * 7 + [N] * 2, [None] * 9
+    found = score_predictions(gold, predicted)
+    assert found.parity["S"]["tn"] == 2
+    assert found.parity["S"]["accuracy"] == pytest.approx(0.2222, abs=1e-4)
+    assert found["accuracy"].estimate == 0.0
+    assert found.parse_rate.estimate == 0.0
+    assert found.counts.loc[S, "no_verdict"] == 7
+
+
+labels = st.sampled_from([S, N, NEI, C])
+outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(labels, outcomes), min_size=1, max_size=40))
+def test_counts_add_up_and_inputs_stay(pairs):
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    copies = list(gold), list(predicted)
+    for off_label in confusion.OFF_LABEL_POLICIES:
+        for nei in confusion.CLASS_POLICIES:
+            policy = {"off_label": off_label, "nei": nei}
+            found = score_predictions(gold, predicted, n_boot=2, **policy)
+            used = confusion.collapse(found.counts, **policy)
+            assert used.sum() + sum(found.excluded.values()) == len(gold)
+    assert found.counts.to_numpy().sum() == len(gold)
+    assert (gold, predicted) == copies
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([S, N]), outcomes), min_size=2, max_size=40))
+def test_measures_equal_scikit_learn_under_wrong(pairs):
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    found = score_predictions(gold, predicted, n_boot=2)
+    shown = [p if p in (S, N) else "neither" for p in predicted]
+    check(found, gold, shown)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(labels, outcomes), min_size=2, max_size=40))
+def test_measures_equal_scikit_learn_with_three_classes(pairs):
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    policy = {"nei": "three_class", "conflict": "three_class"}
+    found = score_predictions(gold, predicted, n_boot=2, **policy)
+    merged = {S: S, N: N, NEI: NEI, C: NEI}
+    shown = [merged.get(p, "neither") for p in predicted]
+    check(found, [merged[g] for g in gold], shown, (S, N, NEI))
+
+
+def check(found, gold, shown, classes=(S, N)):
+    """Compare wherever scikit-learn does not fill in a convention of its own."""
+    assert found["accuracy"].estimate == pytest.approx(sk.accuracy_score(gold, shown))
+    for name, label in zip(["binary", "not_supported"], classes, strict=False):
+        value = found[f"f1_{name}"].estimate
+        if value is None:
+            assert label not in gold + shown
+            continue
+        options = {"labels": [label], "average": "macro", "zero_division": 0}
+        assert value == pytest.approx(sk.f1_score(gold, shown, **options))
+    if set(gold) == set(classes):
+        options = {"labels": list(classes), "average": "macro", "zero_division": 0}
+        f1, recall = (f(gold, shown, **options) for f in (sk.f1_score, sk.recall_score))
+        assert found["f1_macro"].estimate == pytest.approx(f1)
+        assert found["balanced_accuracy"].estimate == pytest.approx(recall)
+    else:
+        assert found["f1_macro"].reason == "class_without_gold"
+    if found["mcc"].estimate is not None:
+        value = sk.matthews_corrcoef(gold, shown)
+        assert found["mcc"].estimate == pytest.approx(value, abs=1e-9)
+
+
+def test_fever_collapse_flatters():
+    """The 3 x 3 counts of the public FEVER fixture: 0.5209 becomes 0.6731."""
+    counts = [(S, S, 2342), (S, NEI, 647), (S, N, 344), (N, N, 1719), (N, S, 833)]
+    counts += [(N, NEI, 781), (NEI, NEI, 1147), (NEI, S, 1445), (NEI, N, 741)]
+    gold = [g for g, _, n in counts for _ in range(n)]
+    predicted = [p for _, p, n in counts for _ in range(n)]
+    three = score_predictions(gold, predicted, nei="three_class", n_boot=50)
+    assert three["accuracy"].estimate == pytest.approx(0.5208520852085209)
+    two = score_predictions(gold, predicted, nei="negative", n_boot=50)
+    assert two["accuracy"].estimate == pytest.approx(0.6731, abs=5e-5)
+    assert score_predictions(gold, predicted, n_boot=50).excluded == {
+        "gold_insufficient": 3333,
+        "gold_conflicting": 0,
+        "dropped_predictions": 0,
+    }
+
+
+def test_prevalence_makes_a_constant_answer_look_good():
+    """Eight of ten SUPPORTED: the constant answer beats the documented system."""
+    gold = [S] * 8 + [N] * 2
+    found = score_predictions(gold, [S] * 6 + [N] * 4)
+    majority = found.baselines["majority"]
+    assert majority["f1_binary"].estimate == pytest.approx(0.889, abs=5e-4)
+    assert found["f1_binary"].estimate == pytest.approx(0.857, abs=5e-4)
+    assert majority["balanced_accuracy"].estimate == 0.5
+    assert majority["mcc"].reason == "no_variation"
+    assert found["balanced_accuracy"].estimate == 0.875
+    assert found["mcc"].estimate == pytest.approx(0.61, abs=5e-3)
+    low_high = found["accuracy"].low, found["accuracy"].high
+    assert low_high == pytest.approx((0.49, 0.943), abs=1e-3)
+
+
+def test_prior_baseline_is_the_expected_accuracy_of_drawn_answers():
+    found = score_predictions([S] * 30 + [N] * 10, [S] * 40, n_boot=200)
+    prior = found.baselines["prior"]["accuracy"]
+    assert prior.estimate == pytest.approx(0.75**2 + 0.25**2)
+    given = score_predictions([S, N], [S, N], baselines={"claim_only": [S, S]})
+    assert given.baselines["claim_only"]["accuracy"].estimate == 0.5
+
+
+def test_groups_cover_every_row_and_name_the_missing():
+    gold, predicted = [S, N, S, N], [S, N, N, None]
+    found = score_predictions(gold, predicted, groups={"hops": [2, 3, 3, None]})
+    hops = found.groups["hops"]
+    assert {name: row["accuracy"].n for name, row in hops.items()} == {
+        "2": 1,
+        "3": 2,
+        "unknown": 1,
+    }
+    assert found.parity["groups"]["hops"]["unknown"]["tn"] == 1
+    with pytest.raises(InputError, match="3 entries for 4 rows"):
+        score_predictions(gold, predicted, groups={"hops": [2, 3, 3]})
+
+
+def test_clusters_widen_the_interval():
+    rng = np.random.default_rng(0)
+    right = np.repeat(rng.random(60) < 0.6, 10)
+    gold = np.tile([S, N], 300)
+    predicted = np.where(right, gold, np.where(gold == S, N, S))
+    pages = np.repeat(np.arange(60), 10)
+    alone = score_predictions(gold, predicted)["f1_macro"]
+    paged = score_predictions(gold, predicted, clusters=pages)["f1_macro"]
+    assert paged.estimate == alone.estimate
+    assert paged.high - paged.low > 2 * (alone.high - alone.low)
+
+
+def test_bootstrap_of_f1_agrees_with_resampled_rows():
+    rng = np.random.default_rng(1)
+    gold = rng.choice([S, N], 80)
+    predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
+    found = score_predictions(gold, predicted, n_boot=4000)["f1_macro"]
+    draws = []
+    for _ in range(600):
+        rows = rng.integers(0, 80, 80)
+        g, p = gold[rows], predicted[rows]
+        draws.append(sk.f1_score(g, p, labels=[S, N], average="macro"))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.02)
+
+
+def test_same_seed_same_numbers():
+    gold, predicted = [S, N] * 20, [S] * 25 + [N] * 15
+    one, two = (score_predictions(gold, predicted, seed=3) for _ in range(2))
+    assert one.measures == two.measures
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        ([S], [S, N], "1 gold labels and 2 predictions"),
+        ([S, "yes"], [S, N], r"1 of 2 gold labels .*first: row 1.*'yes' \(1\)"),
+        ([S, None], [S, N], "1 of 2 gold labels are missing"),
+        ([S, N], [S, [N]], "verdict in row 1 is a list"),
+        (pd.Series([S], [1]), pd.Series([S], [2]), "different indices"),
+    ],
+)
+def test_bad_input_is_named(gold, predicted, message):
+    with pytest.raises(InputError, match=message):
+        score_predictions(gold, predicted)
+
+
+def test_unknown_policy_and_label_meaning_are_named():
+    with pytest.raises(InputError, match="unknown off_label policy 'ignore'"):
+        score_predictions([S], [S], off_label="ignore")
+    with pytest.raises(InputError, match="mapped to 'TRUE'"):
+        score_predictions([S], [S], labels={"yes": "TRUE"})
+
+
+def test_no_rows_give_reasons_not_zeros():
+    found = score_predictions([], [])
+    assert all(m.estimate is None and m.reason for m in found.measures.values())
+    assert found.numbers()["accuracy"]["value"] is None
+
+
+def test_prevalence_curve_meets_the_sample():
+    found = confusion.at_prevalence(0.75, 0.5, [0.5, 0.0])
+    assert found["precision"][0] == pytest.approx(0.6)
+    assert found["accuracy"][0] == pytest.approx(0.625)
+    assert np.isnan(confusion.at_prevalence(0.0, 1.0, 0.0)["precision"])
