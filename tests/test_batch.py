@@ -7,6 +7,8 @@ import nbformat
 import pytest
 
 from casebook import batch, grid, notebooks, paths
+from casebook.batch import planning
+from casebook.batch.running import lost_needs, ready_cells
 from casebook.errors import BatchFailed, InputError
 from casebook.runs.artifact import read_record
 
@@ -38,7 +40,7 @@ def project(tmp_path, monkeypatch):
     folder = tmp_path / "notebooks"
     folder.mkdir()
     nbformat.write(source, folder / "01_made.ipynb")
-    for module in (notebooks, batch):
+    for module in (notebooks, planning):
         monkeypatch.setattr(module, "NOTEBOOKS", folder)
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     # Kernels are processes of their own: they find the folder by the variable.
@@ -121,15 +123,18 @@ def test_needs_order_the_cells_and_spread_failure():
         grid.Cell(n, "x", needs=needs) for n, needs in [("a", ()), ("b", ("a",))]
     )
     waiting = {c.name: batch.Planned(c, {}, "run") for c in (first, second)}
-    assert [p.cell.name for p in batch._ready(waiting, {})] == ["a"]
+    assert [p.cell.name for p in ready_cells(waiting, set())] == ["a"]
     del waiting["a"]
+    assert ready_cells(waiting, {"a"}) == []
     failures = {"a": "boom"}
-    assert batch._ready(waiting, failures) == []
-    assert failures["b"] == "needs a, which failed"
+    assert [o.failure for o in lost_needs(waiting, failures)] == [
+        "needs a, which failed"
+    ]
+    assert waiting == {}
 
 
 def test_cells_that_need_each_other_are_refused():
     pair = [grid.Cell("a", "x", needs=("b",)), grid.Cell("b", "x", needs=("a",))]
     waiting = {c.name: batch.Planned(c, {}, "run") for c in pair}
     with pytest.raises(InputError, match="circle"):
-        batch._ready(waiting, {})
+        ready_cells(waiting, set())

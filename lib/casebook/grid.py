@@ -1,15 +1,19 @@
 """The grid of runs: which notebooks with which parameters make up a report."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
 
 from casebook.errors import InputError
+from casebook.grid_rows import expand
 from casebook.paths import NOTEBOOKS, valid_name
 from casebook.runs.fingerprint import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
+_KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
+_KINDS = {dict: "mapping", list: "list"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ def load_grid(path=DEFAULT_GRID):
     Parameters
     ----------
     path : path-like
-        YAML: a list of rows with name, notebook, parameters, tags and needs.
+        YAML: a list of rows with name, notebook, parameters, tags and needs, and
+        ``vary`` for a row that stands for many cells (`casebook.grid_rows.expand`).
 
     Returns
     -------
@@ -71,19 +76,36 @@ def load_grid(path=DEFAULT_GRID):
         raise InputError.at(path, line.line + 1 if line else 1, error.problem) from None
     if not isinstance(rows, list):
         raise InputError(f"{path}: a grid is a list of rows, each with a name")
-    cells = [_cell(path, number, row) for number, row in enumerate(rows, 1)]
+    cells, members = [], {}
+    for number, row in enumerate(rows, 1):
+        made = _cells(f"{path}: row {number}", row)
+        cells += made
+        if isinstance(row.get("name"), str):
+            members[row["name"]] = tuple(cell.name for cell in made)
+    cells = [replace(cell, needs=_members(cell.needs, members)) for cell in cells]
     _check_names(path, cells)
     return cells
 
 
-def _cell(path, number, row):
-    where = f"{path}: row {number}"
+def _members(needs, members):
+    """Write out a need for a row that stands for many cells."""
+    return tuple(name for need in needs for name in members.get(need, (need,)))
+
+
+def _cells(where, row):
     if not isinstance(row, dict):
         raise InputError(f"{where}: expected name, notebook, parameters, tags, needs")
-    unknown = sorted(set(row) - {"name", "notebook", "parameters", "tags", "needs"})
+    unknown = sorted(map(str, set(row) - _KEYS))
     missing = sorted({"name", "notebook"} - set(row))
     if unknown or missing:
         raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
+    for key, kind in (("parameters", dict), ("tags", list), ("needs", list)):
+        if not isinstance(row.get(key) or kind(), kind):
+            raise InputError(f"{where}: {key} is not a {_KINDS[kind]}")
+    return [_cell(where, single) for single in expand(row, where)]
+
+
+def _cell(where, row):
     return Cell(
         valid_name(row["name"], f"{where}: name"),
         valid_name(row["notebook"], f"{where}: notebook"),
@@ -94,8 +116,8 @@ def _cell(path, number, row):
 
 
 def _check_names(path, cells):
-    names = [cell.name for cell in cells]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    names = Counter(cell.name for cell in cells)
+    twice = sorted(name for name, count in names.items() if count > 1)
     if twice:
         raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
     for cell in cells:

@@ -1,8 +1,11 @@
 """Execute a parameterised notebook: its result is whole, clean and repeatable."""
 
+import contextlib
 import logging
 import os
+import signal
 import tempfile
+import threading
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
@@ -23,7 +26,16 @@ QUIET = {
 
 
 class LocalKernel(AsyncKernelManager):
-    """Kernel that is reached through a local socket: no port is open."""
+    """Kernel that is reached through a local socket: no port is open.
+
+    It leads a process group of its own, so that it can be ended with all it started.
+    """
+
+    pid = None  # of the kernel that this process started last
+
+    async def _async_launch_kernel(self, kernel_cmd, **kw):
+        await super()._async_launch_kernel(kernel_cmd, **kw)
+        LocalKernel.pid = self.provisioner.pid
 
     @default("transport")
     def _local_socket(self):
@@ -38,6 +50,14 @@ class LocalKernel(AsyncKernelManager):
 
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
+
+
+class KernelDied(NotebookFailed):
+    """The kernel ended before the notebook: killed, out of memory, or crashed."""
+
+
+class TimedOut(NotebookFailed):
+    """The notebook took longer than it may."""
 
 
 def parameter_names(source):
@@ -96,7 +116,7 @@ def check_parameters(source, parameters):
     return parameters
 
 
-def execute(notebook, cell, run, parameters):
+def execute(notebook, cell, run, parameters, timeout=None):
     """Run one notebook; the output appears only if every cell succeeded.
 
     Parameters
@@ -109,6 +129,8 @@ def execute(notebook, cell, run, parameters):
         Name of the run, injected like ``cell``.
     parameters : dict
         Further parameters to inject.
+    timeout : float, optional
+        Wall seconds that the whole notebook may take.
 
     Returns
     -------
@@ -119,8 +141,13 @@ def execute(notebook, cell, run, parameters):
     ------
     NotebookFailed
         If a cell raised or was not reached; the partial file is kept beside, hidden.
+    KernelDied
+        If the kernel did not live to the end.
+    TimedOut
+        If it took too long; the kernel and all that it started are killed then.
     """
     import papermill
+    from nbclient.exceptions import DeadKernelError
 
     source = NOTEBOOKS / notebook
     injected = check_parameters(source, {"run": run, "cell": cell, **parameters})
@@ -132,17 +159,64 @@ def execute(notebook, cell, run, parameters):
     try:
         with tempfile.TemporaryDirectory(prefix="casebook-ipython-") as profile:
             os.environ["IPYTHONDIR"] = profile
-            result = papermill.execute_notebook(
-                str(source),
-                str(partial),
-                parameters=injected,
-                cwd=str(ROOT),
-                progress_bar=False,
-                kernel_manager_class="casebook.notebooks.LocalKernel",
-            )
+            with _watched(timeout) as late:
+                result = papermill.execute_notebook(
+                    str(source),
+                    str(partial),
+                    parameters=injected,
+                    cwd=str(ROOT),
+                    progress_bar=False,
+                    kernel_manager_class="casebook.notebooks.LocalKernel",
+                )
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explain(notebook, error)) from None
+    except (DeadKernelError, RuntimeError) as error:
+        where = f"{notebook}: {_reached(partial)}"
+        if late.is_set():
+            raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
+        raise KernelDied(f"{where}: the kernel died ({_last_line(error)})") from None
     return _finish(result, partial, folder / f"{cell}.ipynb")
+
+
+@contextlib.contextmanager
+def _watched(timeout):
+    """Kill the kernel's process group when the time is over; yield whether it was."""
+    late = threading.Event()
+
+    def end():
+        late.set()
+        with contextlib.suppress(ProcessLookupError, TypeError):
+            os.killpg(LocalKernel.pid, signal.SIGKILL)
+
+    LocalKernel.pid = None
+    watch = threading.Timer(timeout, end) if timeout else None
+    if watch:
+        watch.daemon = True
+        watch.start()
+    try:
+        yield late
+    finally:
+        if watch:
+            watch.cancel()
+
+
+def _reached(partial):
+    """Say which cell of the partial notebook was at work."""
+    import nbformat
+
+    with contextlib.suppress(OSError, ValueError):
+        cells = nbformat.read(partial, 4).cells
+        code = [cell for cell in cells if cell.cell_type == "code"]
+        status = [c.metadata.get("papermill", {}).get("status") for c in code]
+        begun = sum(state not in (None, "pending") for state in status)
+        if begun:
+            return f"cell {begun}"
+    return "before its first cell"
+
+
+def _last_line(error):
+    lines = str(error).strip().splitlines()
+    return lines[-1] if lines else type(error).__name__
 
 
 def _explain(notebook, error):

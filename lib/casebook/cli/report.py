@@ -19,6 +19,12 @@ Workers = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
 Scheduler = Annotated[
     str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")
 ]
+Timeout = Annotated[
+    float | None, typer.Option(min=1, help="Seconds that one notebook may take.")
+]
+Retries = Annotated[
+    int, typer.Option(min=0, help="Further attempts after a kernel or worker is lost.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Run unchanged cells again.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would run and why; run nothing.")
@@ -52,6 +58,8 @@ def report(
     tag: Tag = "default",
     workers: Workers = 1,
     scheduler: Scheduler = None,
+    timeout: Timeout = None,
+    retries: Retries = 1,
     force: Force = False,
 ):
     """Pull the data, run everything with a tag, then build the book.
@@ -59,7 +67,8 @@ def report(
     Example: casebook report --run nightly --tag full --workers 2
     """
     _pull(grid, tag)
-    _run_cells(run, (), grid, tag, workers, scheduler, force, {})
+    planned = _plan(run, (), grid, tag, force, {})
+    _execute(planned, run, workers, scheduler, timeout, retries)
     build(run)
 
 
@@ -72,6 +81,8 @@ def run(
     tag: Tag = "default",
     workers: Workers = 1,
     scheduler: Scheduler = None,
+    timeout: Timeout = None,
+    retries: Retries = 1,
     force: Force = False,
     dry_run: DryRun = False,
     parameter: Overrides = None,
@@ -81,8 +92,12 @@ def run(
     Example: casebook run retrieval_ablation --run mine -p dataset=my_beir_folder
     """
     overrides = _overrides(parameter or [])
-    arguments = (workers, scheduler, force, overrides, dry_run)
-    _run_cells(run, tuple(experiments or ()), grid, tag, *arguments)
+    planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
+    if not dry_run:
+        return _execute(planned, run, workers, scheduler, timeout, retries)
+    for item in planned:
+        why = f"  {', '.join(item.changed)} changed" if item.changed else ""
+        typer.echo(f"{item.status:7} {item.cell.name}{why}")
 
 
 def build(run: RunName = "report"):
@@ -107,20 +122,19 @@ def _pull(grid, tag):
     registry.pull(sorted(names - folders))
 
 
-def _run_cells(
-    run, names, grid, tag, workers, scheduler, force, overrides, dry_run=False
-):
+def _plan(run, names, grid, tag, force, overrides):
     from casebook import batch
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
-    planned = batch.plan(cells, run, force)
-    if dry_run:
-        for item in planned:
-            why = f"  {', '.join(item.changed)} changed" if item.changed else ""
-            typer.echo(f"{item.status:7} {item.cell.name}{why}")
-        return
-    batch.run_batch(planned, run, workers, scheduler, _say)
+    return batch.plan(cells, run, force)
+
+
+def _execute(planned, run, workers, scheduler, timeout, retries):
+    from casebook import batch
+
+    limits = batch.Limits(timeout, retries)
+    batch.run_batch(planned, run, workers, scheduler, _say, limits)
 
 
 def _say(line):

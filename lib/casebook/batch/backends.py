@@ -1,0 +1,144 @@
+"""Where cells are executed: in this process, in worker processes, on a Dask cluster.
+
+A backend has ``slots`` (cells that it works on at a time), ``submit(planned)`` and
+``wait()``, which gives the outcomes that have come in since it was asked last.
+"""
+
+import contextlib
+import time
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+from casebook.batch.tasks import Outcome, run_cell
+
+LOST = "the worker process was lost (killed, or out of memory)"
+
+
+class Serial:
+    """One cell after the other, here.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    limits : casebook.batch.tasks.Limits
+        What each cell may take.
+    """
+
+    slots = 1
+
+    def __init__(self, run, limits):
+        self._run, self._limits, self._next = run, limits, None
+
+    def submit(self, planned):
+        """Take the next cell."""
+        self._next = planned
+
+    def wait(self):
+        """Execute it and give its outcome."""
+        return [run_cell(self._next, self._run, self._limits)]
+
+
+class Processes:
+    """Worker processes on this machine.
+
+    A worker that dies breaks the whole pool of Python; the pool is then made again and
+    its cells are tried once more each.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    limits : casebook.batch.tasks.Limits
+        What each cell may take.
+    workers : int
+        Processes.
+    """
+
+    def __init__(self, run, limits, workers):
+        self.slots = workers
+        self._run, self._limits = run, limits
+        self._pool, self._cells, self._lost = self._new_pool(), {}, {}
+
+    def _new_pool(self):
+        return ProcessPoolExecutor(self.slots, mp_context=get_context("spawn"))
+
+    def submit(self, planned):
+        """Hand a cell to the pool."""
+        try:
+            future = self._pool.submit(run_cell, planned, self._run, self._limits)
+        except BrokenProcessPool:
+            self._renew()
+            future = self._pool.submit(run_cell, planned, self._run, self._limits)
+        self._cells[future] = (planned, time.perf_counter())
+
+    def wait(self):
+        """Give the outcomes of the cells that ended."""
+        done, _ = wait(self._cells, return_when=FIRST_COMPLETED)
+        results = [self._outcome(future, *self._cells.pop(future)) for future in done]
+        return [outcome for outcome in results if outcome]
+
+    def _outcome(self, future, planned, started):
+        """Give the outcome of a cell, or None if it starts again."""
+        name = planned.cell.name
+        try:
+            result = future.result()
+        except BrokenProcessPool:
+            self._lost[name] = self._lost.get(name, 0) + 1
+            if self._lost[name] <= self._limits.retries:
+                self.submit(planned)
+                return None
+            seconds = time.perf_counter() - started
+            return Outcome(name, LOST, seconds, cause="worker lost")
+        before = ("worker lost",) * self._lost.get(name, 0)
+        return Outcome(
+            name,
+            result.failure,
+            result.seconds,
+            before + result.attempts,
+            result.cause,
+        )
+
+    def _renew(self):
+        """Make a pool in place of a broken one."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = self._new_pool()
+
+    def close(self):
+        """End the workers."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def backend(run, limits, workers=1, scheduler=None):
+    """Open the place where cells run.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    limits : casebook.batch.tasks.Limits
+        What each cell may take.
+    workers : int
+        Processes on this machine; 1 runs the cells here.
+    scheduler : str, optional
+        Address of a Dask scheduler; then ``workers`` is not used.
+
+    Yields
+    ------
+    Serial, Processes or casebook.batch.cluster.Cluster
+        The backend, closed at the end.
+    """
+    if scheduler:
+        from casebook.batch.cluster import Cluster
+
+        place = Cluster(run, limits, scheduler)
+    elif workers > 1:
+        place = Processes(run, limits, workers)
+    else:
+        place = Serial(run, limits)
+    try:
+        yield place
+    finally:
+        getattr(place, "close", lambda: None)()

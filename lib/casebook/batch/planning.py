@@ -1,0 +1,152 @@
+"""Decide which cells of a grid must run, and why."""
+
+import contextlib
+import json
+from dataclasses import dataclass
+
+from casebook.errors import InputError
+from casebook.notebooks import check_parameters
+from casebook.paths import NOTEBOOKS, run_dir
+from casebook.runs import artifact, fingerprint
+
+_MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will happen to one cell, and why."""
+
+    cell: object
+    inputs: dict
+    status: str  # "run" (never done), "stale" (an input changed) or "cached"
+    changed: tuple = ()
+
+    @property
+    def key(self):
+        """Content key: the hash of all inputs."""
+        return fingerprint.digest(self.inputs)
+
+
+def common_inputs():
+    """Hash what all cells depend on alike.
+
+    Returns
+    -------
+    dict
+        Hashes of library and lock.
+    """
+    return {
+        "library": fingerprint.library_digest(),
+        "lock": fingerprint.lock_digest(),
+    }
+
+
+def inputs_of(cell, common, needed=None):
+    """Hash everything that a cell's numbers depend on.
+
+    Parameters
+    ----------
+    cell : casebook.grid.Cell
+        The cell.
+    common : dict
+        From `common_inputs`.
+    needed : dict, optional
+        Name to content key of the cells that it reads.
+
+    Returns
+    -------
+    dict
+        Hash or value of notebook, parameters, data, library, lock, models and, where
+        there are any, the cells needed.
+    """
+    source = NOTEBOOKS / cell.notebook
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
+    data = {
+        name: fingerprint.dataset_digest(value)
+        for name, value in cell.parameters.items()
+        if name == "dataset"
+    }
+    models = {
+        name: fingerprint.model_digest(cell.parameters[name])
+        for name in _MODEL_PARAMETERS
+        if name in cell.parameters
+    }
+    needs = {"needs": needed} if needed else {}
+    return (
+        needs
+        | common
+        | {
+            "notebook": fingerprint.digest(code),
+            "parameters": cell.parameters,
+            "data": data,
+            "models": models,
+        }
+    )
+
+
+def plan(cells, run, force=False):
+    """Decide for each cell whether it must run.
+
+    Parameters
+    ----------
+    cells : list of casebook.grid.Cell
+        The cells.
+    run : str
+        Name of the run.
+    force : bool
+        Run everything.
+
+    Returns
+    -------
+    list of Planned
+        One per cell, with the inputs that changed since the stored result.
+
+    Raises
+    ------
+    InputError
+        If a parameter is unknown or a dataset does not exist: before anything starts.
+    """
+    for cell in cells:
+        named = {"run": run, "cell": cell.name, **cell.parameters}
+        check_parameters(NOTEBOOKS / cell.notebook, named)
+    planned, common = {}, common_inputs()
+    for cell in cells:  # a grid names a cell after those it needs
+        needed = {name: planned[name].key for name in cell.needs if name in planned}
+        planned[cell.name] = _plan_one(
+            cell, run, force, inputs_of(cell, common, needed)
+        )
+    return list(planned.values())
+
+
+def _plan_one(cell, run, force, inputs):
+    stored = _stored_inputs(cell.name, run)
+    if stored is None:
+        return Planned(cell, inputs, "run")
+    changed = tuple(name for name in inputs if stored.get(name) != inputs[name])
+    status = "stale" if changed or force else "cached"
+    return Planned(cell, inputs, status, changed or (("forced",) if force else ()))
+
+
+def record_path(run, cell):
+    """Give the place of a cell's run record.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    pathlib.Path
+        ``results/<run>/runs/<cell>/run.json``.
+    """
+    return run_dir(run) / "runs" / cell / "run.json"
+
+
+def _stored_inputs(cell, run):
+    whole = (run_dir(run) / "notebooks" / f"{cell}.ipynb").is_file()
+    with contextlib.suppress(InputError, FileNotFoundError):
+        record = artifact.read_record(record_path(run, cell))
+        return record.labels.get("Inputs") if whole and record.success else None
+    return None

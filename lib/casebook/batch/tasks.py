@@ -1,0 +1,141 @@
+"""One cell of the grid, executed with limits, made to run in any process."""
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+
+from casebook import __version__
+from casebook.batch.planning import record_path
+from casebook.errors import CasebookError
+from casebook.notebooks import KernelDied, TimedOut, execute
+from casebook.paths import run_dir
+from casebook.runs import artifact, fingerprint
+
+_ONE_NOTEBOOK = threading.Lock()  # papermill changes the process's folder
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one cell may take.
+
+    Parameters
+    ----------
+    timeout : float, optional
+        Wall seconds for one attempt; then its kernel and all that the kernel started
+        are killed. None waits for ever.
+    retries : int
+        Further attempts after a kernel died or a worker was lost. Other failures are
+        not tried again: they would only fail again.
+    """
+
+    timeout: float | None = None
+    retries: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one cell.
+
+    Attributes
+    ----------
+    cell : str
+        Its name.
+    failure : str or None
+        The reason in one line.
+    seconds : float
+        Wall time of all attempts.
+    attempts : tuple of str
+        Why each attempt but the last was given up.
+    cause : str
+        ``done``, ``failed``, ``timed out``, ``kernel died``, ``worker lost`` or
+        ``needs``.
+    """
+
+    cell: str
+    failure: str | None = None
+    seconds: float = 0.0
+    attempts: tuple = ()
+    cause: str = "done"
+
+
+def run_cell(planned, run, limits=None):
+    """Execute one cell and write its run record.
+
+    Parameters
+    ----------
+    planned : casebook.batch.planning.Planned
+        The cell with its inputs.
+    run : str
+        Name of the run.
+    limits : Limits, optional
+        Time and attempts allowed.
+
+    Returns
+    -------
+    Outcome
+        What happened; a failure leaves no run record.
+    """
+    limits = limits or Limits()
+    started, clock, given_up = artifact.now(), time.perf_counter(), []
+    record_path(run, planned.cell.name).unlink(missing_ok=True)
+    while True:
+        cause, failure = _attempt(planned.cell, run, limits.timeout)
+        if cause != "kernel died" or len(given_up) >= limits.retries:
+            break
+        given_up.append(cause)
+    if failure is None:
+        _record(planned, run, started, len(given_up) + 1)
+    seconds = time.perf_counter() - clock
+    return Outcome(planned.cell.name, failure, seconds, tuple(given_up), cause)
+
+
+def _attempt(cell, run, timeout):
+    """Give the cause and the one-line reason of a failure, or ``done`` and None."""
+    try:
+        with _ONE_NOTEBOOK:
+            execute(cell.notebook, cell.name, run, cell.parameters, timeout)
+    except TimedOut as error:
+        return "timed out", str(error)
+    except KernelDied as error:
+        return "kernel died", str(error)
+    except CasebookError as error:
+        return "failed", str(error)
+    except OSError as error:
+        return "failed", f"{error.filename or run_dir(run)}: {error.strerror}"
+    return "done", None
+
+
+def _record(planned, run, started, attempts):
+    cell = planned.cell
+    path = run_dir(run) / "numbers" / f"{cell.name}.json"
+    numbers = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    again = {"Attempts": attempts} if attempts > 1 else {}
+    record = artifact.RunRecord.model_construct(
+        run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
+        workflow=cell.experiment,
+        tenant=None,
+        started=started,
+        completed=artifact.now(),
+        success=True,
+        labels={
+            "Cell": cell.name,
+            "ContentKey": planned.key,
+            "Inputs": planned.inputs,
+            "Version": __version__,
+            "Environment": fingerprint.environment(),
+            **again,
+        },
+        metrics=_flat(numbers.get(cell.experiment, {})),
+    )
+    artifact.write_record(record_path(run, cell.name), record)
+
+
+def _flat(numbers):
+    """Metrics as ``<dataset>.<system>.<measure>`` to value, in lower case."""
+    return {
+        f"{dataset}.{system}.{measure}".lower(): number["value"]
+        for dataset, systems in numbers.items()
+        for system, measures in systems.items()
+        for measure, number in measures.items()
+    }
