@@ -6,18 +6,15 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference import counts
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import wilson
-from casebook.inference.samples import check_choice
-from casebook.measures import confusion
+from casebook.measures import confusion, verdict_labels
 from casebook.measures.auroc import auroc
-from casebook.measures.confusion import GOLD, NOT_SUPPORTED, OUTCOMES, SUPPORTED
+from casebook.measures.classification_documented import BEHAVIOURS, documented_metrics
+from casebook.measures.classification_scorer import VerdictScorer, members
+from casebook.measures.verdict_labels import GOLD, OUTCOMES
 
 __all__ = ["Scores", "auroc", "documented_metrics", "score_predictions"]
-
-BEHAVIOURS = ("S", "L")
-UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,72 +91,6 @@ class Scores:
         }
 
 
-def documented_metrics(gold, predicted, behaviour="S"):
-    """Classification metrics exactly as documented, positive class SUPPORTED.
-
-    Parameters
-    ----------
-    gold, predicted : array_like of str, shape [n]
-        Labels, compared exactly. A missing one counts as NOT_SUPPORTED, as documented.
-    behaviour : {"S", "L"}
-        ``S``: a row is counted only if both labels are SUPPORTED or NOT_SUPPORTED, but
-        stays in the denominator of accuracy. ``L``: whatever is not SUPPORTED is
-        negative, and accuracy is the share of equal strings.
-
-    Returns
-    -------
-    dict
-        tp, tn, fp, fn, n; accuracy, precision, recall, f1, where a zero denominator
-        gives 0 as documented.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or the behaviour is unknown.
-    """
-    check_choice("behaviour", behaviour, BEHAVIOURS)
-    gold, predicted = _paired(gold, predicted)
-    codes, spellings = confusion.factorise(np.concatenate([gold, predicted]))
-    roles = [_role(spelling) for spelling in spellings] + [1]
-    role = np.array(roles, dtype=np.int64)[codes]
-    missing = (codes < 0) | (role == 1)
-    same = np.where(missing, -1, codes).reshape(2, -1)
-    return _documented(role.reshape(2, -1), (same[0] == same[1]).sum(), behaviour)
-
-
-def _role(spelling):
-    return {SUPPORTED: 0, NOT_SUPPORTED: 1, "": 1}.get(spelling, 2)
-
-
-def _documented(role, equal, behaviour):
-    """Count by role: 0 SUPPORTED, 1 NOT_SUPPORTED, 2 any other string."""
-    n = role.shape[1]
-    table = np.bincount(role[0] * 3 + role[1], minlength=9).reshape(3, 3)
-    if behaviour == "L":
-        table = np.array(
-            [
-                [table[0, 0], table[0, 1:].sum()],
-                [table[1:, 0].sum(), table[1:, 1:].sum()],
-            ]
-        )
-    tp, fn, fp, tn = (int(x) for x in table[:2, :2].ravel())
-    accuracy = int(equal) if behaviour == "L" else tp + tn
-    precision = tp / (tp + fp) if tp + fp else 0.0
-    recall = tp / (tp + fn) if tp + fn else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {
-        "tp": tp,
-        "tn": tn,
-        "fp": fp,
-        "fn": fn,
-        "n": n,
-        "accuracy": accuracy / n if n else 0.0,
-        "precision": precision,
-        "recall": recall,
-        "f1": f1,
-    }
-
-
 def score_predictions(
     gold,
     predicted,
@@ -208,16 +139,16 @@ def score_predictions(
         If the lengths differ, a gold label is missing or unknown, or a policy is.
     """
     confusion.check_policies(off_label, nei, conflict)
-    gold, predicted = _paired(gold, predicted)
+    gold, predicted = verdict_labels.paired_labels(gold, predicted)
     rows = _gold_codes(gold, labels)
-    columns, foreign = confusion.encode(predicted, labels)
+    columns, foreign = verdict_labels.encode(predicted, labels)
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     options = {"level": level, "n_boot": n_boot, "seed": seed}
-    scorer = _Scorer(rows, clusters, policy, options)
+    scorer = VerdictScorer(rows, clusters, policy, options)
     cells = rows * len(OUTCOMES) + columns
     units = scorer.units(cells)
     table = units.table.reshape(len(GOLD), len(OUTCOMES))
-    draws = counts.resample_counts(units, n_boot=n_boot, seed=seed)
+    draws = scorer.resampled(units)
     policies = {
         name: scorer.measured(units.table, draws, off_label=name)
         for name in confusion.OFF_LABEL_POLICIES
@@ -240,23 +171,8 @@ def score_predictions(
     )
 
 
-def _paired(gold, predicted):
-    """Give both as object arrays of one length; series must share their index."""
-    labelled = isinstance(gold, pd.Series) and isinstance(predicted, pd.Series)
-    if labelled and not gold.index.equals(predicted.index):
-        raise InputError(
-            "gold and predicted have different indices: join them by id first"
-        )
-    if len(gold) != len(predicted):
-        raise InputError(
-            f"{len(gold)} gold labels and {len(predicted)} predictions: lengths must "
-            "be equal; join them by id first"
-        )
-    return confusion.as_objects(gold), confusion.as_objects(predicted)
-
-
 def _gold_codes(gold, labels):
-    codes, foreign = confusion.encode(gold, labels)
+    codes, foreign = verdict_labels.encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
         named = ", ".join(f"{s!r} ({c})" for s, c in list(foreign.items())[:5])
@@ -289,105 +205,8 @@ def _parity(gold, predicted, groups):
         "groups": {
             name: {
                 group: documented_metrics(gold[rows], predicted[rows])
-                for group, rows in _members(values, len(gold))
+                for group, rows in members(values, len(gold))
             }
             for name, values in (groups or {}).items()
         }
-    }
-
-
-def _members(values, n):
-    """Yield each group's name and rows, in order of first occurrence."""
-    if len(values) != n:
-        raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    values = confusion.as_objects(values)
-    values[pd.isna(values)] = UNKNOWN
-    codes, names = confusion.factorise(values)
-    for code, name in enumerate(names):
-        yield str(name), np.flatnonzero(codes == code)
-
-
-class _Scorer:
-    """Measures with intervals under one set of policies."""
-
-    def __init__(self, gold, clusters, policy, options):
-        self.gold, self.policy, self.options = gold, policy, options
-        self.clusters = clusters
-        if clusters is not None:
-            self.clusters = counts.cluster_codes(clusters, len(gold))
-
-    def units(self, cells, rows=slice(None)):
-        """Count the cells of some rows, cluster by cluster if there are any."""
-        clusters = None if self.clusters is None else self.clusters[rows]
-        return counts.unit_counts(cells[rows], confusion.CELLS, clusters)
-
-    def measured(self, table, draws, **changes):
-        """Give every measure of one table of counts with its interval."""
-        policy, shape = self.policy | changes, (-1, len(GOLD), len(OUTCOMES))
-        flat = confusion.collapse(np.reshape(table, shape)[0], **policy)
-        resampled = confusion.collapse(draws.reshape(shape), **policy)
-        values, spread = confusion.formulas(flat), confusion.formulas(resampled)
-        # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
-        counted = self.clusters is None and flat.dtype.kind == "i"
-        shares = _shares(flat) if counted else {}
-        return {
-            name: wilson(*shares[name], self.options["level"])
-            if name in shares and shares[name][1]
-            else counts.percentile_interval(
-                values[name],
-                spread[name],
-                round(flat.sum()),
-                level=self.options["level"],
-                reason=confusion.REASONS[name],
-            )
-            for name in values
-        }
-
-    def grouped(self, cells, values):
-        """Give the primary measures of every group."""
-        n_boot, seed = self.options["n_boot"], self.options["seed"]
-        found = {}
-        for name, rows in _members(values, len(cells)):
-            units = self.units(cells, rows)
-            draws = counts.resample_counts(units, n_boot=n_boot, seed=seed)
-            found[name] = self.measured(units.table, draws)
-        return found
-
-    def baselines(self, table, draws, given, labels):
-        """Give the measures of predictions that do not look at the evidence."""
-        shape = (-1, len(GOLD), len(OUTCOMES))
-        gold = np.reshape(table, shape)[0].sum(-1)
-        share = gold / max(gold.sum(), 1)
-        majority = np.eye(len(GOLD))[np.argmax(gold)]
-        marginals = draws.reshape(shape).sum(-1)
-        found = {
-            name: self._blind(gold, marginals, answer)
-            for name, answer in (("majority", majority), ("prior", share))
-        }
-        for name, predicted in (given or {}).items():
-            _, predicted = _paired(self.gold, predicted)
-            columns, _ = confusion.encode(predicted, labels)
-            units = self.units(self.gold * len(OUTCOMES) + columns)
-            draws = counts.resample_counts(
-                units, n_boot=self.options["n_boot"], seed=self.options["seed"]
-            )
-            found[name] = self.measured(units.table, draws)
-        return found
-
-    def _blind(self, gold, marginals, answer):
-        """Score answers drawn with fixed probabilities, in expectation."""
-        answer = np.concatenate([answer, [0.0, 0.0]])
-        table, draws = gold[:, None] * answer, marginals[:, :, None] * answer
-        return self.measured(table, draws)
-
-
-def _shares(flat):
-    """Numerator and denominator of the measures that are shares of rows."""
-    hit, columns, gold = np.diagonal(flat), flat.sum(0), flat.sum(1)
-    return {
-        "accuracy": (hit.sum(), flat.sum()),
-        "precision": (hit[0], columns[0]),
-        "recall": (hit[0], gold[0]),
-        "precision_not_supported": (hit[1], columns[1]),
-        "recall_not_supported": (hit[1], gold[1]),
     }

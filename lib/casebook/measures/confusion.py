@@ -6,18 +6,11 @@ bootstrap resample is one draw of 24 numbers.
 """
 
 import numpy as np
-import pandas as pd
 
 from casebook.errors import InputError
+from casebook.measures.verdict_labels import GOLD, OUTCOMES
 
-SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
-INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
-OFF_LABEL, NO_VERDICT = "off_label", "no_verdict"
-GOLD = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING)
-OUTCOMES = (*GOLD, OFF_LABEL, NO_VERDICT)
 CELLS = len(GOLD) * len(OUTCOMES)
-SYNONYMS = {"INSUFFICIENT_EVIDENCE": INSUFFICIENT}
-
 OFF_LABEL_POLICIES = ("wrong", "drop", "negative")
 CLASS_POLICIES = ("exclude", "negative", "three_class")
 
@@ -34,105 +27,6 @@ REASONS = {
     "f1_insufficient": "no_insufficient_gold_or_predictions",
     "f1_macro": "class_without_gold",
 }
-
-
-def encode(labels, vocabulary=None):
-    """Turn verdicts into outcome numbers by exact, case-sensitive comparison.
-
-    Parameters
-    ----------
-    labels : array_like of str, shape [n]
-        Verdicts; None, NaN and empty text mean that there is no verdict.
-    vocabulary : dict, optional
-        Further spellings: label to one of `GOLD`.
-
-    Returns
-    -------
-    codes : numpy.ndarray of int64, shape [n]
-        Positions in `OUTCOMES`.
-    foreign : dict of int
-        Off-label spellings and how often each occurs, in order of occurrence.
-
-    Raises
-    ------
-    InputError
-        If a verdict is a list or another thing that cannot be a label, or the
-        vocabulary maps to an unknown outcome.
-    """
-    known = _vocabulary(vocabulary)
-    codes, spellings = factorise(as_objects(labels))
-    outcome = np.array([_outcome(s, known) for s in spellings] + [5], dtype=np.int64)
-    counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    foreign = {
-        str(s): int(c)
-        for s, c, o in zip(spellings, counts, outcome, strict=False)
-        if OUTCOMES[o] == OFF_LABEL
-    }
-    return outcome[codes], foreign
-
-
-def as_objects(labels):
-    """Copy labels into an object array, shape [n], whatever they are.
-
-    Parameters
-    ----------
-    labels : array_like
-        Labels.
-
-    Returns
-    -------
-    numpy.ndarray of object
-        A copy; lists among the labels stay lists.
-    """
-    values = np.empty(len(labels), dtype=object)
-    values[:] = labels if isinstance(labels, list | tuple) else list(labels)
-    return values
-
-
-def factorise(values):
-    """Give each distinct label a number; missing ones get -1.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of object, shape [n]
-        Labels.
-
-    Returns
-    -------
-    codes : numpy.ndarray of int64, shape [n]
-        Positions in `spellings`.
-    spellings : numpy.ndarray of object
-        Distinct labels in order of occurrence.
-
-    Raises
-    ------
-    InputError
-        If a label is a list or another thing that cannot be one.
-    """
-    try:
-        return pd.factorize(values)
-    except TypeError:
-        row = next(i for i, v in enumerate(values) if not getattr(v, "__hash__", None))
-        kind = type(values[row]).__name__
-        raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
-
-
-def _vocabulary(extra):
-    known = {name: i for i, name in enumerate(GOLD)}
-    known |= {spelling: known[name] for spelling, name in SYNONYMS.items()}
-    for spelling, name in (extra or {}).items():
-        if name not in GOLD:
-            raise InputError(
-                f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}"
-            )
-        known[spelling] = GOLD.index(name)
-    return known
-
-
-def _outcome(spelling, known):
-    if isinstance(spelling, str) and not spelling.strip():
-        return OUTCOMES.index(NO_VERDICT)
-    return known.get(spelling, OUTCOMES.index(OFF_LABEL))
 
 
 def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):

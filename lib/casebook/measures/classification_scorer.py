@@ -1,0 +1,149 @@
+"""Tables of outcomes with their bootstrap: what every score of verdicts is made of."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.inference import counts
+from casebook.inference.proportions import wilson
+from casebook.measures import confusion, verdict_labels
+from casebook.measures.verdict_labels import GOLD, OUTCOMES
+
+UNKNOWN = "unknown"
+_SHAPE = (-1, len(GOLD), len(OUTCOMES))
+
+
+def members(values, n):
+    """Yield each group's name and rows, in order of first occurrence.
+
+    Parameters
+    ----------
+    values : array_like, shape [n]
+        Group of each row; a missing one is "unknown".
+    n : int
+        Number of rows.
+
+    Yields
+    ------
+    tuple of (str, numpy.ndarray of int)
+        Name and row numbers.
+
+    Raises
+    ------
+    InputError
+        If there are not n entries.
+    """
+    if len(values) != n:
+        raise InputError(f"a grouping has {len(values)} entries for {n} rows")
+    values = verdict_labels.as_objects(values)
+    values[pd.isna(values)] = UNKNOWN
+    codes, names = verdict_labels.factorise(values)
+    for code, name in enumerate(names):
+        yield str(name), np.flatnonzero(codes == code)
+
+
+class VerdictScorer:
+    """Measures with intervals under one set of policies.
+
+    Parameters
+    ----------
+    gold : numpy.ndarray of int, shape [n]
+        Gold codes, positions in `casebook.measures.confusion.GOLD`.
+    clusters : array_like or None, shape [n]
+        What belongs together.
+    policy : dict of str
+        off_label, nei and conflict.
+    level, n_boot, seed
+        Of the intervals.
+    """
+
+    def __init__(self, gold, clusters, policy, options):
+        self.gold, self.policy, self.options = gold, policy, options
+        self.clusters = clusters
+        if clusters is not None:
+            self.clusters = counts.cluster_codes(clusters, len(gold))
+
+    def units(self, cells, rows=slice(None)):
+        """Count the cells of some rows, cluster by cluster if there are any."""
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return counts.unit_counts(cells[rows], confusion.CELLS, clusters)
+
+    def resampled(self, units):
+        """Draw bootstrap tables of some units."""
+        options = {name: self.options[name] for name in ("n_boot", "seed")}
+        return counts.resample_counts(units, **options)
+
+    def measured(self, table, draws, **changes):
+        """Give every measure of one table of outcomes with its interval."""
+        policy = self.policy | changes
+        flat, spread = (
+            confusion.collapse(np.reshape(counted, _SHAPE), **policy)
+            for counted in (table, draws)
+        )
+        return self._intervals(flat[0], spread)
+
+    def _intervals(self, flat, draws):
+        values, spread = confusion.formulas(flat), confusion.formulas(draws)
+        # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
+        counted = self.clusters is None and flat.dtype.kind == "i"
+        shares = _shares(flat) if counted else {}
+        level = self.options["level"]
+        return {
+            name: wilson(*shares[name], level)
+            if name in shares and shares[name][1]
+            else counts.percentile_interval(
+                values[name],
+                spread[name],
+                round(flat.sum()),
+                level=level,
+                reason=confusion.REASONS[name],
+            )
+            for name in values
+        }
+
+    def grouped(self, cells, values):
+        """Give the primary measures of every group."""
+        found = {}
+        for name, rows in members(values, len(cells)):
+            units = self.units(cells, rows)
+            found[name] = self.measured(units.table, self.resampled(units))
+        return found
+
+    def baselines(self, table, draws, given, labels):
+        """Give the measures of predictions that do not look at the evidence."""
+        gold, resampled = (
+            confusion.collapse(
+                np.reshape(counted, _SHAPE), **(self.policy | {"off_label": "wrong"})
+            ).sum(-1)
+            for counted in (table, draws)
+        )
+        share = gold[0] / max(gold.sum(), 1)
+        majority = np.eye(len(share))[np.argmax(gold[0])]
+        found = {
+            name: self._blind(gold[0], resampled, answer)
+            for name, answer in (("majority", majority), ("prior", share))
+        }
+        for name, predicted in (given or {}).items():
+            _, predicted = verdict_labels.paired_labels(self.gold, predicted)
+            columns, _ = verdict_labels.encode(predicted, labels)
+            units = self.units(self.gold * len(OUTCOMES) + columns)
+            found[name] = self.measured(units.table, self.resampled(units))
+        return found
+
+    def _blind(self, gold, draws, answer):
+        """Score answers that are drawn with fixed probabilities, in expectation."""
+        answer = np.append(answer, 0.0)
+        return self._intervals(gold[:, None] * answer, draws[:, :, None] * answer)
+
+
+def _shares(flat):
+    """Numerator and denominator of the measures that are shares of rows."""
+    hit, columns, gold = np.diagonal(flat), flat.sum(0), flat.sum(1)
+    found = {
+        "accuracy": (hit.sum(), flat.sum()),
+        "precision": (hit[0], columns[0]),
+        "recall": (hit[0], gold[0]),
+        "precision_not_supported": (hit[1], columns[1]),
+        "recall_not_supported": (hit[1], gold[1]),
+    }
+    return {name: (int(a), int(b)) for name, (a, b) in found.items()}
