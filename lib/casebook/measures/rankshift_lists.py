@@ -117,7 +117,7 @@ def match(before, after):
     width = before.shape[1]
     bits = int(width + after.shape[1]).bit_length()
     both = np.concatenate([before, after], axis=1)
-    if both.size and both.max() >> (62 - bits):
+    if both.max(initial=0) >= 1 << (62 - bits):
         raise InputError("ids are too large: number them from 0")
     # One sort of (id, position) brings the two places of a common item together.
     keys = (both << bits) | np.arange(both.shape[1])
@@ -167,7 +167,8 @@ def top_matches(before, after, k):
     Matches
     """
     check_count("k", k)
-    return match(np.asarray(before)[:, :k], np.asarray(after)[:, :k])
+    before, after = _integers(before, "before"), _integers(after, "after")
+    return match(before[:, :k], after[:, :k])
 
 
 def where_any(found, values):

@@ -1,0 +1,320 @@
+"""Displacement, footrule and Kendall's distance against theory and plain loops."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from casebook.errors import InputError
+from casebook.measures import rankshift
+
+K = 10
+WORKED = list("abcde"), list("bacfd")
+DISJOINT = list("abcde"), list("fghij")
+
+
+def draws(n, pairs=400, k=K, seed=0):
+    """Random top-k lists of n documents, before and after."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.permuted(np.tile(np.arange(n), (pairs, 1)), axis=1)[:, :k] for _ in "ab"
+    )
+
+
+def plain_displacements(before, after, k, absent):
+    """The definition, item by item."""
+    place = (k + 1, k + 1) if absent == "k+1" else (len(before) + 1, len(after) + 1)
+    return [
+        abs(
+            (before.index(x) + 1 if x in before else place[0])
+            - (after.index(x) + 1 if x in after else place[1])
+        )
+        for x in dict.fromkeys([*before, *after])
+    ]
+
+
+def plain_kendall(before, after, penalty):
+    """The four cases of Fagin et al. 2003, pair by pair."""
+    total = 0
+    for x, y in itertools.combinations(sorted({*before, *after}), 2):
+        in_before, in_after = (
+            [z for z in (x, y) if z in before],
+            [z for z in (x, y) if z in after],
+        )
+        if len(in_before) == 2 and len(in_after) == 2:
+            first = before.index(x) < before.index(y)
+            total += first != (after.index(x) < after.index(y))
+        elif {len(in_before), len(in_after)} == {1, 2}:
+            both, one = (
+                (before, in_after) if len(in_before) == 2 else (after, in_before)
+            )
+            other = y if one == [x] else x
+            total += both.index(other) < both.index(one[0])
+        elif len(in_before) == len(in_after) == 1:
+            total += in_before != in_after
+        else:
+            total += penalty
+    return total
+
+
+some = settings(max_examples=40, deadline=None)
+lists = st.lists(st.integers(0, 14), max_size=8, unique=True)
+
+
+@some
+@given(lists, lists, st.sampled_from(["k+1", "len_aware"]), st.integers(8, 12))
+def test_displacement_is_its_definition(before, after, absent, k):
+    moves = plain_displacements(before, after, k, absent)
+    moved = [move for move in moves if move]
+    own = moves[: len(before)]
+    for affected, values in (("union", moves), ("moved", moved), ("before", own)):
+        found = rankshift.mean_displacement(
+            before, after, k, affected=affected, absent=absent
+        )
+        assert found == (pytest.approx(np.mean(values)) if values else None)
+        reason = rankshift.undefined_reason(
+            before, after, k, affected=affected, absent=absent
+        )
+        assert (reason is None) == bool(values)
+    changes = rankshift.rank_changes(before, after, k, absent=absent)
+    assert list(changes.displacement.values()) == moves
+    assert {*changes.dropped, *changes.stable} == set(before)
+    assert {*changes.new, *changes.stable} == set(after)
+
+
+@some
+@given(lists, lists, st.floats(0, 1))
+def test_kendall_and_footrule_are_their_definitions(before, after, penalty):
+    found = rankshift.kendall_topk(before, after, 9, penalty=penalty)
+    moves = plain_displacements(before, after, 9, "k+1")
+    if not before and not after:
+        assert found is None and rankshift.footrule(before, after, 9) is None
+    else:
+        assert found == pytest.approx(plain_kendall(before, after, penalty))
+        assert rankshift.footrule(before, after, 9) == sum(moves)
+        common = {*before} & {*after}
+        assert rankshift.jaccard(before, after, 9) == pytest.approx(
+            len(common) / len({*before, *after})
+        )
+
+
+def test_footrule_is_what_the_common_items_save():
+    before, after = draws(25, pairs=2000)
+    for one, other, value in zip(
+        before, after, rankshift.footrule_batch(before, after, K), strict=True
+    ):
+        ranks = {x: r for r, x in enumerate(one, 1)}
+        common = [max(r, ranks[x]) for r, x in enumerate(other, 1) if x in ranks]
+        assert value == K * (K + 1) - 2 * sum(K + 1 - worst for worst in common)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_every_pair_of_short_lists(k):
+    """All after-lists of k items, of which those not in `before` are newcomers."""
+    before = tuple(range(k))
+    worst, at = 0, set()
+    for after in itertools.permutations(range(2 * k), k):
+        new = [x for x in after if x >= k]
+        if new != sorted(new) or new != list(range(k, k + len(new))):
+            continue  # newcomers are interchangeable
+        total = rankshift.footrule(before, after, k)
+        assert total == sum(plain_displacements(before, after, k, "k+1"))
+        assert (total == k * (k + 1)) == (len(new) == k)
+        mean = rankshift.mean_displacement(before, after, k)
+        if mean > worst + 1e-12:
+            worst, at = mean, set()
+        if mean > worst - 1e-12:
+            at.add(k - len(new))
+    expected = {1: (1, {0}), 2: (1.5, {0}), 3: (2, {0, 1, 2}), 4: (8 / 3, {2})}
+    if k in expected:
+        assert (worst, at) == (pytest.approx(expected[k][0]), expected[k][1])
+    assert worst >= (k + 1) / 2 - 1e-12  # that of disjoint lists
+
+
+def test_the_largest_mean_is_that_of_an_overlap_of_six():
+    def worst(common):
+        """Half of the common items lead before, the other half after."""
+        half = common // 2
+        one, two = list(range(half)), list(range(half, common))
+        before = [*one, *range(100, 100 + K - common), *two]
+        after = [*two, *range(200, 200 + K - common), *one]
+        return rankshift.mean_displacement(before, after, K)
+
+    means = [worst(common) for common in range(K + 1)]
+    assert means[0] == pytest.approx(5.5)
+    # By the identity: the worse ranks are at most 10, 10, 9, 9, 8, 8, ...
+    saved = np.cumsum([0, *(1 + i // 2 for i in range(K))])
+    best = (K * (K + 1) - 2 * saved) / (2 * K - np.arange(K + 1))
+    assert means == pytest.approx(best)
+    assert max(means) == pytest.approx(6.143, abs=5e-4)
+    assert int(np.argmax(means)) == 6
+
+
+def test_the_mean_is_not_monotone_and_the_footrule_is():
+    six = list("abcghijdef"), list("defklmnabc")
+    none = list("abcdefghij"), list("klmnopqrst")
+    assert rankshift.mean_displacement(*six) > rankshift.mean_displacement(*none)
+    assert rankshift.normalised_footrule(*six) < rankshift.normalised_footrule(*none)
+    assert rankshift.normalised_footrule(*none) == 1
+
+
+@pytest.mark.parametrize(("n", "shift"), [(10, 0.18), (5, 2.0), (2, 6.0), (1, 10.0)])
+def test_short_lists_inflate_the_mean(n, shift):
+    before = list(range(n))
+    found = rankshift.mean_displacement(before, [*before[:-1], "new"], K)
+    assert found == pytest.approx(shift, abs=0.005)
+    aware = rankshift.mean_displacement(
+        before, [*before[:-1], "new"], K, absent="len_aware"
+    )
+    assert aware == pytest.approx(2 / (n + 1))
+
+
+def test_reference_levels_of_chance():
+    """The document calls more than 3 substantial; a shuffle of the same set is 3.3."""
+    before, after = draws(K, pairs=20_000)
+    shuffled = rankshift.mean_displacement_batch(before, after, K)
+    assert shuffled.mean() == pytest.approx((K**2 - 1) / (3 * K), abs=0.02)
+    for n, level in {20: 4.76, 26: 4.96, 100: 5.38, 2000: 5.49}.items():
+        rng = np.random.default_rng(n)
+        lists = [rng.random((3000, n)).argpartition(K)[:, :K] for _ in "ab"]
+        lists = [rng.permuted(x, axis=1) for x in lists]
+        found = rankshift.mean_displacement_batch(*lists, K).mean()
+        assert found == pytest.approx(level, abs=0.04)
+    items = list(range(K))
+    assert rankshift.mean_displacement(items, items[::-1]) == 5
+    half = [*items[:5], *range(20, 25)]
+    assert rankshift.mean_displacement(items, half) == pytest.approx(2)
+    last = [*items[:9], 99]
+    assert rankshift.mean_displacement(items, last) == pytest.approx(0.18, abs=0.005)
+
+
+def test_published_values_of_fagin():
+    assert rankshift.footrule(*WORKED, 5) == 6
+    assert rankshift.normalised_footrule(*WORKED, 5) == pytest.approx(0.2)
+    assert rankshift.mean_displacement(*WORKED, 5, affected="before") == 0.8
+    assert rankshift.kendall_topk(*WORKED, 5, penalty=0) == 3
+    assert rankshift.kendall_topk(*WORKED, 5) == 3
+    assert rankshift.footrule(*DISJOINT, 5) == 30
+    assert rankshift.kendall_topk(*DISJOINT, 5, penalty=0) == 25
+    assert rankshift.kendall_topk(*DISJOINT, 5) == 35
+    assert rankshift.kendall_topk(*DISJOINT, 5, normalised=True) == 1
+
+
+def test_of_one_set_kendall_is_that_of_scipy():
+    before, after = draws(12, pairs=200, k=12)
+    distance = rankshift.kendall_topk_batch(before, after, 12)
+    ranks = np.argsort(before), np.argsort(after)
+    tau = [stats.kendalltau(a, b).statistic for a, b in zip(*ranks, strict=True)]
+    np.testing.assert_allclose(1 - 4 * distance / (12 * 11), tau, atol=1e-12)
+
+
+def test_of_one_set_the_footrule_is_the_sum_of_absolute_rank_differences():
+    before, after = draws(12, pairs=200, k=12)
+    ranks = np.argsort(before), np.argsort(after)
+    expected = np.abs(ranks[0] - ranks[1]).sum(axis=1)
+    np.testing.assert_array_equal(rankshift.footrule_batch(before, after, 12), expected)
+
+
+def test_footrule_and_kendall_are_equivalent_within_a_factor_of_two():
+    """Diaconis & Graham 1977 for one set: K <= F <= 2K."""
+    before, after = draws(K, pairs=500)
+    distance = rankshift.kendall_topk_batch(before, after, K)
+    total = rankshift.footrule_batch(before, after, K)
+    assert (distance <= total).all() and (total <= 2 * distance).all()
+
+
+@some
+@given(st.permutations(range(9)), st.permutations(range(9)), st.permutations(range(9)))
+def test_the_sum_is_a_metric(a, b, c):
+    a, b, c = a[:4], b[:4], c[:4]
+    ab, ba, ac, cb = (
+        rankshift.footrule(*pair, 4) for pair in ((a, b), (b, a), (a, c), (c, b))
+    )
+    assert ab == ba and ab <= ac + cb
+    assert (ab == 0) == (a == b)
+
+
+@some
+@given(st.lists(st.tuples(lists, lists), min_size=1, max_size=6))
+def test_batches_equal_single_pairs(pairs):
+    before, after = zip(*pairs, strict=True)
+    arrays = rankshift.as_arrays(before, after)
+    for name in (
+        "mean_displacement",
+        "normalised_footrule",
+        "footrule",
+        "jaccard",
+        "kendall_topk",
+        "average_overlap",
+    ):
+        found = getattr(rankshift, name + "_batch")(*arrays, 6)
+        single = [getattr(rankshift, name)(b, a, 6) for b, a in pairs]
+        for one, many in zip(single, found, strict=True):
+            assert math.isnan(many) if one is None else one == many
+
+
+def test_only_the_first_k_count():
+    before, after = list(range(20)), [*range(10), *range(30, 40)]
+    assert rankshift.normalised_footrule(before, after, 10) == 0
+    assert rankshift.jaccard(before, after, 10) == 1
+    assert rankshift.normalised_footrule(before, after, 20) > 0
+
+
+def test_two_empty_lists_have_no_value_and_one_has():
+    for name in (
+        "mean_displacement",
+        "normalised_footrule",
+        "jaccard",
+        "kendall_topk",
+        "average_overlap",
+        "rbo",
+        "rbo_ties",
+    ):
+        assert getattr(rankshift, name)([], []) is None
+        assert getattr(rankshift, name)(["a"], []) is not None
+    assert rankshift.undefined_reason([], []) == "both_lists_empty"
+    # Document: (2K + 1 - n) / 2 for n cases against none.
+    assert rankshift.mean_displacement(list("abc"), [], K) == pytest.approx(9)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_an_id_that_stands_twice_is_named(side):
+    pair = {"before": ["a"], "after": ["a"], side: ["x", "case 7", "y", "case 7"]}
+    for name in ("mean_displacement", "normalised_footrule", "rbo", "kendall_topk"):
+        with pytest.raises(
+            InputError, match=f"list {side}: 'case 7' stands at ranks 2"
+        ):
+            getattr(rankshift, name)(**pair)
+    arrays = {"before": [[1, 2]], "after": [[1, 2]], side: [[3, 3]]}
+    with pytest.raises(InputError, match=f"list {side}, row 0: id 3"):
+        rankshift.footrule_batch(**arrays)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ([[1.5]], [[1]], "integers"),
+        ([1, 2], [1, 2], "integers of shape"),
+        ([[1], [2]], [[1]], "do not pair"),
+        ([[-1, 2]], [[1, 2]], "follows an empty rank"),
+        ([[2**61]], [[1]], "too large"),
+    ],
+)
+def test_arrays_that_are_no_lists_are_refused(before, after, message):
+    with pytest.raises(InputError, match=message):
+        rankshift.footrule_batch(before, after)
+
+
+def test_wrong_options_are_refused():
+    for options in ({"k": 0}, {"affected": "all"}, {"absent": "0"}):
+        with pytest.raises(InputError):
+            rankshift.mean_displacement(["a"], ["b"], **options)
+    with pytest.raises(InputError, match="penalty"):
+        rankshift.kendall_topk(["a"], ["b"], penalty=2)
+    for missing in (None, math.nan):
+        with pytest.raises(InputError, match="no id at rank 2"):
+            rankshift.mean_displacement(["a", missing], ["a"])
