@@ -1,0 +1,59 @@
+"""Which of the possible edits of a state are tried: the budget decides the scores."""
+
+import hashlib
+from collections import defaultdict
+from itertools import zip_longest
+
+import numpy as np
+
+from casebook.errors import InputError
+
+BUDGETS = ("stratified", "first")
+
+
+def ordered(edits, budget="stratified", seed=0):
+    """Bring edits into the order in which a budget is spent on them.
+
+    Parameters
+    ----------
+    edits : list of Edit
+        Candidates, by fact type in the documented order.
+    budget : {"stratified", "first"}
+        ``first`` keeps the documented order, in which the numbers of one case can use
+        up the budget, so that the other types are never tested. ``stratified`` takes
+        one edit of each type in turn, and within a type one of each item in turn.
+    seed : int
+        Of the order of types, of items and of the edits of an item.
+
+    Returns
+    -------
+    list of Edit
+        The same edits.
+
+    Raises
+    ------
+    InputError
+        If the budget is unknown.
+    """
+    if budget not in BUDGETS:
+        raise InputError(f"unknown budget {budget!r}: choose from {', '.join(BUDGETS)}")
+    if budget == "first":
+        return list(edits)
+    strata = defaultdict(lambda: defaultdict(list))
+    for edit in _shuffled(edits, seed):
+        strata[edit.fact_type][edit.item].append(edit)
+    return _in_turn(_in_turn(items.values()) for items in strata.values())
+
+
+def _in_turn(lists):
+    """Take one of each list in turn until all are empty."""
+    rounds = zip_longest(*lists)
+    return [edit for turn in rounds for edit in turn if edit is not None]
+
+
+def _shuffled(edits, seed):
+    """Shuffle edits in an order that depends on the seed and on the edits alone."""
+    names = "\n".join(f"{edit.item} {edit.description}" for edit in edits)
+    digest = hashlib.sha256(names.encode()).digest()
+    rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
+    return [edits[place] for place in rng.permutation(len(edits))]

@@ -1,0 +1,189 @@
+"""Edges of trees as tidy rows: how far each edit moved the results, and placebos."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.measures.rankshift import (
+    as_arrays,
+    jaccard_batch,
+    kendall_topk_batch,
+    mean_displacement_batch,
+    normalised_footrule_batch,
+    rbo_batch,
+)
+
+PRIMARY = "footrule"
+PARITY = "displacement"
+MEASURES = (
+    PRIMARY,
+    PARITY,
+    "displacement_moved",
+    "displacement_before",
+    "displacement_len_aware",
+    "rbo_distance",
+    "jaccard_distance",
+    "kendall",
+)
+OK, NOOP, INVALID, EMPTY, MANUAL = "ok", "noop", "invalid", "both_empty", "manual"
+_PLACEBO = [f"placebo_{name}" for name in MEASURES]
+
+
+def edge_frame(trees):
+    """Measure every edge of some trees.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        Trees of one retriever.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per edge: case_id, parent, node, depth, fact_type, item, operation,
+        old, new, removed, added (words), status, reason, n_parent, n_child (cases
+        retrieved), the columns ``MEASURES``, and for each the mean over the matched
+        placebos as ``placebo_<measure>`` with their number ``placebos``. Status:
+        ``ok``; ``noop`` (query unchanged, a zero by construction); ``invalid`` (a
+        retrieval failed) and ``both_empty``, without values; ``manual``.
+    """
+    rows = [row for tree in trees for row in _rows(tree)]
+    frame = pd.DataFrame([describe for describe, _, _ in rows], columns=_COLUMNS)
+    values = _measured(rows, max((tree.k for tree in trees), default=10))
+    frame = pd.concat([frame, values], axis=1)
+    return _paired(frame, placebo_frame(trees))
+
+
+def placebo_frame(trees):
+    """Measure every placebo edge of some trees.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        Trees of one retriever.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns case_id, parent, node, depth, removed, added, status and ``MEASURES``.
+    """
+    rows = [row for tree in trees for row in _placebo_rows(tree)]
+    frame = pd.DataFrame([describe for describe, _, _ in rows], columns=_COLUMNS)
+    values = _measured(rows, max((tree.k for tree in trees), default=10))
+    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status"]
+    return pd.concat([frame[keep], values], axis=1)
+
+
+_COLUMNS = [
+    "case_id",
+    "parent",
+    "node",
+    "depth",
+    "fact_type",
+    "item",
+    "operation",
+    "old",
+    "new",
+    "removed",
+    "added",
+    "status",
+    "reason",
+    "n_parent",
+    "n_child",
+]
+
+
+def _rows(tree):
+    """Yield the description and the two lists of each edge, no-ops included."""
+    for node in tree.nodes[1:]:
+        yield _row(tree, node.parent, node.name, node.edit, node.found, node.manual)
+    for count, (parent, edit) in enumerate(tree.noops, 1):
+        name = f"{parent.name}.noop{count}"
+        yield _row(tree, parent, name, edit, parent.found, False)
+
+
+def _placebo_rows(tree):
+    for node in tree.placebos:
+        yield _row(tree, node.parent, node.name, node.edit, node.found, False)
+
+
+def _row(tree, parent, name, edit, found, manual):
+    error = parent.found.error or found.error
+    empty = not parent.found.cases and not found.cases
+    status = MANUAL if manual else NOOP if edit.noop else OK
+    status = EMPTY if empty else status
+    status = INVALID if error else status
+    row = [
+        tree.case_id,
+        parent.name,
+        name,
+        parent.depth + 1,
+        edit.fact_type,
+        edit.item,
+        edit.operation,
+        edit.old,
+        edit.new,
+        edit.removed,
+        edit.added,
+        status,
+        error or ("both lists are empty" if empty else None),
+        len(parent.found.cases),
+        len(found.cases),
+    ]
+    lists = ((), ()) if error else (parent.found.cases, found.cases)
+    return row, *lists
+
+
+def _measured(rows, k):
+    """Compute all measures of all edges at once; NaN where undefined."""
+    if not rows:
+        return pd.DataFrame(columns=list(MEASURES), dtype=float)
+    before, after = as_arrays([r[1] for r in rows], [r[2] for r in rows])
+    return pd.DataFrame(
+        {
+            "footrule": normalised_footrule_batch(before, after, k),
+            "displacement": mean_displacement_batch(before, after, k),
+            "displacement_moved": mean_displacement_batch(
+                before, after, k, affected="moved"
+            ),
+            "displacement_before": mean_displacement_batch(
+                before, after, k, affected="before"
+            ),
+            "displacement_len_aware": mean_displacement_batch(
+                before, after, k, absent="len_aware"
+            ),
+            "rbo_distance": 1 - rbo_batch(before, after).ext,
+            "jaccard_distance": 1 - jaccard_batch(before, after, k),
+            "kendall": kendall_topk_batch(before, after, k, normalised=True),
+        }
+    )
+
+
+def _paired(frame, placebos):
+    """Put the mean of the placebos of the same parent and size beside each edge."""
+    sizes = ["case_id", "parent", "removed", "added"]
+    valid = placebos[placebos["status"] == OK]
+    means = valid.groupby(sizes)[list(MEASURES)].mean().add_prefix("placebo_")
+    means["placebos"] = valid.groupby(sizes).size()
+    joined = frame.join(means, on=sizes)
+    joined["placebos"] = joined["placebos"].fillna(0).astype(int)
+    if frame.empty:
+        joined = joined.astype(dict.fromkeys(_PLACEBO, float))
+    return joined.astype({"removed": int, "added": int, "depth": int})
+
+
+def excess(edges, measure=PRIMARY):
+    """Give what each edge moved beyond its placebos.
+
+    Parameters
+    ----------
+    edges : pandas.DataFrame
+        From `edge_frame`.
+    measure : str
+        One of ``MEASURES``.
+
+    Returns
+    -------
+    pandas.Series
+        Difference in the unit of the measure; NaN without placebo or value.
+    """
+    return edges[measure] - edges[f"placebo_{measure}"].astype(np.float64)

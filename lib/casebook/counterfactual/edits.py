@@ -1,0 +1,216 @@
+"""Edits of a fact sheet that change exactly one fact, typed and counted in words."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from casebook.counterfactual.facts import (
+    FACT_TYPES,
+    FactSheet,
+    add_evidence,
+    number_text,
+    query_text,
+    remove_evidence,
+    replace_number,
+    replace_party,
+    replace_section,
+)
+from casebook.counterfactual.numbers import targets
+from casebook.errors import InputError
+
+SWAPS = (
+    ("Individual", "Minor"),
+    ("Employee", "Contractor"),
+    ("Tenant", "Licensee"),
+    ("Individual", "Corporation"),
+    ("State", "UnionOfIndia"),
+)
+ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
+_WORD = re.compile(r"\d+(?:\.\d+)+|\w+")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One fact changed.
+
+    Attributes
+    ----------
+    fact_type : str
+        One of ``FACT_TYPES``, or ``Placebo``.
+    item : str
+        Which fact: ``sections_cited/IPC-302``, ``parties/petitioner``,
+        ``evidence_items/0``, ``evidence_items/+Confession``, ``ages/0``. Edits of one
+        item are not independent of each other.
+    operation : {"replace", "remove", "add"}
+        What is done.
+    old, new : str or None
+        Value before and after.
+    sheet : FactSheet
+        The changed sheet.
+    query : str
+        Its query.
+    removed, added : int
+        Words that the query loses and gains.
+    """
+
+    fact_type: str
+    item: str
+    operation: str
+    old: str | None
+    new: str | None
+    sheet: FactSheet = field(repr=False)
+    query: str = field(repr=False)
+    removed: int
+    added: int
+
+    @property
+    def noop(self):
+        """Whether the query stays as it was, so that nothing can move: bool."""
+        return not (self.removed or self.added)
+
+    @property
+    def description(self):
+        """What changed, in a few words: str."""
+        if self.operation == "add":
+            return f"{self.fact_type}: {self.new} added"
+        if self.operation == "remove":
+            return f"{self.fact_type}: {self.old} removed"
+        return f"{self.fact_type}: {self.old} to {self.new}"
+
+
+def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES):
+    """List every edit of one fact of a sheet.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet; itself unchanged.
+    neighbours : callable, optional
+        Takes a citation and gives the citations it may be exchanged for; without it
+        there are no edits of sections.
+    write : callable
+        Takes a sheet and gives its query.
+    fact_types : sequence of str
+        Types to edit.
+
+    Returns
+    -------
+    list of Edit
+        By fact type in the documented order (numbers, sections, parties, evidence),
+        then by item. Sections: each citation for each neighbour that is not cited.
+        Parties: both sides along ``SWAPS``. Evidence: each item removed, each of
+        ``ADDED_EVIDENCE`` added where its type is absent. Numbers: see
+        `casebook.counterfactual.numbers.targets`.
+
+    Raises
+    ------
+    InputError
+        If a fact type is unknown.
+    """
+    unknown = [name for name in fact_types if name not in FACT_TYPES]
+    if unknown:
+        known = ", ".join(FACT_TYPES)
+        raise InputError(f"unknown fact type {unknown[0]!r}: choose from {known}")
+    makers = {
+        "Numerical": _numbers,
+        "Section": lambda s: _sections(s, neighbours),
+        "PartyType": _parties,
+        "Evidence": _evidence,
+    }
+    query = write(sheet)
+    return [
+        _edit(name, query, write, *change)
+        for name in FACT_TYPES
+        if name in fact_types
+        for change in makers[name](sheet)
+    ]
+
+
+def manual_edit(before, after, fact_type, write=query_text):
+    """Make an edge of a change by hand, with the type that the user states.
+
+    Parameters
+    ----------
+    before, after : FactSheet
+        Sheets.
+    fact_type : str
+        One of ``FACT_TYPES``: never a placeholder, which would pollute that type.
+    write : callable
+        As for `single_fact_edits`.
+
+    Returns
+    -------
+    Edit
+        Its item is ``manual``; aggregates leave it out.
+    """
+    if fact_type not in FACT_TYPES:
+        known = ", ".join(FACT_TYPES)
+        raise InputError(f"unknown fact type {fact_type!r}: choose from {known}")
+    change = ("manual", "replace", "as found", "by hand", after)
+    return _edit(fact_type, write(before), write, *change)
+
+
+def changed_words(before, after):
+    """Count the words that a query loses and gains.
+
+    Parameters
+    ----------
+    before, after : str
+        Queries.
+
+    Returns
+    -------
+    tuple of int
+        Words lost and gained, as multisets of lower-case words; a decimal number is
+        one word.
+    """
+    a, b = (Counter(_WORD.findall(text.lower())) for text in (before, after))
+    return (a - b).total(), (b - a).total()
+
+
+def _edit(fact_type, query, write, item, operation, old, new, sheet):
+    text = write(sheet)
+    words = changed_words(query, text)
+    return Edit(fact_type, item, operation, old, new, sheet, text, *words)
+
+
+def _sections(sheet, neighbours):
+    for cited in sheet.sections_cited:
+        for other in neighbours(cited) if neighbours else ():
+            if other not in sheet.sections_cited:
+                changed = replace_section(sheet, cited, other)
+                yield f"sections_cited/{cited}", "replace", cited, other, changed
+
+
+def _parties(sheet):
+    for side in ("petitioner", "respondent"):
+        present = getattr(sheet.parties, f"{side}_type")
+        for pair in SWAPS:
+            if present in pair:
+                other = pair[1 - pair.index(present)]
+                changed = replace_party(sheet, side, other)
+                yield f"parties/{side}", "replace", present, other, changed
+
+
+def _evidence(sheet):
+    types = [item.evidence_type for item in sheet.evidence_items]
+    for at, name in enumerate(types):
+        yield f"evidence_items/{at}", "remove", name, None, remove_evidence(sheet, at)
+    for name in ADDED_EVIDENCE:
+        if name not in types:
+            yield (
+                f"evidence_items/+{name}",
+                "add",
+                None,
+                name,
+                add_evidence(sheet, name),
+            )
+
+
+def _numbers(sheet):
+    for kind in ("amounts", "ages", "durations"):
+        for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
+            for value in targets(kind, fact):
+                changed = replace_number(sheet, kind, at, value)
+                old, new = number_text(fact.value), number_text(value)
+                yield f"{kind}/{at}", "replace", old, new, changed

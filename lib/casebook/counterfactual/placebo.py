@@ -1,0 +1,234 @@
+"""Placebo edits: as many changed query words as a real edit, none with legal weight.
+
+Every query of a placebo-controlled tree ends with inert words of its case: filing
+month, docket number, names of counsel. A placebo leaves the facts as they are and
+exchanges, drops or adds such words, exactly as many as the edit it is matched to drops
+and adds. What moves then is what any change of that size moves.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from casebook.counterfactual.edits import Edit
+from casebook.counterfactual.facts import query_text
+from casebook.errors import InputError
+
+_MONTHS = """January February March April May June July August September October
+November December"""
+_COUNSEL = """Agarwal Ahmed Banerjee Bhatt Chandra Chatterjee Das Desai Dutta Ghosh Gill
+Goh Gupta Iyer Jain Joshi Kapoor Khan Kumar Lim Mehta Mishra Mukherjee Nair Narayan Ng
+Patel Pillai Prasad Rao Reddy Saxena Sethi Shah Sharma Singh Srinivasan Tan Verma
+Wong"""
+MONTHS, COUNSEL = tuple(_MONTHS.split()), tuple(_COUNSEL.split())
+# Neither a year nor the number of a section of the usual acts.
+DOCKETS = tuple(str(number) for number in range(2101, 10_000))
+SIZE = 8  # inert words of a query: one month, one docket number, names
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Inert:
+    """Inert words to draw from.
+
+    Parameters
+    ----------
+    months, dockets, counsel : tuple of str
+        Words by kind.
+    known : bool
+        Whether all of them occur in the collection: a word that no document holds
+        moves a lexical retriever less than any real edit would, which would make the
+        placebo too weak.
+    """
+
+    months: tuple = MONTHS
+    dockets: tuple = DOCKETS
+    counsel: tuple = COUNSEL
+    known: bool = False
+
+    @property
+    def kinds(self):
+        """The three tuples of words."""
+        return self.months, self.dockets, self.counsel
+
+
+def inert_words(texts=None):
+    """Choose inert words, out of those that a collection holds.
+
+    Parameters
+    ----------
+    texts : iterable of str, optional
+        Documents of the collection.
+
+    Returns
+    -------
+    Inert
+        Each kind restricted to words that occur in the texts; if fewer than three of
+        a kind occur, that kind is left out; if too few are left at all, nothing is
+        restricted and ``known`` is False.
+    """
+    if texts is None:
+        return Inert()
+    present = set()
+    for text in texts:
+        present.update(_WORD.findall(text.lower()))
+    kinds = [
+        tuple(word for word in kind if word.lower() in present)
+        for kind in Inert().kinds
+    ]
+    kinds = [kind if len(kind) > 2 else () for kind in kinds]
+    if sum(map(len, kinds)) < 2 * SIZE:
+        return Inert()
+    return Inert(*kinds, known=True)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Write the query of a sheet, with inert words at its end.
+
+    Parameters
+    ----------
+    context : tuple of str
+        Inert words; none gives the query of the facts alone.
+    outcome, caps, words : bool
+        As for `casebook.counterfactual.facts.query_text`.
+    """
+
+    context: tuple = ()
+    outcome: bool = False
+    caps: bool = True
+    words: bool = False
+
+    def __call__(self, sheet):
+        """Give the query of a sheet."""
+        query = query_text(sheet, self.outcome, self.caps, self.words)
+        if not self.context:
+            return query
+        return f"{query} Month, docket and counsel: {', '.join(self.context)}."
+
+
+def with_context(case_id, inert, seed=0, **options):
+    """Give the writer of one case.
+
+    Parameters
+    ----------
+    case_id : str
+        Case; its inert words depend on it and the seed alone.
+    inert : Inert
+        Words to draw from.
+    seed : int
+        Seed.
+    **options : bool
+        As for `Writer`.
+
+    Returns
+    -------
+    Writer
+        With ``SIZE`` inert words: one of each kind, the rest names, or other words
+        where names are few.
+    """
+    rng = _rng(seed, "context", case_id)
+    chosen = [str(rng.choice(kind)) for kind in inert.kinds if kind]
+    for kind in reversed(inert.kinds):
+        left = [word for word in kind if word not in chosen]
+        take = min(SIZE - len(chosen), len(left))
+        chosen += [str(word) for word in rng.choice(left, take, replace=False)]
+    return Writer(tuple(chosen), **options)
+
+
+def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
+    """Make placebos that drop and add as many query words as a real edit.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet, whose facts stay.
+    write : Writer
+        Writer of its queries, with inert words.
+    removed, added : int
+        Words to drop and to add.
+    inert : Inert
+        Words to draw from.
+    draws : int
+        Number of placebos; the first ones do not depend on how many follow.
+    seed : int
+        Seed.
+
+    Returns
+    -------
+    list of Edit
+        Type ``Placebo``; empty if the context has fewer words than are to be dropped,
+        or too few other words are there to be added.
+
+    Raises
+    ------
+    InputError
+        If the writer has no inert words.
+    """
+    if not write.context:
+        raise InputError("placebo edits need a writer with inert words")
+    query = write(sheet)
+    found = []
+    for draw in range(draws):
+        rng = _rng(seed, "placebo", query, str(removed), str(added), str(draw))
+        words = _exchange(write.context, removed, added, inert, rng)
+        if words is None:
+            return []
+        item = f"placebo/-{removed}+{added}/{draw}"
+        found.append(
+            Edit(
+                "Placebo",
+                item,
+                "replace",
+                f"{removed} inert word(s)",
+                f"{added} other(s)",
+                sheet,
+                replace(write, context=words)(sheet),
+                removed,
+                added,
+            )
+        )
+    return found
+
+
+def _exchange(context, removed, added, inert, rng):
+    """Drop and add words, in place by one of their kind; None if there are too few."""
+    if removed > len(context):
+        return None
+    words, taken = list(context), set(context)
+    places = rng.permutation(len(words))[:removed]
+    gone = []
+    for count, place in enumerate(places):
+        kind = next(kind for kind in inert.kinds if words[place] in kind)
+        if count >= added:
+            gone.append(place)
+            continue
+        other = _draw(kind, taken, rng) or _draw(sum(inert.kinds, ()), taken, rng)
+        if other is None:
+            return None
+        words[place] = other
+    words = [word for place, word in enumerate(words) if place not in gone]
+    for _ in range(added - removed):
+        other = _draw(inert.counsel, taken, rng) or _draw(
+            sum(inert.kinds, ()), taken, rng
+        )
+        if other is None:
+            return None
+        words.append(other)
+    return tuple(words)
+
+
+def _draw(kind, taken, rng):
+    """Draw a word that was not used yet; None if there is none."""
+    order = rng.permutation(len(kind))
+    word = next((kind[at] for at in order if kind[at] not in taken), None)
+    taken.add(word)
+    return word
+
+
+def _rng(seed, *purpose):
+    """Random stream of one purpose, the same on every machine."""
+    digest = hashlib.sha256("\0".join(purpose).encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8])])

@@ -1,0 +1,243 @@
+"""Whether an edited case could exist: accept, reject, or undetermined."""
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from casebook.counterfactual.facts import (
+    FACT_TYPES,
+    canonical_json,
+    contradictions,
+    query_text,
+    sheet_hash,
+)
+from casebook.errors import InputError
+from casebook.inference.proportions import wilson
+
+ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
+OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
+# Acts under which somebody can be prosecuted, and those of a mere civil dispute.
+CRIMINAL = (
+    "IPC",
+    "BNS",
+    "CRPC",
+    "BNSS",
+    "NDPS",
+    "POCSO",
+    "PENALCODE",
+    "CPC2010",
+    "MDA",
+)
+CIVIL = ("CPC", "HMA", "IDA", "NIA", "MVA", "TPA", "CONTRACT", "COMPANIES", "RENT")
+# Homicide, dowry death and abetment of suicide, by section of the Indian Penal Code.
+HOMICIDE = (
+    "299",
+    "300",
+    "301",
+    "302",
+    "303",
+    "304",
+    "304A",
+    "304B",
+    "305",
+    "306",
+    "307",
+)
+_DEATH = re.compile(r"\b(?:dea(?:th|d)|died|deceased|murder|kill|homicide|fatal)", re.I)
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "plausible": {"type": "boolean"},
+        "changes_operative_fact": {"type": "boolean"},
+    },
+    "required": ["plausible", "changes_operative_fact"],
+    "additionalProperties": False,
+}
+QUESTIONS = """A hypothetical case was made by changing one fact of a real one.
+
+Facts of the real case: {before}
+Change: {change}
+Facts of the hypothetical case: {after}
+
+plausible: could the hypothetical case come before a court, without contradiction?
+changes_operative_fact: can a court's decision depend on the changed fact?"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a validator says of one edit.
+
+    Attributes
+    ----------
+    outcome : {"accept", "reject", "undetermined"}
+        Undetermined is never treated as accepted.
+    reason : str
+        Why.
+    """
+
+    outcome: str
+    reason: str
+
+
+def rules(before, edit):
+    """Judge an edit by rules, without a model.
+
+    Parameters
+    ----------
+    before : FactSheet
+        Sheet that was edited.
+    edit : Edit
+        The edit.
+
+    Returns
+    -------
+    Decision
+        Rejected: facts that contradict each other, a number that became 0, a dying
+        declaration although nothing speaks of a death, and a confession in a dispute
+        under civil acts only. Undetermined: a dying declaration or a confession where
+        no section is cited that tells the kind of case.
+    """
+    new = [p for p in contradictions(edit.sheet) if p not in contradictions(before)]
+    if new:
+        return Decision(REJECT, f"contradiction: {new[0]}")
+    if edit.fact_type == "Numerical" and float(edit.new) == 0:
+        return Decision(REJECT, "a number of nothing")
+    if edit.fact_type == "Evidence" and edit.operation == "add":
+        return _added_evidence(before, edit.new)
+    return Decision(ACCEPT, "no rule speaks against it")
+
+
+def _added_evidence(before, name):
+    acts = [
+        cited.upper().replace("_", "-").split("-")[0] for cited in before.sections_cited
+    ]
+    if name == "DyingDeclaration":
+        if _speaks_of_death(before):
+            return Decision(ACCEPT, "the case speaks of a death")
+        if not acts:
+            return Decision(UNDETERMINED, "no section tells whether somebody died")
+        return Decision(REJECT, "a dying declaration where nobody died")
+    if name == "Confession":
+        if any(act in CRIMINAL for act in acts):
+            return Decision(ACCEPT, "a criminal act is cited")
+        if acts and all(act in CIVIL for act in acts):
+            return Decision(REJECT, "a confession in a civil dispute")
+        return Decision(UNDETERMINED, "no section tells whether the case is criminal")
+    return Decision(ACCEPT, "no rule speaks against it")
+
+
+def _speaks_of_death(sheet):
+    cited = (name.upper().split("-") for name in sheet.sections_cited)
+    if any(parts[0] == "IPC" and parts[-1] in HOMICIDE for parts in cited):
+        return True
+    if any(item.evidence_type == "PostMortem" for item in sheet.evidence_items):
+        return True
+    return bool(_DEATH.search(canonical_json(sheet)))
+
+
+class ModelValidator:
+    """Judge edits by two yes-no questions to a language model.
+
+    Parameters
+    ----------
+    model : object
+        Has ``complete_json(prompt, schema)``, which gives a dict or raises
+        `casebook.errors.InputError`.
+    documented : bool, default False
+        Whether to behave as documented: accept when the model fails or its answer
+        cannot be read, take any value that is not empty for yes (so that the text
+        ``"false"`` counts as yes), and remember decisions by type, old and new value
+        whatever the rest of the sheet says.
+
+    Attributes
+    ----------
+    failures : dict of str to int
+        Calls without a usable answer, by cause.
+    """
+
+    def __init__(self, model, documented=False):
+        self._model, self._documented = model, documented
+        self._known, self.failures = {}, {}
+
+    def __call__(self, before, edit):
+        """Judge one edit; see `rules` for arguments and result."""
+        key = (edit.fact_type, edit.old, edit.new)
+        if not self._documented:
+            key = (*key, edit.item, sheet_hash(before))
+        if key not in self._known:
+            self._known[key] = self._ask(before, edit)
+        return self._known[key]
+
+    def _ask(self, before, edit):
+        prompt = QUESTIONS.format(
+            before=query_text(before, caps=False),
+            change=edit.description,
+            after=query_text(edit.sheet, caps=False),
+        )
+        try:
+            answer = self._model.complete_json(prompt, SCHEMA)
+            found = [answer[name] for name in SCHEMA["required"]]
+        except (InputError, KeyError, TypeError) as error:
+            return self._failed(getattr(error, "cause", None) or "nonsense")
+        if self._documented:
+            return _both([bool(value) for value in found])
+        if not all(isinstance(value, bool) for value in found):
+            return self._failed("nonsense")
+        return _both(found)
+
+    def _failed(self, cause):
+        self.failures[cause] = self.failures.get(cause, 0) + 1
+        outcome = ACCEPT if self._documented else UNDETERMINED
+        return Decision(outcome, f"no answer: {cause}")
+
+
+def _both(answers):
+    if all(answers):
+        return Decision(ACCEPT, "plausible and operative")
+    return Decision(REJECT, "not operative" if answers[0] else "not plausible")
+
+
+def accept_rates(decisions, level=0.95):
+    """Give the share of accepted edits per fact type.
+
+    Parameters
+    ----------
+    decisions : pandas.DataFrame
+        One row per edit: fact_type and outcome.
+    level : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per fact type and for all: accepted, rejected, undetermined, their total n, the
+        rate accepted / (accepted + rejected) with Wilson's bounds (``rate``, ``rate
+        low``, ``rate high``; missing without a decision), and ``undetermined share``
+        of n with its bounds: never part of the rate.
+    """
+    rows = []
+    for name in (*FACT_TYPES, "all"):
+        part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
+        count = {o: int((part["outcome"] == o).sum()) for o in OUTCOMES}
+        decided = count[ACCEPT] + count[REJECT]
+        rate = wilson(count[ACCEPT], decided, level)
+        open_ = wilson(count[UNDETERMINED], len(part), level)
+        rows.append(
+            {
+                "fact type": name,
+                "n": len(part),
+                "accepted": count[ACCEPT],
+                "rejected": count[REJECT],
+                "undetermined": count[UNDETERMINED],
+                **_bounded("rate", rate),
+                **_bounded("undetermined share", open_),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    return frame.astype(dict.fromkeys(frame.columns[5:], float))
+
+
+def _bounded(name, interval):
+    bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
+    return {name: interval.estimate} | bounds

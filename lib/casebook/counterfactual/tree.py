@@ -1,0 +1,351 @@
+"""The tree of edited cases: one fact per edge, one batch of retrieval per level."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from casebook.counterfactual.budget import BUDGETS, ordered
+from casebook.counterfactual.edits import manual_edit, single_fact_edits
+from casebook.counterfactual.facts import (
+    FACT_TYPES,
+    contradictions,
+    present_types,
+    sheet_hash,
+)
+from casebook.counterfactual.placebo import Inert, Writer, placebo_edits, with_context
+from casebook.counterfactual.plausibility import ACCEPT, rules
+from casebook.counterfactual.searching import Found
+from casebook.errors import InputError
+from casebook.inference.samples import check_choice, check_count
+from casebook.measures.rankshift import mean_displacement
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """How a tree grows.
+
+    Parameters
+    ----------
+    max_depth : int
+        Edges from the root to the deepest node, at least 1.
+    children : int or None
+        Accepted edits that are tried per node; None for all.
+    threshold : float
+        A node is expanded if its mean displacement from its parent is at least so
+        large.
+    budget : {"stratified", "first"}
+        See `casebook.counterfactual.budget.ordered`.
+    placebo_draws : int
+        Placebos per node and size of edit; 0 for none, and no inert words.
+    revisit : bool
+        Whether a state may occur again, as documented. Otherwise an edit that leads
+        to a state seen in the tree is left out, and edits that leave the query as it
+        was are recorded without spending the budget on them.
+    fact_types : tuple of str
+        Types that are edited.
+    outcome, caps, words : bool
+        As for `casebook.counterfactual.facts.query_text`.
+    seed : int
+        Of inert words, placebos and the order of edits.
+    """
+
+    max_depth: int = 2
+    children: int | None = 5
+    threshold: float = 1.0
+    budget: str = "stratified"
+    placebo_draws: int = 4
+    revisit: bool = False
+    fact_types: tuple = FACT_TYPES
+    outcome: bool = False
+    caps: bool = True
+    words: bool = False
+    seed: int = 0
+
+    def __post_init__(self):
+        check_count("max_depth", self.max_depth)
+        check_count("placebo_draws", self.placebo_draws, least=0)
+        check_count("seed", self.seed, least=0)
+        check_choice("budget", self.budget, BUDGETS)
+        if self.children is not None:
+            check_count("children", self.children)
+
+    @classmethod
+    def documented(cls, **changes):
+        """Give the documented settings: the first five edits, states may return."""
+        own = {"budget": "first", "placebo_draws": 0, "revisit": True, "outcome": True}
+        return cls(**{**own, **changes})
+
+
+@dataclass
+class Node:
+    """One state of a case.
+
+    Attributes
+    ----------
+    name : str
+        ``r`` for the root; children add ``.1``, ``.2``, ...
+    parent : Node or None
+        The state before the edit.
+    edit : Edit or None
+        The fact that changed; None for the root.
+    sheet : FactSheet
+        The facts.
+    query : str
+        The query.
+    depth : int
+        Edges to the root.
+    found : Found
+        Retrieved cases; empty until its level is searched.
+    manual : bool
+        Whether somebody made the edit by hand.
+    """
+
+    name: str
+    parent: object
+    edit: object
+    sheet: object
+    query: str
+    depth: int
+    found: Found = field(default_factory=Found)
+    manual: bool = False
+
+    def displacement(self, k):
+        """Mean displacement from the parent's list: float, or None if undefined."""
+        if self.parent is None or self.found.error or self.parent.found.error:
+            return None
+        return mean_displacement(self.parent.found.cases, self.found.cases, k)
+
+
+@dataclass
+class Tree:
+    """The tree of one case.
+
+    Attributes
+    ----------
+    case_id : str
+        The case.
+    k : int
+        Cases compared.
+    settings : TreeSettings
+        How it grew.
+    nodes : list of Node
+        The root first, then level by level.
+    placebos : list of Node
+        Placebo children of expanded nodes.
+    noops : list of tuple of (Node, Edit)
+        Edits that leave the query of a node as it was: zeros by construction.
+    decisions : list of tuple of (str, str, str, str)
+        Node, fact type, outcome and reason of every edit that was judged.
+    counts : collections.Counter
+        ``candidates``, ``revisited`` (left out), ``unmatched`` (placebo sizes that
+        could not be made).
+    write : Writer
+        Writer of its queries.
+    """
+
+    case_id: str
+    k: int
+    settings: TreeSettings
+    write: Writer
+    nodes: list = field(default_factory=list)
+    placebos: list = field(default_factory=list)
+    noops: list = field(default_factory=list)
+    decisions: list = field(default_factory=list)
+    counts: Counter = field(default_factory=Counter)
+    seen: set = field(default_factory=set, repr=False)
+
+    @property
+    def root(self):
+        """The unedited case."""
+        return self.nodes[0]
+
+
+def grow_trees(
+    sheets, search, settings=None, neighbours=None, validator=rules, inert=None
+):
+    """Grow the trees of many cases, all of one level in one batch of retrieval.
+
+    Parameters
+    ----------
+    sheets : sequence of FactSheet
+        Cases; each is left out of its own results.
+    search : casebook.counterfactual.searching.CaseSearch
+        The retrieval under test.
+    settings : TreeSettings, optional
+        How to grow.
+    neighbours : callable, optional
+        Gives the citations that a citation may be exchanged for.
+    validator : callable
+        Takes a sheet and an `Edit`, gives a `plausibility.Decision`; only accepted
+        edits are tried.
+    inert : Inert, optional
+        Words for placebos.
+
+    Returns
+    -------
+    list of Tree
+        In the order of the sheets. A node whose retrieval failed stays, without a
+        list, and is not expanded.
+
+    Raises
+    ------
+    InputError
+        If a sheet has no fact, contradicts itself, or a case comes twice.
+    """
+    settings = settings or TreeSettings()
+    trees = [_planted(sheet, search.k, settings, inert or Inert()) for sheet in sheets]
+    _refuse_doubles(trees)
+    _search_level(search, [(tree, tree.root) for tree in trees])
+    level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
+    for _ in range(settings.max_depth):
+        grown = [
+            (tree, child)
+            for tree, node in level
+            for child in _children(tree, node, neighbours, validator)
+        ]
+        sizes = defaultdict(set)
+        for _, child in grown:
+            sizes[id(child.parent)].add((child.edit.removed, child.edit.added))
+        placebos = [
+            (tree, child)
+            for tree, node in level
+            for child in _placebos(tree, node, sizes[id(node)], inert or Inert())
+        ]
+        _search_level(search, grown + placebos)
+        for tree, node in grown:
+            tree.nodes.append(node)
+        for tree, node in placebos:
+            tree.placebos.append(node)
+        level = [(tree, node) for tree, node in grown if _expands(tree, node)]
+    return trees
+
+
+def grow_tree(sheet, search, **options):
+    """Grow the tree of one case; see `grow_trees`."""
+    return grow_trees([sheet], search, **options)[0]
+
+
+def add_manual(tree, parent, sheet, fact_type, search):
+    """Add a node for a change made by hand, marked and left out of aggregates.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree, which gets the node.
+    parent : Node
+        State that was changed.
+    sheet : FactSheet
+        The changed facts.
+    fact_type : str
+        Type that the user states.
+    search : CaseSearch
+        The retrieval under test.
+
+    Returns
+    -------
+    Node
+        The new node.
+    """
+    edit = manual_edit(parent.sheet, sheet, fact_type, tree.write)
+    name = f"{parent.name}.m{sum(node.manual for node in tree.nodes) + 1}"
+    node = Node(name, parent, edit, sheet, edit.query, parent.depth + 1, manual=True)
+    _search_level(search, [(tree, node)])
+    tree.nodes.append(node)
+    return node
+
+
+def _planted(sheet, k, settings, inert):
+    """Start a tree with its root."""
+    if not present_types(sheet):
+        raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
+    if problems := contradictions(sheet):
+        raise InputError(f"{sheet.case_id}: {problems[0]}")
+    told = {name: getattr(settings, name) for name in ("outcome", "caps", "words")}
+    write = Writer(**told)
+    if settings.placebo_draws:
+        write = with_context(sheet.case_id, inert, settings.seed, **told)
+    root = Node("r", None, None, sheet, write(sheet), 0)
+    tree = Tree(sheet.case_id, k, settings, write, [root])
+    tree.seen.add(sheet_hash(sheet))
+    return tree
+
+
+def _refuse_doubles(trees):
+    counts = Counter(tree.case_id for tree in trees)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise InputError(f"case {twice[0]!r} comes {counts[twice[0]]} times")
+
+
+def _search_level(search, level):
+    """Retrieve for all new nodes of all trees at once."""
+    queries = [node.query for _, node in level]
+    found = search(queries, [tree.case_id for tree, _ in level])
+    for (_, node), result in zip(level, found, strict=True):
+        node.found = result
+
+
+def _children(tree, node, neighbours, validator):
+    """Choose the edits of one node within its budget."""
+    settings = tree.settings
+    edits = single_fact_edits(node.sheet, neighbours, tree.write, settings.fact_types)
+    tree.counts["candidates"] += len(edits)
+    if not settings.revisit:
+        tree.noops += [(node, edit) for edit in edits if edit.noop]
+        edits = [edit for edit in edits if not edit.noop]
+    chosen = []
+    for edit in ordered(edits, settings.budget, settings.seed):
+        if len(chosen) == settings.children:
+            break
+        state = sheet_hash(edit.sheet)
+        if state in tree.seen and not settings.revisit:
+            tree.counts["revisited"] += 1
+            continue
+        decision = validator(node.sheet, edit)
+        tree.decisions.append(
+            (node.name, edit.fact_type, decision.outcome, decision.reason)
+        )
+        if decision.outcome == ACCEPT:
+            tree.seen.add(state)
+            chosen.append(edit)
+    return [
+        Node(f"{node.name}.{at}", node, edit, edit.sheet, edit.query, node.depth + 1)
+        for at, edit in enumerate(chosen, 1)
+    ]
+
+
+def _placebos(tree, node, sizes, inert):
+    """Make the placebos of one node: a few for each size that its edits have."""
+    settings = tree.settings
+    if not settings.placebo_draws:
+        return []
+    found = []
+    for removed, added in sorted(sizes - {(0, 0)}):
+        edits = placebo_edits(
+            node.sheet,
+            tree.write,
+            removed,
+            added,
+            inert,
+            settings.placebo_draws,
+            settings.seed,
+        )
+        tree.counts["unmatched"] += not edits
+        found += [
+            Node(
+                f"{node.name}.{edit.item}",
+                node,
+                edit,
+                node.sheet,
+                edit.query,
+                node.depth + 1,
+            )
+            for edit in edits
+        ]
+    return found
+
+
+def _expands(tree, node):
+    """Tell whether a node moved enough to be expanded."""
+    moved = node.displacement(tree.k)
+    if moved is None:
+        return tree.settings.revisit  # documented: nodes without results are expanded
+    return moved >= tree.settings.threshold
