@@ -1,0 +1,141 @@
+"""Answers of several systems to the same questions, joined with an account."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.datasets.jsonl import read_jsonl
+from casebook.errors import InputError
+
+MOST_CELL = 10_000_000
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where the parts of an answer stand in a record; dots lead into objects.
+
+    Attributes
+    ----------
+    item, prompt, answer : str
+        Fields of the item's id, of the question and of the answer.
+    stratum : str or None
+        Field of the stratum, for a stratified draw.
+    """
+
+    item: str = "item_id"
+    prompt: str = "prompt"
+    answer: str = "answer"
+    stratum: str | None = None
+
+
+PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
+
+
+def read_answers(files, fields=None, *, common=False):
+    """Read the answers of several systems and join them by item.
+
+    Parameters
+    ----------
+    files : dict of path-like
+        System to its file: JSON lines, or CSV with a header.
+    fields : Fields, optional
+        Names of the fields.
+    common : bool
+        Use the items that all systems answered, instead of refusing others.
+
+    Returns
+    -------
+    answers : pandas.DataFrame
+        Columns item_id, prompt, stratum, and one per system, in the first file's
+        order.
+    account : dict
+        ``items``, and ``left_out``: system to the items that it lacks.
+
+    Raises
+    ------
+    InputError
+        If a record has no such field, an item occurs twice, systems were asked
+        different questions under one id, or (without `common`) an item is missing.
+    """
+    fields = fields or Fields()
+    read = {name: _read(Path(path), fields) for name, path in files.items()}
+    every = list(dict.fromkeys(item for rows in read.values() for item in rows))
+    missing = {n: [i for i in every if i not in rows] for n, rows in read.items()}
+    missing = {name: items for name, items in missing.items() if items}
+    if missing and not common:
+        name, items = next(iter(missing.items()))
+        raise InputError(
+            f"{files[name]}: {name} lacks {len(items)} of {len(every)} items (first: "
+            f"{items[0]}); use only the common items (--common), or complete the file"
+        )
+    kept = [item for item in every if all(item in rows for rows in read.values())]
+    if not kept:
+        raise InputError("the systems have no item in common; check the item field")
+    rows = [_joined(item, read, files) for item in kept]
+    return pd.DataFrame(rows), {"items": len(kept), "left_out": missing}
+
+
+def _joined(item, read, files):
+    prompts = {name: rows[item][0] for name, rows in read.items()}
+    first = next(iter(prompts))
+    for name, prompt in prompts.items():
+        if prompt != prompts[first]:
+            raise InputError(
+                f"{files[name]}: item {item} asks another question than in "
+                f"{files[first]}; answers to different questions cannot be compared"
+            )
+    answers = {name: rows[item][1] for name, rows in read.items()}
+    stratum = read[first][item][2]
+    return {"item_id": item, "prompt": prompts[first], "stratum": stratum, **answers}
+
+
+def _read(path, fields):
+    """Give item to (prompt, answer, stratum)."""
+    rows = {}
+    for line, record in _records(path):
+        item = _text(path, line, record, fields.item)
+        if not item.strip():
+            raise InputError.at(path, line, f"field {fields.item!r} is blank")
+        if item in rows:
+            raise InputError.at(path, line, f"item {item} occurs a second time")
+        prompt = _text(path, line, record, fields.prompt)
+        answer = _text(path, line, record, fields.answer)
+        stratum = "all"
+        if fields.stratum:
+            stratum = _text(path, line, record, fields.stratum)
+        rows[item] = (prompt, answer, stratum)
+    if not rows:
+        raise InputError(f"{path}: holds no answer")
+    return rows
+
+
+def _records(path):
+    if path.suffix.lower() != ".csv":
+        yield from read_jsonl(path, {})
+        return
+    csv.field_size_limit(MOST_CELL)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.DictReader(stream)
+            for record in reader:
+                yield reader.line_num, record
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is not CSV in UTF-8: {error}") from error
+
+
+def _text(path, line, record, field):
+    value = record
+    for part in [field] if field in record else field.split("."):
+        if not isinstance(value, dict) or part not in value:
+            known = ", ".join(map(str, record))
+            raise InputError.at(path, line, f"has no field {field!r}; it has {known}")
+        value = value[part]
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        raise InputError.at(path, line, f"field {field!r} is not text")
+    return str(value)

@@ -1,0 +1,98 @@
+"""One cell of an answer: what it says, and what is wrong with it."""
+
+import re
+
+from casebook.raters.defects import LOST, NOTE, REPAIRED, shortened
+from casebook.raters.grids import Formula
+from casebook.raters.layouts import RATINGS
+
+_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+
+
+def read_choice(value, choices):
+    """Read a cell with a choice.
+
+    Parameters
+    ----------
+    value : object
+        Content of the cell.
+    choices : tuple of str
+        What is allowed.
+
+    Returns
+    -------
+    value : str or None
+        The choice; None if there is none.
+    defect : (str, str, str) or None
+        Kind, content and effect.
+    """
+    problem = _no_value(value)
+    if problem or value in choices:
+        return (None, problem) if problem else (value, None)
+    known = {choice.casefold(): choice for choice in choices}
+    choice = known.get(str(value).strip().casefold())
+    if choice is None:
+        return None, ("not_a_choice", shortened(value), LOST)
+    return choice, ("spelling", shortened(value), REPAIRED)
+
+
+def read_rating(value):
+    """Read a cell with a rating, a whole number from 1 to 5.
+
+    Parameters
+    ----------
+    value : object
+        Content of the cell: a number, or text that is one.
+
+    Returns
+    -------
+    value : int or None
+        The rating; None if there is none.
+    defect : (str, str, str) or None
+        Kind, content and effect.
+    """
+    problem = _no_value(value)
+    if problem:
+        return None, problem
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None, ("not_a_number", shortened(value), LOST)
+    text = str(value).strip()
+    if not _NUMBER.fullmatch(text):
+        return None, ("not_a_number", shortened(value), LOST)
+    if not _WHOLE.fullmatch(text):
+        return None, ("not_whole", shortened(value), LOST)
+    number = int(float(text))
+    if number not in RATINGS:
+        return None, ("out_of_range", shortened(value), LOST)
+    if isinstance(value, str) and value != str(number):
+        return number, ("spelling", shortened(value), REPAIRED)
+    return number, None
+
+
+def _no_value(value):
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ("blank", "", LOST)
+    if isinstance(value, Formula):
+        return ("formula", shortened(value.text), LOST)
+    return None
+
+
+def read_note(value):
+    """Read a cell with free text.
+
+    Parameters
+    ----------
+    value : object
+        Content of the cell.
+
+    Returns
+    -------
+    value : str
+        The text; empty for none.
+    defect : (str, str, str) or None
+        A formula is kept as its text.
+    """
+    if isinstance(value, Formula):
+        return value.text, ("formula", shortened(value.text), NOTE)
+    return "" if value is None else str(value), None

@@ -1,0 +1,118 @@
+"""Text that a cell can hold: what has to be changed in it is changed and named."""
+
+import re
+
+LONGEST = 32_767  # UTF-16 units of one cell; longer text would be cut without a word
+CUT = "\n[cut here: the text is longer than a cell can hold]"
+EMPTY = "(no answer)"
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_ESCAPED = re.compile("_x005F_(?=x[0-9A-Fa-f]{4}_)")
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+
+def clean(text):
+    """Make a text fit for a cell.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    text : str
+        Without control characters, with newline line ends, at most `LONGEST` long,
+        and ``(no answer)`` where it was blank.
+    changes : list of str
+        What was changed: ``control_characters``, ``line_ends``, ``cut``, ``empty``.
+    """
+    changes = []
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    if lines != text:
+        changes.append("line_ends")
+    kept = _CONTROL.sub("", lines)
+    if kept != lines:
+        changes.append("control_characters")
+    if not kept.strip():
+        return EMPTY, [*changes, "empty"]
+    if _units(kept) > LONGEST:
+        return _shortened(kept), [*changes, "cut"]
+    return kept, changes
+
+
+def _units(text):
+    """Length as a workbook counts it: characters beyond U+FFFF count twice."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _shortened(text):
+    room = LONGEST - len(CUT)
+    part = text[:room]
+    while _units(part) > room:
+        part = part[: len(part) - max(1, (_units(part) - room) // 2)]
+    return part + CUT
+
+
+def for_workbook(text):
+    """Escape what a workbook would read as an escaped character, such as ``_x0041_``.
+
+    Parameters
+    ----------
+    text : str
+        Clean text.
+
+    Returns
+    -------
+    str
+        Text that is shown as given.
+    """
+    return _ESCAPE.sub("_x005F_", text)
+
+
+def from_workbook(text):
+    """Undo `for_workbook`.
+
+    Parameters
+    ----------
+    text : str
+        Cell of a workbook.
+
+    Returns
+    -------
+    str
+        The text without the escapes.
+    """
+    return _ESCAPED.sub("_", text)
+
+
+def for_csv(text):
+    """Mark text that a spreadsheet would take for a formula with an apostrophe.
+
+    Parameters
+    ----------
+    text : str
+        Clean text.
+
+    Returns
+    -------
+    str
+        Text that no spreadsheet runs.
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def from_csv(text):
+    """Undo `for_csv`.
+
+    Parameters
+    ----------
+    text : str
+        Cell of a CSV form.
+
+    Returns
+    -------
+    str
+        The text without the mark.
+    """
+    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text

@@ -1,0 +1,259 @@
+"""Who rates what, in which order and on which side: drawn, balanced, connected."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_count, stream
+from casebook.raters.balance import balanced_sides
+from casebook.raters.sealing import hidden_chance
+
+ATTEMPTS = 200
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which rater sees which comparison, where, and with which answer on the left.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Items drawn.
+    systems : tuple of str
+        Systems compared.
+    raters : tuple of str
+        Raters.
+    pairs : tuple of (str, str)
+        Pairs of systems.
+    comparisons : tuple of (int, int)
+        Number of the item and number of the pair of each comparison.
+    cells : numpy.ndarray of int, shape [cells, 4]
+        Rater, comparison, place in the rater's form (from 0), and 1 if the first
+        system of the pair stands left; sorted by rater and place.
+    """
+
+    items: tuple
+    systems: tuple
+    raters: tuple
+    pairs: tuple
+    comparisons: tuple
+    cells: np.ndarray
+
+    def frame(self):
+        """Give one row per presentation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns rater, place, item_id, left and right.
+        """
+        rows = []
+        for rater, comparison, place, first_left in self.cells.tolist():
+            item, pair = self.comparisons[comparison]
+            left, right = self.pairs[pair][:: 1 if first_left else -1]
+            rows.append((self.raters[rater], place, self.items[item], left, right))
+        columns = ["rater", "place", "item_id", "left", "right"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def balance(self):
+        """Count how often each system stands left in each form.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns rater, system, n (presentations), left, and off: the distance of
+            `left` from n / 2. At most 1/2 for two systems, (systems - 1) / 2 for more.
+        """
+        frame = self.frame()
+        rows = [
+            {"rater": rater, "system": system, "n": len(part), "left": left}
+            for rater, form in frame.groupby("rater", sort=False)
+            for system in self.systems
+            for part in [form[(form[["left", "right"]] == system).any(axis=1)]]
+            for left in [int((part["left"] == system).sum())]
+        ]
+        table = pd.DataFrame(rows)
+        return table.assign(off=(table["left"] - table["n"] / 2).abs())
+
+
+def draw_items(items, count=None, strata=None, seed=0):
+    """Draw items at random, in proportion to the strata if there are any.
+
+    Parameters
+    ----------
+    items : sequence of str
+        All items.
+    count : int, optional
+        How many to draw; all by default.
+    strata : sequence of str, optional
+        Stratum of each item.
+    seed : int
+        Public seed of the draw.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns item_id, stratum and drawn: the record of the draw, in the order given.
+        Strata get their proportional share, the remainder by largest fraction, ties
+        in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        If there are fewer items than are to be drawn.
+    """
+    count = len(items) if count is None else count
+    check_count("items", count)
+    if count > len(items):
+        raise InputError(f"{count} items are asked for, but there are {len(items)}")
+    strata = np.array(["all"] * len(items) if strata is None else list(strata))
+    rng = np.random.Generator(stream(seed, "draw of items"))
+    drawn = np.zeros(len(items), dtype=bool)
+    for name, quota in _quotas(strata, count).items():
+        drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True
+    return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": drawn})
+
+
+def _quotas(strata, count):
+    names, sizes = np.unique(strata, return_counts=True)
+    shares = sizes * count / len(strata)
+    quotas = np.floor(shares).astype(int)
+    order = np.argsort(quotas - shares, kind="stable")
+    quotas[order[: count - quotas.sum()]] += 1
+    return dict(zip(names.tolist(), quotas.tolist(), strict=True))
+
+
+def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
+    """Assign comparisons to raters, with order and sides.
+
+    Parameters
+    ----------
+    items, systems, raters : sequence of str
+        Names, each unique; at least two systems.
+    secret : str
+        Secret of the study: order and sides follow from it.
+    per_item : int, optional
+        How many raters judge each comparison (overlap); all by default.
+    pairs_per_item : int, optional
+        How many pairs of systems are compared on each item; all by default.
+
+    Returns
+    -------
+    Design
+        Raters' loads and the use of pairs differ by at most one. On each comparison,
+        and for each rater and pair of systems, either answer stands left equally
+        often, or once more if the number is odd.
+
+    Raises
+    ------
+    InputError
+        If names repeat, a number is out of range, or raters or systems are not linked
+        by common items, so that they could not be compared.
+    """
+    items, systems, raters = tuple(items), tuple(systems), tuple(raters)
+    _check_names(items=items, systems=systems, raters=raters)
+    if len(systems) < 2:
+        raise InputError("a comparison needs at least two systems")
+    pairs = tuple(itertools.combinations(systems, 2))
+    per_item = _within("raters per item", per_item, len(raters))
+    pairs_per_item = _within("pairs per item", pairs_per_item, len(pairs))
+    rng = hidden_chance(secret, "design")
+    comparisons = _comparisons(len(items), len(pairs), pairs_per_item, rng)
+    assigned = _linked_teams(len(comparisons), len(raters), per_item, rng)
+    used = [pairs[pair] for _, pair in comparisons]
+    numbers = {name: i for i, name in enumerate(systems)}
+    links = [tuple(numbers[name] for name in pair) for pair in used]
+    _check_linked(links, len(systems), "systems", "raise the pairs per item")
+    cells = _cells(comparisons, assigned, len(pairs), len(raters), rng)
+    return Design(items, systems, raters, pairs, comparisons, cells)
+
+
+def _check_names(**lists):
+    for kind, names in lists.items():
+        repeated = sorted({name for name in names if names.count(name) > 1})[:3]
+        if not names or repeated:
+            problem = (
+                f"named twice: {', '.join(repeated)}" if repeated else "none given"
+            )
+            raise InputError(f"{kind}: {problem}")
+
+
+def _within(name, value, most):
+    value = most if value is None else value
+    check_count(name, value)
+    if value > most:
+        raise InputError(f"{name} is {value}, but there are only {most}")
+    return value
+
+
+def _comparisons(n_items, n_pairs, pairs_per_item, rng):
+    """Give every item its pairs, so that all pairs are used equally often."""
+    shuffled, order = rng.permutation(n_pairs), rng.permutation(n_items)
+    chosen = {}
+    for turn, item in enumerate(order.tolist()):
+        start = turn * pairs_per_item
+        places = np.arange(start, start + pairs_per_item) % n_pairs
+        chosen[item] = sorted(shuffled[places].tolist())
+    return tuple((item, pair) for item in range(n_items) for pair in chosen[item])
+
+
+def _linked_teams(n_comparisons, n_raters, per_item, rng):
+    """Assign raters; of few comparisons only some assignments link them all."""
+    for _ in range(ATTEMPTS):
+        teams = _assign(n_comparisons, n_raters, per_item, rng)
+        if not _unlinked(teams, n_raters):
+            return teams
+    _check_linked(teams, n_raters, "raters", "raise the raters per item")
+
+
+def _assign(n_comparisons, n_raters, per_item, rng):
+    """Give each comparison the least loaded raters, and of these the least met."""
+    if per_item == n_raters:
+        return [tuple(range(n_raters))] * n_comparisons
+    loads = np.zeros(n_raters, dtype=int)
+    met = np.zeros((n_raters, n_raters), dtype=int)
+    assigned = [()] * n_comparisons
+    for comparison in rng.permutation(n_comparisons).tolist():
+        team, free = [], np.ones(n_raters, dtype=bool)
+        chance = rng.random(n_raters)
+        for _ in range(per_item):
+            order = np.lexsort((chance, met[:, team].sum(axis=1), loads, ~free))
+            team.append(int(order[0]))
+            free[order[0]] = False
+        loads[team] += 1
+        met[np.ix_(team, team)] += 1
+        assigned[comparison] = tuple(sorted(team))
+    return assigned
+
+
+def _unlinked(groups, size):
+    """Count those that never meet the first one, even indirectly."""
+    linked, pending = {0}, [set(group) for group in set(groups)]
+    while reached := [group for group in pending if group & linked]:
+        pending = [group for group in pending if group not in reached]
+        linked = linked.union(*reached)
+    return size - len(linked)
+
+
+def _check_linked(groups, size, kind, remedy):
+    """Refuse a design in which some never meet the others."""
+    if apart := _unlinked(groups, size):
+        raise InputError(
+            f"{apart} of {size} {kind} share no item with the others: "
+            f"{remedy} or draw more items"
+        )
+
+
+def _cells(comparisons, assigned, n_pairs, n_raters, rng):
+    cells = np.array([(r, c) for c, team in enumerate(assigned) for r in team])
+    pair = np.array([p for _, p in comparisons])[cells[:, 1]]
+    first_left = balanced_sides(cells[:, 0] * n_pairs + pair, cells[:, 1], rng)
+    place = np.zeros(len(cells), dtype=int)
+    for rater in range(n_raters):
+        mine = np.flatnonzero(cells[:, 0] == rater)
+        place[mine] = rng.permutation(len(mine))
+    table = np.column_stack([cells, place, first_left.astype(int)])
+    return table[np.lexsort((place, cells[:, 0]))]

@@ -1,0 +1,207 @@
+"""Blind forms for pairwise preference: from systems' answers to one form per rater."""
+
+import re
+from dataclasses import dataclass
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_share
+from casebook.raters.celltext import clean
+from casebook.raters.design import draw_items, make_design
+from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
+from casebook.raters.packing import Form, Packing, pack
+from casebook.raters.sealing import new_secret, opaque_id
+
+TEST = "paired randomisation of item net votes, two-sided"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study of preferences is to be.
+
+    Attributes
+    ----------
+    study : str
+        Name; raters read it.
+    raters : dict of str
+        Label to kind (``lay`` or ``expert``).
+    focus : str or None
+        System whose wins are counted; the first one by default.
+    items : int or None
+        How many items to draw; all by default.
+    per_item, pairs_per_item : int or None
+        Overlap, see `casebook.raters.design.make_design`.
+    seed : int
+        Public seed of the draw.
+    margin : float
+        Half width of the range of win rates around 1/2 that counts as no difference.
+    alpha : float
+        Level of the primary test.
+    win_rate : float
+        Win rate for which the power is stated.
+    guess : str or None
+        Question for an extra column in which raters guess the system.
+    formats : tuple of str
+        ``xlsx``, ``csv`` or both.
+    """
+
+    study: str
+    raters: dict
+    focus: str | None = None
+    items: int | None = None
+    per_item: int | None = None
+    pairs_per_item: int | None = None
+    seed: int = 0
+    margin: float = 0.05
+    alpha: float = 0.05
+    win_rate: float = 0.65
+    guess: str | None = None
+    formats: tuple = ("xlsx",)
+
+
+def make_forms(answers, folder, plan, *, secret=None, account=None):
+    """Write blind forms, the sealed key and the pre-registration of a study.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Columns item_id, prompt, stratum, and one per system, from
+        `casebook.raters.answers.read_answers`.
+    folder : path-like
+        New folder.
+    plan : Plan
+        The study.
+    secret : str, optional
+        Secret; drawn anew by default. The same secret and plan give the same bytes.
+    account : dict, optional
+        Account of the join, kept in the report.
+
+    Returns
+    -------
+    dict
+        The report: the draw, balance of sides, texts that had to be changed, answers
+        that name a system, and the pre-registration.
+
+    Raises
+    ------
+    InputError
+        If the plan does not fit the answers; nothing is written then.
+    """
+    systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+    focus = plan.focus or systems[0]
+    _check(plan, focus, systems)
+    secret = secret or new_secret()
+    draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
+    design = make_design(
+        draw.loc[draw["drawn"], "item_id"],
+        systems,
+        plan.raters,
+        secret,
+        per_item=plan.per_item,
+        pairs_per_item=plan.pairs_per_item,
+    )
+    texts, changes = _clean_texts(answers.set_index("item_id"), design.items, systems)
+    layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
+    packing = Packing(
+        plan.study, layout, secret, tuple(systems), plan.formats, plan.guess
+    )
+    forms = _forms(design, texts, plan, secret)
+    report = _report(draw, design, changes, texts, systems, account)
+    key = {"focus": focus, "seed": plan.seed, "draw": report["draw"]}
+    registered = pack(folder, packing, forms, key, planned(plan, design), report)
+    return report | {"preregistration": registered}
+
+
+def _check(plan, focus, systems):
+    if focus not in systems:
+        raise InputError(f"focus {focus!r} is no system: {', '.join(systems)}")
+    for name in ("margin", "alpha", "win_rate"):
+        check_share(name, getattr(plan, name))
+    if plan.margin >= 0.5:
+        raise InputError(f"margin must be below 0.5, not {plan.margin}")
+    if plan.guess and len(systems) > 2:
+        raise InputError("the guess column needs exactly two systems")
+
+
+def _clean_texts(answers, items, systems):
+    """Clean what raters will read; list what had to be changed."""
+    texts, changes = {}, []
+    for item in items:
+        for column in ("prompt", *systems):
+            text, changed = clean(answers.at[item, column])
+            texts[item, column] = text
+            if changed:
+                changes.append({"item": item, "column": column, "changes": changed})
+    return texts, changes
+
+
+def _forms(design, texts, plan, secret):
+    forms = []
+    for rater, part in design.frame().groupby("rater", sort=False):
+        rows, sealed = [], []
+        for item, left, right in part[["item_id", "left", "right"]].itertuples(
+            index=False, name=None
+        ):
+            pair = sorted((left, right))
+            rows.append(
+                {
+                    "prompt_id": opaque_id(secret, "row", item, *pair, rater),
+                    "prompt_text": texts[item, "prompt"],
+                    "system1_output": texts[item, left],
+                    "system2_output": texts[item, right],
+                }
+            )
+            sealed.append({"item": item, "left": left, "right": right})
+        forms.append(Form(rater, plan.raters[rater], rows, sealed))
+    return forms
+
+
+def _report(draw, design, changes, texts, systems, account):
+    names = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in systems), re.I)
+    mentions = [
+        {"item": item, "column": column}
+        for (item, column), text in texts.items()
+        if names.search(text)
+    ]
+    return {
+        "account": account or {},
+        "draw": draw.to_dict("records"),
+        "balance": design.balance().to_dict("records"),
+        "text_changes": changes,
+        "texts_with_a_system_name": mentions,
+    }
+
+
+def planned(plan, design):
+    """Say what will be tested, before any form is out.
+
+    Parameters
+    ----------
+    plan : Plan
+        The study.
+    design : casebook.raters.design.Design
+        Its design.
+
+    Returns
+    -------
+    dict
+        Design, primary test, margin and power; no name of a system.
+    """
+    per_item = plan.per_item or len(design.raters)
+    return {
+        "design": {
+            "items": len(design.items),
+            "raters": dict(plan.raters),
+            "raters_per_comparison": per_item,
+            "comparisons": len(design.comparisons),
+            "systems": len(design.systems),
+            "seed_of_the_draw": plan.seed,
+        },
+        "primary": {
+            "unit": "item",
+            "statistic": "mean over items of (votes for - votes against) / votes",
+            "test": TEST,
+            "alpha": plan.alpha,
+            "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
+        },
+        "secondary": "per-rater exact sign tests, corrected by Holm",
+    }

@@ -1,0 +1,118 @@
+"""What raters are told: the task, and an anchor for each point of each scale."""
+
+KINDS = ("lay", "expert")
+
+_USEFULNESS = {
+    "lay": (
+        "Beside the point, confusing or unclear: the question stays open.",
+        "Near the topic, but the main point is unclear or missing.",
+        "Helps in part: can be followed, yet vague or incomplete.",
+        "Answers the question clearly and easily; says more about the law.",
+        "Answers it fully and plainly; nothing more is needed to rely on it.",
+    ),
+    "expert": (
+        "Legally off topic, or the central provision is left out.",
+        "Right field, but material context is missing or the statute is misapplied.",
+        "The main idea is there, without the depth or the distinctions it needs.",
+        "Relevant, complete enough and within the scope of the statute.",
+        "Relevant, accurate and complete, and fits the legal context exactly.",
+    ),
+}
+_FACTUALITY = {
+    "lay": (
+        "Claims without support or source; reads as if made up.",
+        "Some mention of law, but loosely tied to the question; little trust.",
+        "Seems to rest on real law, but the link is thin: plausible, not certain.",
+        "Plainly rests on a legal text and its reasons; small imprecision only.",
+        "Strong support by a named source and reasons, without contradiction.",
+    ),
+    "expert": (
+        "The provision does not exist, is misquoted or is read against the law.",
+        "A distantly related section, or a condition is missing that changes the law.",
+        "A fitting section, but too general, without exceptions, or mixed with others.",
+        "Agrees with the section cited; minor simplifications at most.",
+        "Every provision is right and rightly applied; faithful and complete.",
+    ),
+}
+_EXPLANATION = {
+    "clarity_1_to_5": (
+        "Cannot be understood.",
+        "Parts of it confuse.",
+        "Can be understood, but should be clearer.",
+        "Clear, with a slight ambiguity.",
+        "Entirely clear at first reading.",
+    ),
+    "legal_accuracy_1_to_5": (
+        "The law is wrong.",
+        "Serious legal errors.",
+        "Right in part.",
+        "Right, with minor issues.",
+        "Right and precise.",
+    ),
+    "usefulness_1_to_5": (
+        "Of no use for legal research.",
+        "Of marginal use.",
+        "Of some use.",
+        "Useful, small improvements wanted.",
+        "Very useful for legal research.",
+    ),
+}
+_TASKS = {
+    "paired": (
+        "Read the prompt and both answers. Which answer stands left is random.",
+        "preferred: S1 (left), S2 (right) or Tie.",
+        "Rate factuality and usefulness of each answer with a whole number, 1 to 5.",
+        "Judge the content: accurate, useful, clear. Style counts only where it helps.",
+        "comment is optional. Please do not try to find out which system wrote what.",
+    ),
+    "likert": (
+        "Read the explanation and the passage that it explains.",
+        "Rate clarity, legal accuracy and usefulness with a whole number, 1 to 5.",
+        "notes is optional. Please do not try to find out who wrote what.",
+    ),
+}
+_RETURN = (
+    "White cells are yours; grey cells, row order and sheets must stay as they are. "
+    "Leave a cell blank only if you cannot judge. Save under the same name."
+)
+
+
+def scales(layout, kind):
+    """Give the anchors of every scale of a form.
+
+    Parameters
+    ----------
+    layout : {"paired", "likert"}
+        Kind of form.
+    kind : {"lay", "expert"}
+        Kind of rater; explanations have one set of anchors.
+
+    Returns
+    -------
+    dict of tuple of str
+        Scale to its five anchors, from 1 to 5.
+    """
+    if layout == "likert":
+        return dict(_EXPLANATION)
+    return {"factuality": _FACTUALITY[kind], "usefulness": _USEFULNESS[kind]}
+
+
+def instructions(layout, guess=None):
+    """Give the task, one sentence a line.
+
+    Parameters
+    ----------
+    layout : {"paired", "likert"}
+        Kind of form.
+    guess : str, optional
+        Question of the column guess.
+
+    Returns
+    -------
+    list of str
+        Lines for the rater.
+    """
+    lines = list(_TASKS[layout])
+    if guess:
+        lines.append(f"guess, after the ratings: {guess} S1, S2, or DK (do not know).")
+    return [*lines, _RETURN]

@@ -1,0 +1,138 @@
+"""The secret of a study: opaque names, hidden chance, and the sealed key."""
+
+import hashlib
+import hmac
+import json
+import secrets
+from pathlib import Path
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.files import write_json
+
+KEY_SCHEMA = "casebook-rater-key-1"
+ID_DIGITS = 12
+_REQUIRED = ("schema", "study", "layout", "secret", "systems", "forms")
+
+
+def new_secret():
+    """Draw a secret of 256 bits.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return secrets.token_hex(32)
+
+
+def opaque_id(secret, *parts):
+    """Name something so that nobody without the secret can tell what it is.
+
+    Parameters
+    ----------
+    secret : str
+        Secret of the study.
+    *parts : str
+        What is named, such as item and rater.
+
+    Returns
+    -------
+    str
+        HMAC-SHA256 of the parts, its first 12 hexadecimal digits.
+    """
+    return _digest(secret, parts).hex()[:ID_DIGITS]
+
+
+def hidden_chance(secret, purpose):
+    """Random numbers that follow from the secret, not from the public seed.
+
+    Parameters
+    ----------
+    secret : str
+        Secret of the study. With a public seed a rater could compute the sides.
+    purpose : str
+        What the numbers are for; purposes never share a stream.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The same for the same secret and purpose.
+    """
+    entropy = int.from_bytes(_digest(secret, ("chance", purpose)))
+    return np.random.Generator(np.random.PCG64(entropy))
+
+
+def _digest(secret, parts):
+    if len(secret) < 32:
+        raise InputError("the secret must have at least 32 characters")
+    # JSON keeps ("a", "bc") and ("ab", "c") apart.
+    message = json.dumps([str(part) for part in parts]).encode()
+    return hmac.digest(secret.encode(), message, hashlib.sha256)
+
+
+def text_hash(text):
+    """Hash a text, so that an edited cell is found without keeping the text.
+
+    Parameters
+    ----------
+    text : str
+        Text of a cell.
+
+    Returns
+    -------
+    str
+        First 16 hexadecimal digits of its SHA-256.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_key(path, key):
+    """Write the key of a study.
+
+    Parameters
+    ----------
+    path : path-like
+        File, which must stay with the organiser.
+    key : dict
+        The key.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+    """
+    return write_json(path, {"schema": KEY_SCHEMA, **key})
+
+
+def read_key(path):
+    """Read the key of a study.
+
+    Parameters
+    ----------
+    path : path-like
+        ``key.json``.
+
+    Returns
+    -------
+    dict
+        The key.
+
+    Raises
+    ------
+    InputError
+        If the file is no key.
+    """
+    path = Path(path)
+    try:
+        key = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: is no key: not JSON") from error
+    missing = [n for n in _REQUIRED if not isinstance(key, dict) or n not in key]
+    if missing or key["schema"] != KEY_SCHEMA:
+        lacks = f" (it lacks {', '.join(missing)})" if missing else ""
+        raise InputError(f"{path}: is no key of a rater study{lacks}; give key.json")
+    return key

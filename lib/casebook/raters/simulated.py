@@ -1,0 +1,123 @@
+"""A panel whose truth is known: it fills forms, to rehearse a study before it runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from openpyxl import load_workbook
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.samples import stream
+from casebook.raters.grids import read_book
+from casebook.raters.layouts import SHEET
+from casebook.raters.packing import FORMS, KEY, SEALED
+from casebook.raters.sealing import read_key
+
+RATED = ("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How the simulated panel judges.
+
+    Attributes
+    ----------
+    effect : float
+        Log odds that the focus system is preferred by a typical rater on a typical
+        item.
+    item_sd, rater_sd : float
+        Standard deviations of the log odds over items and over raters.
+    left : float
+        Log odds that whatever stands left gains.
+    ties : float
+        Share of judgements that are ties.
+    blank : float
+        Share of ratings left blank.
+    """
+
+    effect: float = 0.7
+    item_sd: float = 1.3
+    rater_sd: float = 0.5
+    left: float = 0.0
+    ties: float = 0.1
+    blank: float = 0.0
+
+    @property
+    def win_rate(self):
+        """Expected share of wins without ties, over items and raters."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+        sd = np.hypot(self.item_sd, self.rater_sd)
+        return float(special.expit(self.effect + sd * nodes) @ weights / weights.sum())
+
+
+def fill_forms(study, folder, truth=None, *, seed=0):
+    """Fill all workbooks of a study as the simulated panel would.
+
+    Parameters
+    ----------
+    study : path-like
+        Folder that `casebook.raters.forms.make_forms` wrote.
+    folder : path-like
+        Where the filled workbooks go; created.
+    truth : Truth, optional
+        How the panel judges.
+    seed : int
+        Seed.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The filled workbooks.
+
+    Raises
+    ------
+    InputError
+        If the study has no workbooks.
+    """
+    study, folder, truth = Path(study), Path(folder), truth or Truth()
+    key = read_key(study / SEALED / KEY)
+    rng = np.random.Generator(stream(seed, "simulated panel"))
+    items = [row["item_id"] for row in key["draw"]]
+    liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = sorted((study / FORMS).glob("*.xlsx"))
+    if not paths:
+        raise InputError(f"{study / FORMS}: holds no workbook to fill")
+    owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
+    for path in paths:
+        rows = owners[next(iter(_ids(path)))]
+        own = rng.normal(0, truth.rater_sd)
+        answers = [_judge(row, key["focus"], liking, own, truth, rng) for row in rows]
+        _fill(path, folder / path.name, answers)
+    return [folder / path.name for path in paths]
+
+
+def _ids(path):
+    grid = read_book(path).grids[0]
+    return [row[0] for number, row in grid.rows.items() if number > 1]
+
+
+def _judge(row, focus, liking, own, truth, rng):
+    """Judge one comparison: a preference and four ratings."""
+    sign = {row["left"]: 1, row["right"]: -1}.get(focus, 0)
+    odds = sign * (truth.effect + liking[row["item"]] + own) + truth.left
+    wins_left = rng.random() < special.expit(odds)
+    preferred = "S1" if wins_left else "S2"
+    if rng.random() < truth.ties:
+        preferred = "Tie"
+    better = {"S1": (1, 0), "S2": (0, 1), "Tie": (0, 0)}[preferred]
+    level = [3.6 + 0.6 * better[0]] * 2 + [3.6 + 0.6 * better[1]] * 2
+    drawn = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
+    kept = [None if rng.random() < truth.blank else value for value in drawn]
+    return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
+
+
+def _fill(source, target, answers):
+    book = load_workbook(source)
+    sheet = book[SHEET]
+    places = {cell.value: cell.column for cell in sheet[1]}
+    for line, answer in enumerate(answers, start=2):
+        for name, value in answer.items():
+            sheet.cell(line, places[name]).value = value
+    book.save(target)

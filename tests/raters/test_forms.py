@@ -1,0 +1,291 @@
+import json
+import re
+import zipfile
+
+import pandas as pd
+import pytest
+from conftest import RATERS, SECRET, make_study, toy_answers
+from openpyxl import load_workbook
+
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.raters import celltext
+from casebook.raters.answers import PDPABENCH, read_answers
+from casebook.raters.forms import Plan, make_forms
+from casebook.raters.layouts import LIKERT, SHEET
+from casebook.raters.likert import make_likert_forms
+from casebook.raters.responses import read_form, read_forms
+from casebook.raters.sealing import read_key
+from casebook.raters.unblinding import unblind_likert
+
+DOCUMENTED = [
+    "prompt_id",
+    "prompt_text",
+    "system1_output",
+    "system2_output",
+    "preferred",
+    "factuality_s1",
+    "usefulness_s1",
+    "factuality_s2",
+    "usefulness_s2",
+    "comment",
+]
+
+
+def contents(path):
+    """All bytes of a form that are not compressed any more, and its names."""
+    if path.suffix != ".xlsx":
+        return path.name.encode() + path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        parts = [name.encode() + archive.read(name) for name in archive.namelist()]
+    return b"".join([path.name.encode(), *parts])
+
+
+def test_nothing_a_rater_gets_tells_the_system(tmp_path):
+    for number in range(40):
+        folder = tmp_path / str(number)
+        plan = Plan("pilot", {"r1": "lay", "r2": "expert"}, formats=("xlsx", "csv"))
+        secret = f"{number:064x}"
+        make_forms(toy_answers(3), folder, plan, secret=secret)
+        for path in (folder / "for_raters").iterdir():
+            found = contents(path)
+            for word in (rb"grounded", rb"\bplain\b", rb"\bfocus\b", secret.encode()):
+                assert not re.search(word, found, re.IGNORECASE), (path, word)
+            assert not re.search(rb">q\d+<|,q\d+,", found)
+
+
+def test_equal_input_gives_equal_bytes(study, tmp_path):
+    again = make_study(tmp_path / "again", formats=("xlsx", "csv"))
+    for path in sorted(study.rglob("*")):
+        if path.is_file():
+            other = again / path.relative_to(study)
+            assert path.read_bytes() == other.read_bytes(), path.name
+
+
+def test_archives_carry_no_time_of_their_own(study):
+    with zipfile.ZipFile(study / "for_raters" / "pilot_r1.xlsx") as archive:
+        assert {m.date_time for m in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        core = archive.read("docProps/core.xml").decode()
+    assert set(re.findall(r"\d{4}-\d\d-\d\d", core)) == {"2000-01-01"}
+
+
+def test_the_documented_columns_are_kept_and_the_key_column_is_not(study):
+    sheet = load_workbook(study / "for_raters" / "pilot_r1.xlsx")[SHEET]
+    assert [cell.value for cell in sheet[1]] == DOCUMENTED
+
+
+def test_only_answers_can_be_written_and_only_what_is_allowed(study):
+    book = load_workbook(study / "for_raters" / "pilot_r1.xlsx")
+    sheet = book[SHEET]
+    assert all(sheet.protection.sheet for sheet in book)
+    free = {
+        DOCUMENTED[c.column - 1] for r in sheet for c in r if not c.protection.locked
+    }
+    assert free == set(DOCUMENTED[4:])
+    rules = {str(r.sqref): r.formula1 for r in sheet.data_validations.dataValidation}
+    assert rules == {
+        "E2:E13": '"S1,S2,Tie"',
+        **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"},
+    }
+
+
+@pytest.mark.parametrize("rater, word", [("r1", "made up"), ("r3", "misquoted")])
+def test_raters_get_the_anchors_of_their_kind(study, rater, word):
+    sheet = load_workbook(study / "for_raters" / f"pilot_{rater}.xlsx")["rubric"]
+    text = " ".join(str(c.value) for row in sheet for c in row)
+    assert word in text
+
+
+def test_key_and_forms_are_bound_by_hashes(study):
+    registered = json.loads((study / "preregistration.json").read_text())
+    digest = sha256_file(study / "sealed" / "key.json")
+    assert registered["key_sha256"] == digest
+    for path in (study / "for_raters").iterdir():
+        assert registered["forms_sha256"][path.name] == sha256_file(path)
+    about = load_workbook(study / "for_raters" / "pilot_r2.xlsx")["about"]
+    assert digest in [row[1].value for row in about]
+    text = json.dumps(registered)
+    assert "grounded" not in text and SECRET not in text
+
+
+def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
+    answers = toy_answers(6)
+    hostile = {
+        0: '=HYPERLINK("http://x","y")',
+        1: "bad\x00\x0b\x1f\ud800 control",
+        2: "x" * 40_000,
+        3: "🙂" * 20_000,
+        4: "  ",
+        5: "+1 -1 @a\r\nline _x0041_ 契約解除 ﷽",
+    }
+    answers["grounded"] = [hostile[n] for n in range(6)]
+    plan = Plan("pilot", RATERS, formats=("xlsx", "csv"))
+    report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
+    changes = {row["item"]: row["changes"] for row in report["text_changes"]}
+    assert changes == {
+        "q1": ["control_characters"],
+        "q2": ["cut"],
+        "q3": ["cut"],
+        "q4": ["empty"],
+        "q5": ["line_ends"],
+    }
+    key = read_key(tmp_path / "s" / "sealed" / "key.json")
+    for path in (tmp_path / "s" / "for_raters").glob("*_r1.*"):
+        if path.suffix == ".txt":
+            continue
+        form = read_form(path)
+        rows = {row["id"]: row for row in key["forms"]["r1"]["rows"]}
+        for shown in form.rows.to_dict("records"):
+            row = rows[shown["prompt_id"]]
+            side = "system1_output" if row["left"] == "grounded" else "system2_output"
+            expected = celltext.clean(hostile[int(row["item"][1:])])[0]
+            assert shown[side] == expected, path
+        assert not [d for d in form.defects if d.kind == "formula"]
+        raw = path.read_bytes()
+        assert path.suffix == ".xlsx" or b"\n=" not in raw.replace(b",=", b"\n=")
+
+
+@pytest.mark.parametrize("size", [32_766, 32_767, 32_768])
+def test_the_longest_cell_is_kept_whole(size):
+    text, changes = celltext.clean("y" * size)
+    assert len(text) == min(size, celltext.LONGEST)
+    assert changes == ([] if size <= celltext.LONGEST else ["cut"])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"study": "grounded-pilot"}, "contains that of the system"),
+        ({"study": "../x"}, "not allowed"),
+        ({"raters": {"r1": "lay", "plainr": "lay"}}, "contains that of the system"),
+        ({"raters": {"r1": "lay", "r2": "judge"}}, "lay or expert"),
+        ({"focus": "other"}, "is no system"),
+        ({"margin": 0.6}, "below 0.5"),
+        ({"formats": ("docx",)}, "formats are"),
+        ({"items": 99}, "99 items are asked for"),
+    ],
+)
+def test_bad_plans_write_nothing(tmp_path, change, message):
+    plan = Plan(**{"study": "pilot", "raters": RATERS, **change})
+    with pytest.raises(InputError, match=message):
+        make_forms(toy_answers(4), tmp_path / "s", plan, secret=SECRET)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_study_is_not_overwritten(study):
+    with pytest.raises(InputError, match="exists"):
+        make_study(study)
+
+
+def write_jsonl(path, records):
+    path.write_text("\n".join(json.dumps(r) for r in records), encoding="utf-8")
+    return path
+
+
+def test_answers_are_joined_with_an_account(tmp_path):
+    one = [{"item_id": f"q{n}", "prompt": "p", "answer": f"a{n}"} for n in range(4)]
+    files = {
+        "a": write_jsonl(tmp_path / "a.jsonl", one),
+        "b": write_jsonl(tmp_path / "b.jsonl", one[:3]),
+    }
+    with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: q3\)"):
+        read_answers(files)
+    answers, account = read_answers(files, common=True)
+    assert account == {"items": 3, "left_out": {"b": ["q3"]}}
+    assert answers["b"].tolist() == ["a0", "a1", "a2"]
+    pd.DataFrame(one).to_csv(tmp_path / "c.csv", index=False)
+    from_csv, _ = read_answers({"a": files["a"], "c": tmp_path / "c.csv"})
+    assert from_csv["a"].equals(from_csv["c"].rename("a"))
+
+
+@pytest.mark.parametrize(
+    "records, message",
+    [
+        ([], "holds no answer"),
+        ([{"item_id": "q", "prompt": "p"}], "has no field 'answer'"),
+        ([{"item_id": "q", "prompt": "p", "answer": []}], "is not text"),
+        ([{"item_id": " ", "prompt": "p", "answer": ""}], "is blank"),
+        ([{"item_id": "q", "prompt": "p", "answer": ""}] * 2, ":2: item q occurs"),
+        ([{"item_id": "q", "prompt": "other", "answer": ""}], "another question"),
+        ([{"item_id": "z", "prompt": "p", "answer": ""}], "lacks 1 of 2"),
+    ],
+)
+def test_bad_answers_are_named(tmp_path, records, message):
+    good = [{"item_id": "q", "prompt": "p", "answer": "a"}]
+    files = {
+        "a": write_jsonl(tmp_path / "a.jsonl", good),
+        "b": write_jsonl(tmp_path / "b.jsonl", records),
+    }
+    with pytest.raises(InputError, match=message):
+        read_answers(files)
+
+
+@pytest.mark.data
+def test_forms_of_the_real_answers(mirror, tmp_path):
+    root = mirror / "pdpabench" / "generation"
+    runs = {
+        "rag": "qwen_3_4b__non_reasoning__rag_20251105T164809",
+        "base": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
+    }
+    files = {n: root / run / "detailed_results.jsonl" for n, run in runs.items()}
+    answers, account = read_answers(files, PDPABENCH)
+    assert account == {"items": 52, "left_out": {}}
+    plan = Plan("pdpa", RATERS, items=50)
+    report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
+    assert sum(row["drawn"] for row in report["draw"]) == 50
+    assert {row["left"] for row in report["balance"]} == {25}
+    forms = read_forms([tmp_path / "s" / "for_raters"])
+    texts = set(answers["rag"]) | set(answers["base"])
+    for form in forms:
+        shown = set(form.rows["system1_output"]) | set(form.rows["system2_output"])
+        assert shown <= texts and len(form.rows) == 50
+        assert {d.kind for d in form.defects} == {"blank"}
+
+
+def explanations():
+    return pd.DataFrame(
+        [
+            {
+                "case_id": f"case{n // 2}",
+                "chunk_id": f"c{n}",
+                "system": system,
+                "explanation_text": f"=because {n}",
+                "source_chunk_text": f"Section {n}",
+            }
+            for n in range(4)
+            for system in ("grounded", "plain")
+        ]
+    )
+
+
+def test_likert_forms_are_blind_and_come_back(tmp_path):
+    raters = {"anna": "expert", "ben": "expert", "cleo": "expert"}
+    options = {"secret": SECRET, "formats": ("csv", "xlsx")}
+    make_likert_forms(explanations(), tmp_path / "s", "expl", raters, **options)
+    folder = tmp_path / "s" / "for_raters"
+    for path in folder.iterdir():
+        assert b"grounded" not in contents(path) and b"case1" not in contents(path)
+    paths = []
+    for number, rater in enumerate(raters):
+        frame = pd.read_csv(folder / f"expl_{rater}.csv", dtype=str)
+        assert list(frame) == LIKERT.names
+        assert set(frame["annotator_id"]) == {rater}
+        for column in LIKERT.answers:
+            frame[column.name] = str(2 + number)
+        frame.loc[0, "clarity_1_to_5"] = "7"
+        paths.append(tmp_path / f"{rater}.csv")
+        frame.to_csv(paths[-1], index=False)
+    key = read_key(tmp_path / "s" / "sealed" / "key.json")
+    ratings, defects = unblind_likert(read_forms(paths), key)
+    assert len(ratings) == 24
+    assert set(ratings["system"]) == {"grounded", "plain"}
+    assert [(d.kind, d.row, d.column) for d in defects] == [
+        ("out_of_range", 2, "clarity_1_to_5")
+    ] * 3
+    assert ratings.groupby("rater")["usefulness_1_to_5"].first().tolist() == [2, 3, 4]
+
+
+def test_an_explanation_that_occurs_twice_is_refused(tmp_path):
+    twice = pd.concat([explanations()] * 2)
+    with pytest.raises(InputError, match="occur twice"):
+        make_likert_forms(twice, tmp_path / "s", "expl", {"a": "lay"}, secret=SECRET)
