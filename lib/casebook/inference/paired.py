@@ -13,6 +13,7 @@ from casebook.inference.samples import (
     check_share,
     paired_differences,
 )
+from casebook.inference.sign_tests import exact_sign_test, positive
 
 ZERO_METHODS = ("wilcox", "pratt", "zsplit")
 
@@ -102,7 +103,7 @@ def paired_t(a, b=None, *, level=0.95):
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     half = special.stdtrit(n - 1, (1 + level) / 2) * error
     interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
-    pvalue = _positive(2 * special.stdtr(n - 1, -abs(mean / error)))
+    pvalue = positive(2 * special.stdtr(n - 1, -abs(mean / error)))
     return PairedTest(mean / error, pvalue, n, interval)
 
 
@@ -137,7 +138,7 @@ def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
         return PairedTest(None, None, len(differences), reason="all_tied")
     signed = np.sign(differences) * dense_ranks(np.abs(differences), resolution)
     result = stats.wilcoxon(signed, zero_method=zero_method)
-    pvalue = _positive(result.pvalue)
+    pvalue = positive(result.pvalue)
     return PairedTest(float(result.statistic), pvalue, len(differences))
 
 
@@ -194,11 +195,8 @@ def sign_test(a, b=None, *, tolerance=0.0, level=0.95):
     check_share("level", level)
     counts = win_tie_loss(a, b, tolerance=tolerance)
     share = clopper_pearson(counts.wins, counts.wins + counts.losses, level=level)
-    if share.n == 0:
-        return SignTest(counts, None, None, share)
-    tail, log_tail = _binomial_tail(max(counts.wins, counts.losses), share.n)
-    log_pvalue = min(0.0, math.log(2) + log_tail)
-    return SignTest(counts, _positive(2 * tail), log_pvalue, share)
+    test = exact_sign_test(counts.wins, counts.losses)
+    return SignTest(counts, test.pvalue, test.log_pvalue, share)
 
 
 def dense_ranks(values, resolution):
@@ -223,24 +221,7 @@ def dense_ranks(values, resolution):
     return ranks
 
 
-def _binomial_tail(successes, trials):
-    """P(X >= successes) and its logarithm, for X of Binomial(trials, 1/2)."""
-    tail = special.betainc(successes, trials - successes + 1, 0.5)
-    if tail > 1e-280:
-        return tail, math.log(tail)
-    # betainc underflows: add the terms on the log scale.
-    k = np.arange(successes, trials + 1)
-    log_terms = -special.betaln(k + 1, trials - k + 1) - math.log(trials + 1)
-    log_tail = float(special.logsumexp(log_terms)) - trials * math.log(2)
-    return math.exp(log_tail), log_tail
-
-
 def _no_spread(differences, resolution):
     if len(differences) < 2:
         return "fewer_than_two_units"
     return "no_variation" if np.ptp(differences) <= resolution else None
-
-
-def _positive(pvalue):
-    """Keep a p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
-    return min(1.0, max(float(pvalue), math.ulp(0.0)))
