@@ -154,9 +154,17 @@ def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
     assert "\n" not in str(caught.value)
 
 
+def test_sections_are_brought_into_normal_form():
+    sheet = changed(sections_cited=["s 300A IPC", "PDPA s.13", "my own rule"])
+    assert sheet.sections_cited == ("IPC-300A", "PDPA-13", "my own rule")
+    with pytest.raises(InputError, match=r"sections_cited\.1: 'IPC-302' stands twice"):
+        changed(sections_cited=["IPC-302", "section 302 IPC"])
+
+
 def test_sheet_without_facts_is_refused():
     with pytest.raises(InputError, match="no fact"):
         facts.from_dict({"case_id": "empty"})
+    assert facts.present_types(facts.from_dict({"case_id": "e"}, empty=True)) == ()
 
 
 @pytest.mark.parametrize(

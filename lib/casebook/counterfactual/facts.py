@@ -34,6 +34,7 @@ from casebook.counterfactual.fact_types import (
     NumericalFacts,
     Parties,
 )
+from casebook.counterfactual.sections import documented_section, normalise_section
 from casebook.errors import InputError
 
 __all__ = [
@@ -66,7 +67,7 @@ __all__ = [
 ]
 
 
-def from_dict(record, where="fact sheet", documented=False):
+def from_dict(record, where="fact sheet", documented=False, empty=False):
     """Build a fact sheet from plain data, checked.
 
     Parameters
@@ -79,11 +80,13 @@ def from_dict(record, where="fact sheet", documented=False):
         Whether to read as the documented system does: a party of unknown type becomes
         ``Unknown``, an evidence type of no vocabulary is kept, and neither empty nor
         contradictory sheets are refused.
+    empty : bool, default False
+        Whether a sheet without any fact is accepted.
 
     Returns
     -------
     FactSheet
-        The sheet.
+        The sheet, its sections in normal form as far as they can be brought into it.
 
     Raises
     ------
@@ -100,8 +103,10 @@ def from_dict(record, where="fact sheet", documented=False):
         field = ".".join(str(part) for part in first["loc"]) or "(whole)"
         problem = first["msg"].removeprefix("Value error, ")
         raise InputError(f"{where}: field {field}: {problem}") from error
+    normal = documented_section if documented else _normal
+    sheet = replace(sheet, sections_cited=tuple(map(normal, sheet.sections_cited)))
     if not documented:
-        _check(sheet, where)
+        _check(sheet, where, empty)
     return sheet
 
 
@@ -203,7 +208,11 @@ def _known_parties(record):
     return record | {"parties": known}
 
 
-def _check(sheet, where):
+def _normal(section):
+    return normalise_section(section) or section
+
+
+def _check(sheet, where, empty):
     for at, name in unknown_evidence(sheet):
         known = ", ".join(EVIDENCE_TYPES)
         raise InputError(
@@ -212,7 +221,7 @@ def _check(sheet, where):
         )
     for problem in contradictions(sheet):
         raise InputError(f"{where}: field {problem}")
-    if not present_types(sheet):
+    if not (empty or present_types(sheet)):
         raise InputError(f"{where}: field (whole): has no fact, so nothing to change")
 
 
