@@ -1,0 +1,262 @@
+"""Two systems on the same claims: exact and mid-p McNemar, and what n can show."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import Interval
+from casebook.inference.samples import check_count, check_share
+
+
+@dataclass(frozen=True)
+class McNemarTest:
+    """Outcome of a paired comparison of two shares.
+
+    Attributes
+    ----------
+    first_only, second_only : int
+        Discordant units: right in the first system only, in the second only.
+    n : int
+        Units, concordant ones included.
+    pvalue : float or None
+        Exact two-sided conditional p-value; None without a discordant unit.
+    mid_pvalue : float or None
+        The same with half the probability of the observed table: less conservative.
+    difference : Interval
+        Share of the first minus share of the second.
+    reason : str or None
+        ``"all_tied"`` without a discordant unit.
+    """
+
+    first_only: int
+    second_only: int
+    n: int
+    pvalue: float | None
+    mid_pvalue: float | None
+    difference: Interval
+    reason: str | None = None
+
+
+def mcnemar(first, second, *, level=0.95, clusters=None, n_boot=2000, seed=0):
+    """Compare two systems that were right or wrong on the same units.
+
+    Parameters
+    ----------
+    first, second : array_like of bool, shape [n]
+        Whether each system was right.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+    clusters : array_like, shape [n], optional
+        The interval then resamples whole clusters. The p-values still take units as
+        independent: with clusters use `casebook.inference.permutation` on their means.
+    n_boot, seed
+        Of that interval.
+
+    Returns
+    -------
+    McNemarTest
+        Counts, p-values and the difference of the two shares.
+
+    Raises
+    ------
+    InputError
+        If the samples differ in length or hold anything but true and false.
+    """
+    a, b = _flags("first", first), _flags("second", second)
+    if a.shape != b.shape:
+        raise InputError(f"paired samples of {len(a)} and {len(b)} units")
+    table = mcnemar_counts(
+        int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level
+    )
+    if clusters is None:
+        return table
+    difference = bootstrap_mean(
+        a.astype(float) - b, level=level, clusters=clusters, n_boot=n_boot, seed=seed
+    )
+    return McNemarTest(**(vars(table) | {"difference": difference}))
+
+
+def mcnemar_counts(first_only, second_only, n, *, level=0.95):
+    """Test from the counts of discordant units.
+
+    Parameters
+    ----------
+    first_only, second_only : int
+        Units that only one system has right.
+    n : int
+        All units.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    McNemarTest
+        With Bonett and Price's interval of the difference.
+
+    Raises
+    ------
+    InputError
+        If the counts do not fit.
+
+    References
+    ----------
+    McNemar, Psychometrika 12, 1947; Fagerland, Lydersen & Laake, BMC Medical Research
+    Methodology 13:91, 2013 (mid-p); Bonett & Price, Journal of Educational and
+    Behavioral Statistics 37, 2012 (interval).
+    """
+    check_share("level", level)
+    if first_only < 0 or second_only < 0 or first_only + second_only > n:
+        raise InputError(
+            f"{first_only} and {second_only} discordant units of {n} are impossible"
+        )
+    difference = _bonett_price(first_only, second_only, n, level)
+    total, low = first_only + second_only, min(first_only, second_only)
+    if not total:
+        return McNemarTest(0, 0, n, None, None, difference, "all_tied")
+    exact, mid = _pvalues(np.array(low), np.array(total))
+    return McNemarTest(first_only, second_only, n, float(exact), float(mid), difference)
+
+
+def _flags(name, values):
+    flags = np.asarray(values)
+    if flags.ndim != 1 or (flags.size and not np.isin(flags, (0, 1)).all()):
+        raise InputError(f"{name} must be a list of true and false")
+    return flags.astype(bool)
+
+
+def _pvalues(low, total):
+    """Two-sided p-values of the smaller discordant count, exact and mid-p."""
+    tail = special.bdtr(low, total, 0.5)
+    point = np.exp(
+        -special.betaln(low + 1, total - low + 1)
+        - np.log(total + 1)
+        - total * math.log(2)
+    )
+    exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
+    even = 2 * low == total
+    mid = np.where(even, 1 - point / 2, 2 * tail - point)
+    return exact, np.clip(mid, math.ulp(0.0), 1.0)
+
+
+def _bonett_price(first_only, second_only, n, level):
+    method = "bonett-price"
+    if not n:
+        return Interval(None, None, None, level, 0, method, "no_units")
+    p, q = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
+    half = special.ndtri((1 + level) / 2) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
+    low, high = max(-1.0, p - q - half), min(1.0, p - q + half)
+    return Interval(
+        (first_only - second_only) / n, float(low), float(high), level, n, method
+    )
+
+
+def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
+    """Power of the test for a true difference of two shares.
+
+    Parameters
+    ----------
+    difference : float
+        True difference, 0 to `discordant`.
+    discordant : float
+        Probability that exactly one system is right, in (0, 1].
+    n : int
+        Units.
+    alpha : float, default 0.05
+        Significance level.
+    mid_p : bool
+        Whether the mid-p or the exact test is made.
+
+    Returns
+    -------
+    float
+        Exact: summed over the binomial number of discordant units, all but ``1e-12``
+        of its probability.
+
+    Raises
+    ------
+    InputError
+        If an argument is outside its range.
+    """
+    check_share("alpha", alpha)
+    check_count("n", n)
+    if not 0 < discordant <= 1 or not 0 <= difference <= discordant:
+        raise InputError(
+            f"difference {difference} and discordant share {discordant} do not fit: "
+            "0 <= difference <= discordant <= 1"
+        )
+    totals, weights, critical = _rejections(discordant, n, alpha, mid_p)
+    return _power(difference, discordant, totals, weights, critical)
+
+
+def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
+    """Smallest true difference of two shares that n paired claims would show.
+
+    Parameters
+    ----------
+    n : int
+        Units.
+    discordant : float
+        Probability that exactly one system is right, such as the observed share.
+    alpha, mid_p
+        As in `mcnemar_power`.
+    power : float, default 0.8
+        Wanted power.
+
+    Returns
+    -------
+    float or None
+        None if not even a difference equal to `discordant` is found with this power.
+
+    Raises
+    ------
+    InputError
+        If an argument is outside its range.
+    """
+    check_share("power", power)
+    mcnemar_power(0.0, discordant, n, alpha=alpha, mid_p=mid_p)
+    rejections = _rejections(discordant, n, alpha, mid_p)
+    if _power(discordant, discordant, *rejections) < power:
+        return None
+    low, high = 0.0, discordant
+    for _ in range(40):
+        middle = (low + high) / 2
+        if _power(middle, discordant, *rejections) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _rejections(discordant, n, alpha, mid_p):
+    """Likely discordant totals, their probabilities, largest rejecting small count."""
+    totals = np.arange(1, n + 1)
+    if discordant == 1:
+        weights = (totals == n).astype(float)
+    else:
+        weights = np.exp(
+            -special.betaln(totals + 1, n - totals + 1)
+            - math.log(n + 1)
+            + totals * math.log(discordant)
+            + (n - totals) * math.log1p(-discordant)
+        )
+    kept = weights > 1e-12 / n
+    totals, weights = totals[kept], weights[kept]
+    low, high = np.full(len(totals), -1), totals // 2
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        rejects = _pvalues(middle, totals)[int(mid_p)] <= alpha
+        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
+    return totals, weights, low
+
+
+def _power(difference, discordant, totals, weights, critical):
+    share = (discordant + difference) / (2 * discordant)
+    reject = sum(
+        np.where(critical >= 0, special.bdtr(np.maximum(critical, 0), totals, p), 0.0)
+        for p in (share, 1 - share)
+    )
+    return float(np.minimum(reject, 1.0) @ weights)

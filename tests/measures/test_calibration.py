@@ -1,0 +1,116 @@
+"""Calibration against scikit-learn, exact sums, enumeration and simulated coverage."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import brier_score_loss, log_loss
+
+from casebook.errors import InputError
+from casebook.measures.calibration import calibration
+
+stated = st.lists(
+    st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(stated)
+def test_brier_and_its_parts_add_up(rows):
+    y, p = zip(*rows, strict=True)
+    found = calibration(y, p, n_boot=2).measures
+    value = {name: interval.estimate for name, interval in found.items()}
+    parts = value["reliability"] - value["resolution"] + value["uncertainty"]
+    assert value["brier"] == pytest.approx(parts + value["within_bins"], abs=1e-12)
+    assert value["brier"] == pytest.approx(brier_score_loss(y, p, pos_label=1))
+
+
+def test_log_loss_equals_scikit_learn_and_is_undefined_when_certain_and_wrong():
+    y, p = [1, 0, 1, 0], [0.9, 0.2, 0.6, 0.4]
+    found = calibration(y, p, n_boot=50).measures["log_loss"]
+    assert found.estimate == pytest.approx(log_loss(y, p))
+    wrong = calibration([1, 0], [0.0, 0.2], n_boot=50).measures["log_loss"]
+    assert (wrong.estimate, wrong.reason) == (None, "certain_and_wrong")
+
+
+def test_ece_of_two_bins_by_hand():
+    """Lower half states 0.2, one of five true; upper half states 0.8, two of five."""
+    p = [0.2] * 5 + [0.8] * 5
+    y = [1, 0, 0, 0, 0, 1, 1, 0, 0, 0]
+    found = calibration(y, p, n_bins=2, n_boot=100)
+    assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
+    assert found.measures["ece_debiased"].estimate < 0.2
+    assert found.bins["n"].tolist() == [5, 5]
+    assert found.bins["share"].tolist() == [0.2, 0.4]
+    assert found.controls["brier"] == pytest.approx(0.21)
+
+
+def test_bins_have_equal_mass_and_never_part_ties():
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    assert calibration(p > 0.5, p, n_boot=2).bins["n"].tolist() == [100] * 10
+    p = np.repeat([0.1, 0.5, 0.9], [10, 700, 290])
+    assert sorted(calibration(p > 0.4, p, n_boot=2).bins["n"]) == [10, 290, 700]
+
+
+def test_ece_does_not_depend_on_row_order():
+    rng = np.random.default_rng(0)
+    p, order = rng.integers(0, 5, 60) / 5, rng.permutation(60)
+    y = rng.random(60) < p
+    one = calibration(y, p, n_boot=2).measures["ece"].estimate
+    two = calibration(y[order], p[order], n_boot=2).measures["ece"].estimate
+    assert one == pytest.approx(two, abs=1e-12)
+
+
+def test_aurc_is_the_mean_over_orders_of_ties():
+    p, y = [0.9, 0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0, 1]
+    areas = []
+    for middle in itertools.permutations([0, 1, 0]):
+        errors = 1 - np.array([1, *middle, 1])
+        areas.append(np.mean(np.cumsum(errors) / np.arange(1, 6)))
+    found = calibration(y, p, n_boot=2).measures
+    assert found["aurc"].estimate == pytest.approx(np.mean(areas))
+    best = np.mean(np.cumsum([0, 0, 0, 1, 1]) / np.arange(1, 6))
+    assert found["e_aurc"].estimate == pytest.approx(np.mean(areas) - best)
+
+
+def test_interval_of_ece_covers_calibrated_and_miscalibrated_forecasts():
+    for shift in (0.0, 0.08):
+        hits = 0
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            p = rng.uniform(0.2, 0.8, 300)
+            y = rng.random(300) < p + shift * np.sign(p - 0.5)
+            found = calibration(y, p, n_boot=200).measures["ece"]
+            hits += found.low <= shift <= found.high
+        assert hits / 60 >= 0.85
+
+
+def test_statements_that_were_not_made_are_counted_and_never_covered():
+    found = calibration([1, 0, 1, 1], [0.9, 0.2, None, np.nan], n_boot=20)
+    assert (found.n, found.missing) == (2, 2)
+    assert found.curve["coverage"].max() == 0.5
+    nothing = calibration([1], [None])
+    assert nothing.measures["ece"].reason == "no_units"
+
+
+def test_clusters_widen_the_interval():
+    rng = np.random.default_rng(2)
+    p = np.repeat(rng.uniform(0.3, 0.9, 40), 6)
+    y = np.repeat(rng.random(40) < 0.5, 6)
+    alone = calibration(y, p, n_boot=300).measures["aurc"]
+    paged = calibration(
+        y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)
+    ).measures["aurc"]
+    assert paged.high - paged.low > 1.5 * (alone.high - alone.low)
+
+
+def test_bad_probabilities_are_named():
+    with pytest.raises(InputError, match=r"1 probabilities .*first: 1\.2"):
+        calibration([1, 0], [1.2, 0.3])
+    with pytest.raises(InputError, match="outcomes and"):
+        calibration([1], [0.2, 0.3])
