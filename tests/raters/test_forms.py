@@ -21,13 +21,8 @@ from casebook.raters.unblinding import unblind_likert
 DOCUMENTED = [
     "prompt_id",
     "prompt_text",
-    "system1_output",
-    "system2_output",
-    "preferred",
-    "factuality_s1",
-    "usefulness_s1",
-    "factuality_s2",
-    "usefulness_s2",
+    *("system1_output", "system2_output", "preferred"),
+    *("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"),
     "comment",
 ]
 
