@@ -179,6 +179,33 @@ def resample_means(values, *, clusters=None, n_boot=10_000, seed=0):
     return MeanResamples(estimates, origin + draws, without, resolution + unit, n)
 
 
+def resample_counts(units, n_boot, seed):
+    """Draw bootstrap samples as numbers of times that each unit was drawn.
+
+    Parameters
+    ----------
+    units : int
+        Number of units.
+    n_boot : int
+        Number of resamples.
+    seed : int
+        Seed.
+
+    Yields
+    ------
+    numpy.ndarray of float, shape [resamples, units]
+        Whole numbers, rows that sum to `units`; blocks of bounded size.
+    """
+    rows = max(1, BLOCK_ELEMENTS // units)
+    for block, start in enumerate(range(0, n_boot, rows)):
+        size = min(rows, n_boot - start)
+        rng = np.random.Generator(stream(seed, "bootstrap", block))
+        picks = rng.integers(0, units, (size, units), dtype=np.int32)
+        picks = picks + units * np.arange(size)[:, None]
+        counts = np.bincount(picks.ravel(), minlength=size * units)
+        yield counts.reshape(size, units).astype(float)
+
+
 def _cluster_sizes(clusters, n):
     if clusters is None:
         return np.ones(n), np.arange(n)
@@ -197,12 +224,8 @@ def _draw_ratios(totals, sizes, n_boot, seed):
     integers, exponent = fixed_point(totals, count * np.abs(totals).max(axis=0))
     columns = np.column_stack([integers, sizes])
     sums = np.empty((n_boot, columns.shape[1]))
-    rows = max(1, BLOCK_ELEMENTS // count)
-    for block, start in enumerate(range(0, n_boot, rows)):
-        size = min(rows, n_boot - start)
-        rng = np.random.Generator(stream(seed, "bootstrap", block))
-        picks = rng.integers(0, count, (size, count), dtype=np.int32)
-        picks = picks + count * np.arange(size)[:, None]
-        counts = np.bincount(picks.ravel(), minlength=size * count)
-        sums[start : start + size] = counts.reshape(size, count).astype(float) @ columns
+    start = 0
+    for counts in resample_counts(count, n_boot, seed):
+        sums[start : start + len(counts)] = counts @ columns
+        start += len(counts)
     return np.ldexp(sums[:, :-1] / sums[:, -1:], exponent), np.ldexp(1.0, exponent)

@@ -1,0 +1,91 @@
+"""What every agreement coefficient can do."""
+
+import numpy as np
+
+
+class Coefficient:
+    """One coefficient on one panel, for any weighting of the items.
+
+    Resampling items means weighting them by how often they were drawn.
+
+    Attributes
+    ----------
+    panel : Panel
+        The items that the coefficient uses.
+    lowest : float
+        Bound of the scale, for intervals.
+    nested : bool
+        Every item has raters of its own, so that other items are other raters.
+    """
+
+    lowest = -np.inf
+    nested = False
+
+    def __init__(self, panel):
+        self.panel = panel
+
+    @classmethod
+    def usable(cls, panel):
+        """Which items the coefficient can use, shape [items]."""
+        return panel.per_item > 0
+
+    def reason(self):
+        """Say why the coefficient is undefined on this panel, or None."""
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        pairable = self.panel.per_item >= 2
+        if not pairable.any():
+            return "no_pairable_items"
+        used = self.panel.counts[pairable].sum(axis=0) > 0
+        return "no_variation" if used.sum() < 2 else None
+
+    def values(self, weights):
+        """Give the coefficient under item weights.
+
+        Parameters
+        ----------
+        weights : numpy.ndarray, shape [draws, items]
+            How often each item counts.
+
+        Returns
+        -------
+        numpy.ndarray, shape [draws]
+            NaN where undefined.
+        """
+        raise NotImplementedError
+
+    def influence(self):
+        """Give the linearised value of each item, whose mean is the coefficient.
+
+        Returns
+        -------
+        numpy.ndarray, shape [items], or None
+            None if no linearisation is known: the standard error is then that of the
+            bootstrap.
+        """
+        return None
+
+    def formula(self, settings):
+        """Give interval and test of the coefficient's own theory, if it has one.
+
+        Parameters
+        ----------
+        settings : casebook.measures.agreement_result.Settings
+            For the confidence.
+
+        Returns
+        -------
+        dict or None
+            Fields of `Agreement`.
+        """
+        return None
+
+    def agreement(self):
+        """Give observed and chance agreement, or None twice.
+
+        Returns
+        -------
+        tuple of (float or None, float or None)
+            Chance agreement is what the coefficient calls chance.
+        """
+        return None, None

@@ -1,0 +1,223 @@
+"""Two coefficients on the same items and raters, and a panel without each rater."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_count
+from casebook.measures.agreement_input import as_frame, as_panel
+from casebook.measures.agreement_measure import measure, without_each_rater
+from casebook.measures.agreement_recipes import panel_options, recipe
+from casebook.measures.agreement_result import (
+    Settings,
+    item_draws,
+    jackknife_variance,
+    percentiles,
+    whole,
+)
+
+
+@dataclass(frozen=True)
+class AgreementDifference:
+    """A difference of two coefficients, first minus second.
+
+    Attributes
+    ----------
+    estimate, first, second : float or None
+        Difference and its two parts.
+    se : float or None
+        Standard deviation of the bootstrap draws of the difference.
+    panel_ci, new_panel_ci : tuple of float or None
+        As in `Agreement`.
+    n_items, n_raters : int
+        Items that either coefficient uses, and raters.
+    reasons : dict of str
+        Code by field, for what is None or degenerate.
+    """
+
+    estimate: float | None
+    first: float | None
+    second: float | None
+    se: float | None = None
+    panel_ci: tuple | None = None
+    new_panel_ci: tuple | None = None
+    n_items: int = 0
+    n_raters: int = 0
+    reasons: dict = field(default_factory=dict)
+
+
+def paired_difference(
+    first,
+    second,
+    coefficient="krippendorff_alpha",
+    *,
+    other=None,
+    chosen=None,
+    n_boot=1000,
+    **options,
+):
+    """Compare two panels' coefficients on the same items and raters.
+
+    Parameters
+    ----------
+    first, second : array_like or pandas.DataFrame, shape [items, raters]
+        Two systems or two rubrics, rated by the same raters on the same items.
+        Frames are matched by their labels.
+    coefficient : str
+        Name of the coefficient, one of `NAMES`.
+    other : str, optional
+        Another coefficient for `second`; with the same table twice it compares two
+        coefficients on one panel.
+    chosen : dict, optional
+        Options of the coefficient, such as ``{"level": "nominal"}``.
+    n_boot, **options
+        See the module; at least one resample.
+
+    Returns
+    -------
+    AgreementDifference
+        First minus second; both are computed on the same resamples of items.
+    """
+    check_count("n_boot", n_boot)
+    chosen, scale = chosen or {}, panel_options(options)
+    tables = _aligned(first, second)
+    panels = [as_panel(t, every_row=True, **scale) for t in tables]
+    recipes = [recipe(coefficient, **chosen), recipe(other or coefficient, **chosen)]
+    return _contrast(recipes, panels, Settings(n_boot, **options))
+
+
+def leave_one_rater_out(
+    ratings, coefficient="krippendorff_alpha", *, chosen=None, **options
+):
+    """Measure agreement without each rater in turn.
+
+    Parameters
+    ----------
+    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+        Ratings of three or more raters.
+    coefficient, chosen
+        As `paired_difference`.
+    **options
+        See the module. Without bootstrap: ``n_boot`` is not needed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rater (left out), estimate (None if undefined), change (estimate minus
+        that of all), n_items, n_raters and reason. A rater whose absence raises
+        agreement much disagrees with the others.
+    """
+    panel = as_panel(ratings, **panel_options(options))
+    wanted = recipe(coefficient, **(chosen or {}))
+    settings = Settings(0, **options)
+    (full,) = measure([wanted], panel, settings)
+    rows = []
+    for column, rater in enumerate(panel.raters or ()):
+        (rest,) = measure([wanted], panel.without(column), settings)
+        known = None not in (full.estimate, rest.estimate)
+        rows.append(
+            {
+                "rater": rater,
+                "estimate": rest.estimate,
+                "change": rest.estimate - full.estimate if known else None,
+                "n_items": rest.n_items,
+                "n_raters": rest.n_raters,
+                "reason": rest.reasons.get("estimate"),
+            }
+        )
+    columns = ["rater", "estimate", "change", "n_items", "n_raters", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _contrast(recipes, panels, settings):
+    """Compare two coefficients by paired resamples.
+
+    Parameters
+    ----------
+    recipes : pair of Recipe
+        The coefficients; they may be the same.
+    panels : pair of Panel
+        The ratings, with the same items in the same rows and the same raters.
+    settings : Settings
+        Resamples, seed, confidence.
+
+    Returns
+    -------
+    AgreementDifference
+        First minus second.
+    """
+    rows = np.zeros(panels[0].n_items, dtype=bool)
+    for wanted, panel in zip(recipes, panels, strict=True):
+        rows |= wanted.kind.usable(panel)
+    built = [r.build(p, rows) for r, p in zip(recipes, panels, strict=True)]
+    parts = [None if c.reason() else whole(c) for c in built]
+    size = {"n_items": int(rows.sum()), "n_raters": panels[0].n_raters}
+    if None in parts:
+        code = next(c.reason() or "no_variation" for c in built if _undefined(c))
+        return AgreementDifference(None, *parts, **size, reasons={"estimate": code})
+    estimate, reasons = parts[0] - parts[1], {}
+    draws = item_draws(built, size["n_items"], settings)
+    difference = draws[:, 0] - draws[:, 1]
+    ci, why = percentiles(difference, settings)
+    if why:
+        reasons["panel_ci"] = why
+    se = None if np.isnan(difference).any() else float(difference.std(ddof=1))
+    wide, why = _new_panel(recipes, panels, estimate, se, settings)
+    if why:
+        reasons["new_panel_ci"] = why
+    return AgreementDifference(estimate, *parts, se, ci, wide, **size, reasons=reasons)
+
+
+def _undefined(coefficient):
+    return coefficient.reason() is not None or whole(coefficient) is None
+
+
+def _new_panel(recipes, panels, estimate, se, settings):
+    if panels[0].n_raters < 3:
+        return None, "fewer_than_three_raters"
+    if se is None:
+        return None, "undefined_in_resamples"
+    first, second = map(without_each_rater, recipes, panels)
+    if np.isnan(first - second).any():
+        return None, "undefined_without_a_rater"
+    z = special.ndtri(settings.tails[1])
+    reach = float(z * math.sqrt(se**2 + jackknife_variance(first - second)))
+    return (estimate - reach, estimate + reach), None
+
+
+def _aligned(first, second):
+    """Bring two tables of ratings into the same items and raters.
+
+    Parameters
+    ----------
+    first, second : array_like or pandas.DataFrame, shape [items, raters]
+        Frames are matched by their labels, arrays by position.
+
+    Returns
+    -------
+    tuple of pandas.DataFrame
+        Both tables, in the order of the first.
+
+    Raises
+    ------
+    InputError
+        If items or raters differ, or a label is not unique: names the first.
+    """
+    tables = [as_frame(table) for table in (first, second)]
+    for what, labels in (
+        ("items", [t.index for t in tables]),
+        ("raters", [t.columns for t in tables]),
+    ):
+        if not all(index.is_unique for index in labels):
+            raise InputError(f"paired ratings: {what} are not named uniquely")
+        unpaired = labels[0].symmetric_difference(labels[1])
+        if len(unpaired):
+            raise InputError(
+                f"paired ratings: {len(unpaired)} {what} stand in one table only "
+                f"(first: {unpaired[0]})"
+            )
+    return tables[0], tables[1].loc[tables[0].index, tables[0].columns]

@@ -1,0 +1,213 @@
+"""Tables of ratings, of counts and of two raters, checked and made into a panel."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.measures.agreement_panel import Panel, tally
+
+MOST_CATEGORIES = 2000
+
+
+def as_panel(ratings, categories=None, wide=False, every_row=False):
+    """Check a table of ratings.
+
+    Parameters
+    ----------
+    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+        Numbers or labels; NaN or None where missing. A `Panel` is taken as it is.
+    categories : sequence, optional
+        The rating scale in order. Without it, the sorted distinct ratings: a category
+        that nobody used is then unknown, which changes AC1 and Brennan-Prediger.
+    wide : bool, default False
+        Allow more raters than items.
+    every_row : bool, default False
+        Keep the rows that nobody rated.
+
+    Returns
+    -------
+    Panel
+        Without raters that have no rating.
+
+    Raises
+    ------
+    InputError
+        If the table is not two-dimensional, looks transposed, mixes numbers and text,
+        or holds an infinite rating or one outside of `categories`.
+    """
+    if isinstance(ratings, Panel):
+        return ratings
+    frame = as_frame(ratings)
+    _refuse_transposed(frame, wide)
+    scores, numeric = _matrix(frame)
+    codes, scale = _encode(scores, numeric, categories)
+    used = (codes >= 0).any(axis=0)
+    raters = tuple(name for name, u in zip(frame.columns, used, strict=True) if u)
+    codes = codes[:, used]
+    rated = (codes >= 0).any(axis=1)
+    codes = codes if every_row else codes[rated]
+    ordered = numeric or categories is not None
+    counts, n_rated = tally(codes, len(scale)), int(rated.sum())
+    return Panel(counts, scale, codes, raters, len(frame), n_rated, ordered)
+
+
+def from_counts(counts, categories=None):
+    """Take a table that says how many raters chose which category.
+
+    Parameters
+    ----------
+    counts : array_like, shape [items, categories]
+        Numbers of raters, not negative; fractions are allowed.
+    categories : sequence, optional
+        The rating scale in order; 1, 2, ... without it.
+
+    Returns
+    -------
+    Panel
+        Without raters: coefficients that need them are undefined.
+
+    Raises
+    ------
+    InputError
+        If a count is missing or negative, or `categories` has another length.
+    """
+    table = np.asarray(counts, dtype=float)
+    if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
+        raise InputError("counts must be items x categories, finite and not negative")
+    scale = np.arange(1.0, table.shape[1] + 1)
+    if categories is not None:
+        scale = _scale(categories)
+    if len(scale) != table.shape[1]:
+        raise InputError(f"{len(scale)} categories for {table.shape[1]} columns")
+    rated = table.sum(axis=1) > 0
+    return Panel(table[rated], scale, None, None, len(table), int(rated.sum()))
+
+
+def from_table(table, categories=None):
+    """Take the contingency table of two raters.
+
+    Parameters
+    ----------
+    table : array_like of int, shape [categories, categories]
+        Items that the first rater put into the row and the second into the column.
+    categories : sequence, optional
+        The rating scale in order; 1, 2, ... without it.
+
+    Returns
+    -------
+    Panel
+        Two raters, complete; standard errors are those of large samples.
+
+    Raises
+    ------
+    InputError
+        If the table is not square or not made of whole numbers.
+    """
+    cells = np.asarray(table, dtype=float)
+    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
+        raise InputError("a contingency table must be square")
+    if (cells < 0).any() or (cells != np.rint(cells)).any():
+        raise InputError("a contingency table holds whole numbers of items")
+    rows, columns = np.indices(cells.shape).reshape(2, -1)
+    codes = np.repeat(np.stack([rows, columns], 1), cells.ravel().astype(int), axis=0)
+    scale = np.arange(1.0, len(cells) + 1) if categories is None else _scale(categories)
+    if len(scale) != len(cells):
+        raise InputError(f"{len(scale)} categories for {len(cells)} columns")
+    counts, n = tally(codes, len(scale)), len(codes)
+    return Panel(counts, scale, codes, ("row", "column"), n, n, large_sample=True)
+
+
+def as_frame(ratings):
+    """Give a table of ratings as a frame, whose labels are numbers if it had none.
+
+    Parameters
+    ----------
+    ratings : array_like or pandas.DataFrame, shape [items, raters]
+        The table.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table itself if it is one.
+
+    Raises
+    ------
+    InputError
+        If it is not two-dimensional.
+    """
+    if isinstance(ratings, pd.DataFrame):
+        return ratings
+    values = np.asarray(ratings)
+    if values.ndim != 2:
+        raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
+    return pd.DataFrame(values)
+
+
+def _refuse_transposed(frame, wide):
+    if not frame.columns.is_unique:
+        names = frame.columns[frame.columns.duplicated()].unique()
+        raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
+    items, raters = frame.shape
+    if raters > items and not wide:
+        raise InputError(
+            f"{items} items (rows) and {raters} raters (columns): more raters than "
+            "items; transpose the table, or say wide=True if that is meant"
+        )
+
+
+def _matrix(frame):
+    """Give numbers with NaN, or labels with None, and which of the two."""
+    try:
+        scores = frame.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        labels = frame.to_numpy(dtype=object)
+        present = labels[~pd.isna(labels)]
+        if not all(isinstance(value, str) for value in present):
+            problem = "ratings mix numbers and text; write them all in one way"
+            raise InputError(problem) from None
+        return labels, False
+    if np.isinf(scores).any():
+        row, column = np.argwhere(np.isinf(scores))[0]
+        raise InputError(
+            f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating"
+        )
+    return scores, True
+
+
+def _encode(scores, numeric, categories):
+    """Give the number of each rating's category, -1 where missing, and the scale."""
+    flat = scores.ravel()
+    missing = pd.isna(flat)
+    found, inverse = np.unique(
+        flat[~missing].astype(float if numeric else str), return_inverse=True
+    )
+    scale = found if categories is None else _scale(categories)
+    if len(scale) > MOST_CATEGORIES:
+        raise InputError(
+            f"{len(scale)} distinct ratings, at most {MOST_CATEGORIES}: these are "
+            "measurements; use the intraclass correlation, or round them"
+        )
+    codes = np.full(flat.shape, -1)
+    if categories is None:
+        codes[~missing] = inverse
+    else:
+        codes[~missing] = _places(found, scale)[inverse]
+    return codes.reshape(scores.shape), scale
+
+
+def _scale(categories):
+    values = np.array(list(categories))
+    scale = values.astype(float if values.dtype.kind in "biuf" else str)
+    if len(np.unique(scale)) < len(scale) or not len(scale):
+        raise InputError("categories must be distinct, and at least one")
+    if scale.dtype.kind == "f" and (np.diff(scale) <= 0).any():
+        raise InputError("numeric categories must be given in ascending order")
+    return scale
+
+
+def _places(found, scale):
+    place = {value: k for k, value in enumerate(scale.tolist())}
+    unknown = [value for value in found.tolist() if value not in place]
+    if unknown:
+        raise InputError(f"ratings outside of the categories: {unknown[:5]}")
+    return np.array([place[value] for value in found.tolist()], dtype=int)

@@ -1,0 +1,251 @@
+"""From a coefficient and a panel to its estimate with both intervals."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from casebook.measures.agreement_chance import PercentAgreement
+from casebook.measures.agreement_result import (
+    Agreement,
+    item_draws,
+    jackknife_variance,
+    percentiles,
+    student,
+    whole,
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which coefficient with which options, before the panel is known.
+
+    Attributes
+    ----------
+    name : str
+        Name of the coefficient in results.
+    kind : type
+        Subclass of `Coefficient`.
+    options : dict
+        Its keyword arguments.
+    """
+
+    name: str
+    kind: type
+    options: dict = field(default_factory=dict)
+
+    def build(self, panel, rows=None):
+        """Put the coefficient on a panel.
+
+        Parameters
+        ----------
+        panel : Panel
+            The panel.
+        rows : numpy.ndarray of bool, optional
+            Items to keep, without ratings if the coefficient cannot use them. The
+            default keeps those that it can use.
+
+        Returns
+        -------
+        Coefficient
+            On these items.
+        """
+        usable = self.kind.usable(panel)
+        held = panel.keep(usable if rows is None else rows)
+        if rows is not None:
+            held = held.blank(~self.kind.usable(held))
+        return self.kind(held, **self.options)
+
+
+def measure(recipes, panel, settings):
+    """Measure several coefficients on one panel.
+
+    Coefficients that use the same items share the resamples.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe
+        What to measure.
+    panel : Panel
+        The ratings.
+    settings : Settings
+        Resamples, seed, confidence.
+
+    Returns
+    -------
+    list of Agreement
+        In the order of the recipes.
+    """
+    built = [recipe.build(panel) for recipe in recipes]
+    undefined = [_undefined(coefficient) for coefficient in built]
+    draws = _shared_draws(recipes, built, undefined, panel, settings)
+    return [
+        _report(recipe, coefficient, reason, panel, draws.get(k), settings)
+        for k, (recipe, coefficient, reason) in enumerate(
+            zip(recipes, built, undefined, strict=True)
+        )
+    ]
+
+
+def _undefined(coefficient):
+    """Why there is no estimate, or None."""
+    found = coefficient.reason()
+    if found is None and whole(coefficient) is None:
+        return "no_variation"
+    return found
+
+
+def _shared_draws(recipes, built, undefined, panel, settings):
+    """Bootstrap draws by number of the recipe, if asked for and possible."""
+    groups = {}
+    for k, recipe in enumerate(recipes):
+        if undefined[k] is None and settings.n_boot and built[k].panel.n_items > 1:
+            groups.setdefault(recipe.kind.usable(panel).tobytes(), []).append(k)
+    found = {}
+    for members in groups.values():
+        coefficients = [built[k] for k in members]
+        draws = item_draws(coefficients, coefficients[0].panel.n_items, settings)
+        found |= dict(zip(members, draws.T, strict=True))
+    return found
+
+
+def _report(recipe, coefficient, reason, panel, draws, settings):
+    held = coefficient.panel
+    size = {
+        "n_items": held.n_items,
+        "n_raters": held.n_raters,
+        "n_ratings": int(held.per_item.sum()),
+        "n_left_out": panel.n_rows - held.n_items,
+        "percent_agreement": _percent(panel if reason else held),
+    }
+    if reason is not None:
+        return Agreement(recipe.name, None, **size, reasons={"estimate": reason})
+    estimate = whole(coefficient)
+    observed, expected = coefficient.agreement()
+    fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
+    ci, why = new_panel_interval(
+        recipe, coefficient, panel, (estimate, fields.get("se")), settings
+    )
+    if why:
+        reasons["new_panel_ci"] = why
+    fields |= size | {"observed": observed, "expected": expected, "new_panel_ci": ci}
+    return Agreement(recipe.name, estimate, **fields, reasons=reasons)
+
+
+def _percent(panel):
+    found = PercentAgreement(panel)
+    return None if found.reason() else whole(found)
+
+
+def _uncertainty(coefficient, estimate, draws, settings):
+    """Give standard error, formula interval, tests and item bootstrap."""
+    fields, reasons = {}, {}
+    if draws is None:
+        few = coefficient.panel.n_items < 2
+        reasons["panel_ci"] = "fewer_than_two_items" if few else "not_asked"
+    else:
+        fields["panel_ci"], why = percentiles(draws, settings)
+        if why:
+            reasons["panel_ci"] = why
+    se, method = standard_error(coefficient, draws)
+    if se is None:
+        reasons["se"] = reasons.get("panel_ci", "undefined_in_resamples")
+    else:
+        fields |= {"se": se, "se_method": method}
+    formula = coefficient.formula(settings)
+    if formula is not None:
+        fields |= formula
+    elif method == "linearised":
+        fields |= student(estimate, se, coefficient.panel.n_rated - 1, settings)
+    return fields, reasons
+
+
+def standard_error(coefficient, draws):
+    """Give the standard error over items and how it was found.
+
+    Parameters
+    ----------
+    coefficient : Coefficient
+        On its items.
+    draws : numpy.ndarray or None
+        Bootstrap draws, used if no linearisation is known.
+
+    Returns
+    -------
+    tuple of (float or None, str or None)
+        None twice with fewer than two items, or with undefined draws.
+    """
+    n = coefficient.panel.n_items
+    influence = coefficient.influence() if n > 1 else None
+    if influence is not None:
+        spread = np.sum((influence - influence.mean()) ** 2)
+        last = n if coefficient.panel.large_sample else n - 1
+        return math.sqrt(spread / (n * last)), "linearised"
+    if draws is None or np.isnan(draws).any():
+        return None, None
+    return float(draws.std(ddof=1)), "item bootstrap"
+
+
+def new_panel_interval(recipe, coefficient, panel, found, settings):
+    """Give the interval for other raters and other items.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        How the coefficient is made.
+    coefficient : Coefficient
+        On its items.
+    panel : Panel
+        All ratings.
+    found : tuple of (float, float or None)
+        Estimate, and standard error over items.
+    settings : Settings
+        For the confidence.
+
+    Returns
+    -------
+    bounds : tuple of float or None
+        Cut at the bounds of the scale.
+    reason : str or None
+        Why there are none.
+    """
+    if panel.codes is None:
+        return None, "raters_unknown"
+    if coefficient.nested:
+        return None, "raters_nested_in_items"
+    if panel.n_raters < 3:
+        return None, "fewer_than_three_raters"
+    estimate, se = found
+    if se is None:
+        return None, "no_standard_error"
+    values = without_each_rater(recipe, panel)
+    if np.isnan(values).any():
+        return None, "undefined_without_a_rater"
+    z = float(special.ndtri(settings.tails[1]))
+    reach = z * math.sqrt(se**2 + jackknife_variance(values))
+    low = max(coefficient.lowest, estimate - reach)
+    return (low, min(1.0, estimate + reach)), None
+
+
+def without_each_rater(recipe, panel):
+    """Give the coefficient without each rater in turn.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The coefficient.
+    panel : Panel
+        All ratings.
+
+    Returns
+    -------
+    numpy.ndarray, shape [raters]
+        NaN where undefined.
+    """
+    values = []
+    for rater in range(panel.n_raters):
+        rest = recipe.build(panel.without(rater))
+        value = None if rest.reason() else whole(rest)
+        values.append(np.nan if value is None else value)
+    return np.array(values)

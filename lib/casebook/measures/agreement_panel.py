@@ -1,0 +1,204 @@
+"""Ratings as every agreement coefficient reads them: codes, counts and categories."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from casebook.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Items rated by a panel.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of float, shape [items, categories]
+        How many raters put the item into the category.
+    categories : numpy.ndarray, shape [categories]
+        The rating scale, in order: numbers or labels.
+    codes : numpy.ndarray of int, shape [items, raters], or None
+        Index of the category, -1 where missing; None if only counts are known.
+    raters : tuple or None
+        Names of the raters; None if only counts are known.
+    n_rows : int
+        Rows of the table as given, with those that nobody rated.
+    n_rated : int
+        Rows as given that have a rating.
+    ordered : bool
+        Whether the order of the categories means something: numbers, or given.
+    large_sample : bool
+        Standard errors divide by n instead of n - 1, as the formulas for a
+        contingency table of two raters do.
+    """
+
+    counts: np.ndarray
+    categories: np.ndarray
+    codes: np.ndarray | None
+    raters: tuple | None
+    n_rows: int
+    n_rated: int
+    ordered: bool = True
+    large_sample: bool = False
+
+    @property
+    def n_items(self):
+        """Number of items held."""
+        return len(self.counts)
+
+    @property
+    def n_raters(self):
+        """Number of raters with a rating; the most per item if only counts are known.
+
+        Returns
+        -------
+        int
+            At least 0.
+        """
+        if self.raters is not None:
+            return len(self.raters)
+        return int(self.per_item.max(initial=0))
+
+    @cached_property
+    def per_item(self):
+        """Ratings per item, shape [items]."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def values(self):
+        """Categories as numbers: themselves, or 1, 2, ... for labels in order.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape [categories]
+            Ascending.
+
+        Raises
+        ------
+        InputError
+            If the categories are labels whose order nobody gave.
+        """
+        if self.categories.dtype.kind == "f":
+            return self.categories
+        if not self.ordered:
+            labels = ", ".join(self.categories[:4])
+            raise InputError(
+                f"labels such as {labels} have no order: give categories in order, "
+                "or treat the ratings as nominal"
+            )
+        return np.arange(1.0, len(self.categories) + 1)
+
+    @property
+    def complete(self):
+        """Whether each item was rated by all raters, shape [items]."""
+        if self.codes is None:
+            return np.zeros(self.n_items, dtype=bool)
+        return (self.codes >= 0).all(axis=1)
+
+    @property
+    def indicators(self):
+        """One-hot ratings, shape [items, raters, categories]; zero where missing."""
+        return (self.codes[:, :, None] == np.arange(len(self.categories))).astype(float)
+
+    @property
+    def flat_indicators(self):
+        """One-hot ratings, shape [items, raters * categories]."""
+        width = self.n_raters * len(self.categories)
+        return self.indicators.reshape(self.n_items, width)
+
+    def keep(self, rows):
+        """Keep some items.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of bool, shape [items]
+            Which ones.
+
+        Returns
+        -------
+        Panel
+            With the same categories and raters.
+        """
+        if rows.all():
+            return self
+        codes = None if self.codes is None else self.codes[rows]
+        return replace(self, counts=self.counts[rows], codes=codes)
+
+    def blank(self, rows):
+        """Take the ratings of some items away, and leave the items.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of bool, shape [items]
+            Which ones.
+
+        Returns
+        -------
+        Panel
+            Of the same shape.
+        """
+        if not rows.any():
+            return self
+        counts = np.where(rows[:, None], 0.0, self.counts)
+        codes = None if self.codes is None else np.where(rows[:, None], -1, self.codes)
+        return replace(self, counts=counts, codes=codes)
+
+    def select(self, columns):
+        """Keep some raters, and every item.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Which ones.
+
+        Returns
+        -------
+        Panel
+            With the same categories.
+        """
+        codes = self.codes[:, columns]
+        return replace(
+            self,
+            codes=codes,
+            counts=tally(codes, len(self.categories)),
+            raters=tuple(self.raters[c] for c in columns),
+            n_rated=int((codes >= 0).any(axis=1).sum()),
+        )
+
+    def without(self, column):
+        """Leave one rater out.
+
+        Parameters
+        ----------
+        column : int
+            Which one.
+
+        Returns
+        -------
+        Panel
+            With the same categories and items.
+        """
+        return self.select([c for c in range(self.n_raters) if c != column])
+
+
+def tally(codes, size):
+    """Count the ratings of each item by category.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape [items, raters]
+        Category of each rating, -1 where missing.
+    size : int
+        Number of categories.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape [items, size]
+        Counts.
+    """
+    rows = np.arange(len(codes))[:, None] * size
+    present = codes >= 0
+    flat = (rows + codes)[present]
+    counts = np.bincount(flat, minlength=len(codes) * size).astype(float)
+    return counts.reshape(len(codes), size)

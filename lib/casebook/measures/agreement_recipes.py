@@ -1,0 +1,139 @@
+"""The coefficients by name."""
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_choice
+from casebook.measures.agreement_alpha import LEVELS, KrippendorffAlpha
+from casebook.measures.agreement_chance import (
+    BrennanPrediger,
+    CohenKappa,
+    CongerKappa,
+    FleissKappa,
+    GwetAC,
+    PercentAgreement,
+    ScottPi,
+)
+from casebook.measures.agreement_concordance import KendallW
+from casebook.measures.agreement_icc import FORMS, IntraclassCorrelation
+from casebook.measures.agreement_input import as_panel
+from casebook.measures.agreement_light import LightKappa
+from casebook.measures.agreement_measure import Recipe, measure
+from casebook.measures.agreement_result import Settings
+
+_WEIGHTED = {"weights": "identity"}
+_BASIC = {
+    "percent_agreement": (PercentAgreement, _WEIGHTED),
+    "cohen_kappa": (CohenKappa, _WEIGHTED),
+    "scott_pi": (ScottPi, _WEIGHTED),
+    "fleiss_kappa": (FleissKappa, _WEIGHTED),
+    "conger_kappa": (CongerKappa, _WEIGHTED),
+    "light_kappa": (LightKappa, _WEIGHTED),
+    "brennan_prediger": (BrennanPrediger, _WEIGHTED),
+    "gwet_ac1": (GwetAC, {}),
+    "gwet_ac2": (GwetAC, {"weights": "quadratic"}),
+    "krippendorff_alpha": (KrippendorffAlpha, {"level": "ordinal", "weights": None}),
+    "kendall_w": (KendallW, {}),
+}
+_FIXED = {
+    "cohen_kappa_linear": (CohenKappa, {"weights": "linear"}),
+    "cohen_kappa_quadratic": (CohenKappa, {"weights": "quadratic"}),
+    **{f"krippendorff_alpha_{x}": (KrippendorffAlpha, {"level": x}) for x in LEVELS},
+    **{
+        f"icc_{form.replace(',', '_')}": (IntraclassCorrelation, {"form": form})
+        for form in FORMS
+    },
+}
+NAMES = (*_BASIC, *_FIXED)
+
+
+def recipe(name, **options):
+    """Name a coefficient and its options.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    **options
+        ``weights`` for the chance-corrected coefficients, ``level`` or ``weights`` for
+        ``"krippendorff_alpha"``. Names such as ``"cohen_kappa_linear"``,
+        ``"krippendorff_alpha_nominal"`` and ``"icc_2_1"`` have none.
+
+    Returns
+    -------
+    Recipe
+        To be put on a panel.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or an option does not belong to it.
+    """
+    check_choice("coefficient", name, NAMES)
+    kind, defaults = (_BASIC | _FIXED)[name]
+    allowed = defaults if name in _BASIC else {}
+    foreign = sorted(set(options) - set(allowed))
+    if foreign:
+        raise InputError(f"{name} has no option {', '.join(foreign)}")
+    return Recipe(name, kind, {**defaults, **options})
+
+
+def needs_order(wanted):
+    """Tell whether a coefficient needs categories in an order.
+
+    Parameters
+    ----------
+    wanted : Recipe
+        The coefficient with its options.
+
+    Returns
+    -------
+    bool
+        False for those that compare categories for identity only.
+    """
+    if wanted.kind in (KendallW, IntraclassCorrelation):
+        return True
+    weights = wanted.options.get("weights")
+    if weights is None:
+        return wanted.options.get("level", "nominal") != "nominal"
+    return isinstance(weights, str) and weights != "identity"
+
+
+def measure_one(name, ratings, chosen, n_boot, options):
+    """Measure one coefficient.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    ratings : array_like, pandas.DataFrame or Panel
+        Ratings.
+    chosen : dict
+        Options of the coefficient.
+    n_boot : int
+        Resamples.
+    options : dict
+        Options of the panel and of the intervals.
+
+    Returns
+    -------
+    Agreement
+        The coefficient.
+    """
+    panel = as_panel(ratings, **panel_options(options))
+    (found,) = measure([recipe(name, **chosen)], panel, Settings(n_boot, **options))
+    return found
+
+
+def panel_options(options):
+    """Take the options of the panel out of those of the intervals.
+
+    Parameters
+    ----------
+    options : dict
+        All options; loses those of the panel.
+
+    Returns
+    -------
+    dict
+        ``categories`` and ``wide``, if given.
+    """
+    return {k: options.pop(k) for k in ("categories", "wide") if k in options}

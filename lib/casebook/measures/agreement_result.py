@@ -1,0 +1,216 @@
+"""What is reported of an agreement coefficient, and how its intervals are made."""
+
+import math
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from scipy import special
+
+from casebook.inference.resampling import resample_counts
+from casebook.inference.samples import check_count, check_share, number_or_none
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are made.
+
+    Attributes
+    ----------
+    n_boot : int
+        Resamples of the items; 0 for no item bootstrap.
+    seed : int
+        Seed of the resamples.
+    confidence : float
+        Nominal coverage of all intervals.
+    """
+
+    n_boot: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+
+    def __post_init__(self):
+        check_count("n_boot", self.n_boot, least=0)
+        check_count("seed", self.seed, least=0)
+        check_share("confidence", self.confidence)
+
+    @property
+    def tails(self):
+        """The two tail probabilities that an interval leaves out or reaches."""
+        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One coefficient with everything that belongs beside it.
+
+    Attributes
+    ----------
+    coefficient : str
+        Name, such as ``"krippendorff_alpha"``.
+    estimate : float or None
+        Value; None if undefined, with the code in `reason`.
+    se : float or None
+        Standard error over items for this panel.
+    se_method : str or None
+        ``"linearised"`` or ``"item bootstrap"``.
+    interval : tuple of float or None
+        From the formula: Student's t with `se`, or F for intraclass correlations.
+    statistic : tuple or None
+        Name, value and degrees of freedom of the test that the coefficient is 0.
+    p_greater, p_two_sided : float or None
+        One-sided p against agreement above 0, and two-sided p. Tests that have one
+        side only (F, chi-squared) leave the second None.
+    panel_ci : tuple of float or None
+        Interval for *this panel* on other items: percentiles of the item bootstrap.
+    new_panel_ci : tuple of float or None
+        Interval for *a new panel* on other items: variance over items plus
+        delete-one-rater jackknife variance, normal quantiles.
+    n_items, n_raters, n_ratings : int
+        Items used, raters, ratings used.
+    n_left_out : int
+        Rows of the table that the coefficient cannot use.
+    percent_agreement : float or None
+        Share of agreeing pairs, unweighted: stands beside every coefficient.
+    observed, expected : float or None
+        Agreement observed, and by chance as the coefficient defines chance.
+    reasons : dict of str
+        Code by field, for what is None or degenerate.
+    """
+
+    coefficient: str
+    estimate: float | None
+    se: float | None = None
+    se_method: str | None = None
+    interval: tuple | None = None
+    statistic: tuple | None = None
+    p_greater: float | None = None
+    p_two_sided: float | None = None
+    panel_ci: tuple | None = None
+    new_panel_ci: tuple | None = None
+    n_items: int = 0
+    n_raters: int = 0
+    n_ratings: int = 0
+    n_left_out: int = 0
+    percent_agreement: float | None = None
+    observed: float | None = None
+    expected: float | None = None
+    reasons: dict = field(default_factory=dict)
+
+    @property
+    def reason(self):
+        """Why the estimate is None, else which intervals are None and why."""
+        if "estimate" in self.reasons:
+            return self.reasons["estimate"]
+        listed = [f"{name}: {code}" for name, code in self.reasons.items()]
+        return "; ".join(listed) or None
+
+    def as_dict(self):
+        """Give all fields, and `reason`, as plain values."""
+        return asdict(self) | {"reason": self.reason}
+
+
+def student(estimate, se, df, settings):
+    """Give the t interval and the test against 0.
+
+    Parameters
+    ----------
+    estimate, se : float
+        Value and standard error.
+    df : int
+        Degrees of freedom.
+    settings : Settings
+        For the confidence.
+
+    Returns
+    -------
+    dict
+        Fields of `Agreement`: interval (cut at 1), statistic, p_greater, p_two_sided.
+    """
+    reach = float(special.stdtrit(df, settings.tails[1])) * se
+    found = {"interval": (estimate - reach, min(1.0, estimate + reach))}
+    if se > 0:
+        t = estimate / se
+        found["statistic"] = ("t", t, (df,))
+        found["p_greater"] = float(special.stdtr(df, -t))
+        found["p_two_sided"] = float(2 * special.stdtr(df, -abs(t)))
+    return found
+
+
+def item_draws(coefficients, n_items, settings):
+    """Bootstrap several coefficients over the same resamples of items.
+
+    Parameters
+    ----------
+    coefficients : sequence of Coefficient
+        On panels of the same items.
+    n_items : int
+        Number of items.
+    settings : Settings
+        Number of resamples and seed.
+
+    Returns
+    -------
+    numpy.ndarray, shape [resamples, coefficients]
+        NaN where a resample leaves a coefficient undefined.
+    """
+    blocks = [
+        np.stack([c.values(weights) for c in coefficients], axis=1)
+        for weights in resample_counts(n_items, settings.n_boot, settings.seed)
+    ]
+    return np.concatenate(blocks) if blocks else np.empty((0, len(coefficients)))
+
+
+def percentiles(draws, settings):
+    """Give the percentile interval of bootstrap draws.
+
+    Undefined draws may lie anywhere: they count as lowest for the lower bound and as
+    highest for the upper one, so that they widen the interval and never narrow it.
+
+    Parameters
+    ----------
+    draws : numpy.ndarray, shape [resamples]
+        NaN where undefined.
+    settings : Settings
+        For the confidence.
+
+    Returns
+    -------
+    bounds : tuple of float or None
+        None if a bound depends on the undefined draws.
+    reason : str or None
+        ``"undefined_in_resamples"`` then, ``"all_resamples_equal"`` if the interval
+        has no width.
+    """
+    low, high = settings.tails
+    missing = np.isnan(draws)
+    with np.errstate(invalid="ignore"):
+        bounds = (
+            float(np.quantile(np.where(missing, -np.inf, draws), low)),
+            float(np.quantile(np.where(missing, np.inf, draws), high)),
+        )
+    if not all(map(math.isfinite, bounds)):
+        return None, "undefined_in_resamples"
+    return bounds, "all_resamples_equal" if bounds[0] == bounds[1] else None
+
+
+def jackknife_variance(values):
+    """Delete-one jackknife variance.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape [raters]
+        The coefficient without each rater.
+
+    Returns
+    -------
+    float
+        ``(r - 1) / r * sum (value - mean)^2``.
+    """
+    r = len(values)
+    return float((r - 1) / r * np.sum((values - values.mean()) ** 2))
+
+
+def whole(coefficient):
+    """Give a coefficient on its own items, None if undefined."""
+    ones = np.ones((1, coefficient.panel.n_items))
+    return number_or_none(coefficient.values(ones)[0])
