@@ -1,0 +1,108 @@
+"""Equivalence: whether no system is preferred by a margin that matters."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.intervals import Interval
+from casebook.inference.preference import resampled_win_rates, win_rate
+from casebook.inference.samples import check_share
+from casebook.inference.sign_tests import positive
+from casebook.inference.votes import item_means, preference_scores
+
+MARGIN = (0.45, 0.55)
+"""Region of practical equivalence of a win rate."""
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """A win rate held against a region of practical equivalence.
+
+    Attributes
+    ----------
+    interval : Interval
+        Win rate, ties as half, with the bootstrap interval of items.
+    margin : (float, float)
+        The region.
+    p_tost : float or None
+        Larger p-value of the two one-sided t tests over items: that the mean lies below
+        the region, and that it lies above. Small: equivalent.
+    inside : float or None
+        Share of the bootstrap draws inside the region.
+    verdict : str
+        ``"equivalent"`` (p_tost <= alpha), ``"different"`` (the interval lies outside
+        the region) or ``"undecided"``.
+    reason : str or None
+        Why the tests are undefined.
+    """
+
+    interval: Interval
+    margin: tuple[float, float]
+    p_tost: float | None
+    inside: float | None
+    verdict: str
+    reason: str | None = None
+
+
+def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
+    """Test whether the win rate lies within a region of practical equivalence.
+
+    Parameters
+    ----------
+    votes : array_like, shape [items, raters]
+        1, 0, -1 or NaN; a tie is half a win, every item counts once in the t tests.
+    margin : (float, float), default (0.45, 0.55)
+        Bounds of the region, in (0, 1); to be fixed before the votes are seen.
+    alpha : float, default 0.05
+        Level of either one-sided test, and of the two-sided interval.
+    n_boot, seed
+        As in `casebook.inference.preference.win_rate`.
+
+    Returns
+    -------
+    Equivalence
+        Outcome.
+
+    Raises
+    ------
+    InputError
+        If a value is no vote or the region is empty.
+
+    References
+    ----------
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987 (TOST);
+    Kruschke, Advances in Methods and Practices in Psychological Science 1, 2018 (ROPE).
+    """
+    low, high = margin
+    check_share("lower margin", low)
+    check_share("upper margin", high)
+    check_share("alpha", alpha)
+    if low >= high:
+        raise InputError(f"margin {low} to {high} is empty")
+    options = {"n_boot": n_boot, "seed": seed}
+    interval = win_rate(votes, unit="item", ties="half", level=1 - alpha, **options)
+    p_tost = _two_one_sided((item_means(votes) + 1) / 2, low, high)
+    if p_tost is None or interval.low is None:
+        reason = interval.reason or "no_variation"
+        return Equivalence(interval, (low, high), None, None, "undecided", reason)
+    draws = resampled_win_rates(preference_scores(votes), "item", **options)
+    inside = float(np.mean((draws >= low) & (draws <= high)))
+    verdict = "undecided"
+    if p_tost <= alpha:
+        verdict = "equivalent"
+    elif interval.low > high or interval.high < low:
+        verdict = "different"
+    return Equivalence(interval, (low, high), p_tost, inside, verdict)
+
+
+def _two_one_sided(scores, low, high):
+    """Larger p-value of the two one-sided t tests; None if they are undefined."""
+    n = len(scores)
+    if n < 2 or np.ptp(scores) == 0:
+        return None
+    error = scores.std(ddof=1) / np.sqrt(n)
+    above_low = (scores.mean() - low) / error
+    below_high = (high - scores.mean()) / error
+    return positive(special.stdtr(n - 1, -min(above_low, below_high)))

@@ -1,0 +1,158 @@
+"""Votes of a panel on pairs of answers, as a matrix of items and raters."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.inference.samples import check_choice
+
+TIES = ("drop", "half")
+
+
+@dataclass(frozen=True)
+class VoteCounts:
+    """Votes by outcome for the first system; missing ones are counted, not dropped."""
+
+    wins: int
+    ties: int
+    losses: int
+    missing: int
+
+
+def vote_matrix(table, *, win, loss, tie="Tie"):
+    """Arrange votes in a matrix of items and raters.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns ``item``, ``rater`` and ``preference``, one row per vote. A missing
+        preference is a missing vote.
+    win, loss, tie : str
+        Labels of the preference: for the first system, the second, neither.
+
+    Returns
+    -------
+    pandas.DataFrame, shape [items, raters]
+        1 for a win, 0 for a tie, -1 for a loss, NaN without a vote; sorted by label.
+
+    Raises
+    ------
+    InputError
+        If a label is unknown or a rater votes twice on an item.
+    """
+    known = table["preference"].isin([win, loss, tie]) | table["preference"].isna()
+    if not known.all():
+        row = table[~known].iloc[0]
+        raise InputError(
+            f"item {row['item']}, {row['rater']}: preference {row['preference']!r} "
+            f"is none of {win}, {loss}, {tie}"
+        )
+    twice = table[table.duplicated(["item", "rater"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise InputError(f"item {row['item']}: {row['rater']} votes more than once")
+    values = table["preference"].map({win: 1.0, loss: -1.0, tie: 0.0})
+    keys = pd.MultiIndex.from_frame(table[["item", "rater"]])
+    return values.set_axis(keys).unstack().sort_index(axis=0).sort_index(axis=1)  # noqa: PD010
+
+
+def check_votes(votes):
+    """Check a matrix of votes and give it as an array.
+
+    Parameters
+    ----------
+    votes : array_like or pandas.DataFrame, shape [items, raters]
+        1, 0, -1 or NaN.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape [items, raters]
+        The votes.
+
+    Raises
+    ------
+    InputError
+        If there are other values, or no vote at all.
+    """
+    try:
+        V = np.asarray(votes, dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"votes must be 1, 0, -1 or missing: {problem}") from None
+    if V.ndim != 2:
+        raise InputError(f"votes must be items x raters, not {V.ndim}-dimensional")
+    wrong = V[~np.isnan(V) & ~np.isin(V, (-1, 0, 1))]
+    if wrong.size:
+        raise InputError(f"votes must be 1, 0, -1 or missing, not {wrong[0]:g}")
+    if np.isnan(V).all():
+        raise InputError("there are no votes")
+    return V
+
+
+def count_votes(votes):
+    """Count votes by outcome.
+
+    Parameters
+    ----------
+    votes : array_like
+        1, 0, -1 or NaN, of any shape.
+
+    Returns
+    -------
+    VoteCounts
+        Counts that add up to the size of `votes`.
+    """
+    V = np.asarray(votes, dtype=float)
+    outcomes = (int(np.count_nonzero(value == V)) for value in (1, 0, -1))
+    return VoteCounts(*outcomes, missing=int(np.count_nonzero(np.isnan(V))))
+
+
+def preference_scores(votes, ties="half"):
+    """Score votes as shares of a win.
+
+    Parameters
+    ----------
+    votes : array_like, shape [items, raters]
+        1, 0, -1 or NaN.
+    ties : {"half", "drop"}
+        Score of a tie: 1/2, or none at all.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape [items, raters]
+        1 for a win, 0 for a loss, NaN where there is no score.
+
+    Raises
+    ------
+    InputError
+        As `check_votes`, or if the option is unknown.
+    """
+    check_choice("ties", ties, TIES)
+    V = check_votes(votes)
+    scores = (V + 1) / 2
+    if ties == "drop":
+        scores[V == 0] = np.nan
+    return scores
+
+
+def item_means(votes):
+    """Mean net vote of every item that has a vote.
+
+    Parameters
+    ----------
+    votes : array_like, shape [items, raters]
+        1, 0, -1 or NaN.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape [items with a vote]
+        In [-1, 1]; above 0 where more raters prefer the first system.
+
+    Raises
+    ------
+    InputError
+        As `check_votes`.
+    """
+    V = check_votes(votes)
+    return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
