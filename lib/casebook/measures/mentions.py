@@ -1,0 +1,168 @@
+"""Numbers, dates, provisions and parties that an explanation and a source name."""
+
+import re
+from dataclasses import dataclass
+
+from casebook.measures.citations import find_citations
+from casebook.measures.legal_text import fold, sentences
+
+_WORDS = r"\w+"
+KINDS = ("number", "date", "provision", "party")
+_MONTH_NAMES = """jan january feb february mar march apr april may may jun june jul july
+aug august sep september oct october nov november dec december"""
+_MONTHS = {name: i // 2 + 1 for i, name in enumerate(_MONTH_NAMES.split())}
+_MONTHS["sept"] = 9
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DATES = re.compile(
+    rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: day of)? (?P<m>{_MONTH})\.?,? "
+    r"(?P<y>\d{4})\b"
+    rf"|\b(?P<m2>{_MONTH})\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y2>\d{{4}})\b"
+    r"|\b(?P<y3>\d{4})-(?P<m3>\d\d)-(?P<d3>\d\d)\b"
+    r"|\b(?P<d4>\d{1,2})[./-](?P<m4>\d{1,2})[./-](?P<y4>\d{4})\b",
+    re.IGNORECASE,
+)
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "lakh": 100_000,
+    "lakhs": 100_000,
+    "lac": 100_000,
+    "million": 10**6,
+    "crore": 10**7,
+    "crores": 10**7,
+    "billion": 10**9,
+}
+_SMALL = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty"
+)
+_SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
+_SPELLED |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<percent> ?(?:%|per ?cent))?"
+    rf"(?: (?P<scale>{'|'.join(_SCALES)})\b)?(?![\w(])"
+    rf"|\b(?P<word>{'|'.join(_SPELLED)})\b(?: (?P<scale2>{'|'.join(_SCALES)})\b)?",
+    re.IGNORECASE,
+)
+PARTY = r"[A-Z(][\w'&.)]*(?: (?:(?:of|the|and|for|de) ){0,2}[A-Z(][\w'&.)]*)*"
+"""Pattern of one side of a case name: capitalised words, small ones between them."""
+_PARTIES = re.compile(rf"(?P<a>{PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{PARTY})")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What an explanation names, and how much of it a source names too.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    share : float or None
+        Share of the explanation's mentions that the source has; None if it has none.
+    missing : tuple of str
+        Mentions that the source lacks.
+    n : int
+        Number of distinct mentions in the explanation.
+    """
+
+    kind: str
+    share: float | None
+    missing: tuple
+    n: int
+
+
+def mentions(text):
+    """Find the distinct numbers, dates, provisions and parties of a text.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    dict of str to frozenset of str
+        By kind. Numbers are plain decimals, ``%`` kept, scales such as lakh multiplied
+        out, and the small ones may be words; dates are ISO, day before month where only
+        figures stand; provisions are canonical without their Act; parties are the two
+        sides of ``A v B``. What belongs to a date or a citation is no number.
+    """
+    plain = re.sub(r"\s", " ", fold(text))
+    citations = find_citations(text)
+    dates, left = _dates(plain)
+    for citation in citations:
+        left = _blank(left, citation.start, citation.end)
+    return {
+        "number": frozenset(map(_value, _NUMBER.finditer(left))),
+        "date": frozenset(dates),
+        "provision": frozenset(
+            " ".join(c.parts[1:]) for c in citations if c.kind == "provision"
+        ),
+        "party": frozenset(
+            side.removeprefix("In ").removeprefix("See ").strip(" .,").casefold()
+            for start, end in sentences(plain)
+            for match in _PARTIES.finditer(left[start:end])
+            for side in match.groups()
+        ),
+    }
+
+
+def _dates(plain):
+    """Give the dates, and the text with spaces in their place."""
+    found, left = [], plain
+    for match in _DATES.finditer(plain):
+        year, month, day = (
+            next(v for k, v in match.groupdict().items() if k[0] == part and v)
+            for part in "ymd"
+        )
+        number = _MONTHS.get(month.lower()) or int(month)
+        if 1 <= number <= 12 and 1 <= int(day) <= 31:
+            found.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")
+            left = _blank(left, *match.span())
+    return found, left
+
+
+def _blank(text, start, end):
+    return text[:start] + " " * (end - start) + text[end:]
+
+
+def _value(match):
+    parts = match.groupdict()
+    scale = _SCALES.get((parts["scale"] or parts["scale2"] or "").lower(), 1)
+    if parts["word"]:
+        return str(_SPELLED[parts["word"].lower()] * scale)
+    value = float(parts["digits"].replace(",", "")) * scale
+    number = f"{value:.6f}".rstrip("0").rstrip(".")
+    return number + ("%" if parts["percent"] else "")
+
+
+def agreement(explanation, source):
+    """Compare what an explanation names with what a source names.
+
+    Parameters
+    ----------
+    explanation, source : str
+        Texts.
+
+    Returns
+    -------
+    list of Agreement
+        One per kind of `KINDS`. A party counts as named if its words stand anywhere in
+        the source.
+    """
+    here, there = mentions(explanation), mentions(source)
+    text = _spaced(source)
+    found = []
+    for kind in KINDS:
+        missing = sorted(here[kind] - there[kind])
+        if kind == "party":
+            missing = [side for side in missing if _spaced(side) not in text]
+        n = len(here[kind])
+        share = 1 - len(missing) / n if n else None
+        found.append(Agreement(kind, share, tuple(missing), n))
+    return found
+
+
+def _spaced(text):
+    """Give the words of a text, one space around each."""
+    return f" {' '.join(re.findall(_WORDS, fold(text).casefold()))} "

@@ -1,0 +1,305 @@
+"""The documented rule with its quirks, the corrected one, and the controls of both."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.measures import faithfulness_controls as controls
+from casebook.measures.faithfulness import (
+    documented_faithfulness,
+    documented_shares,
+    faithfulness,
+    inverse_frequency,
+)
+from casebook.measures.legal_text import (
+    STOP_LIST,
+    content_words,
+    fold,
+    passages,
+    sentences,
+    tokens,
+)
+
+few = settings(max_examples=40, deadline=None)
+text = st.text(
+    st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120
+)
+LEASE = (
+    "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. The landlord returns "
+    "the deposit within fourteen days."
+)
+
+
+def split(passage):
+    return [passage[start:end] for start, end in sentences(passage)]
+
+
+# --- documented rule -------------------------------------------------------------
+
+
+def test_documented_sentences_end_at_every_point_and_space():
+    """Abbreviations are cut: three "sentences", of which "302 I.P.C." has no word."""
+    shares = documented_shares("Under Sec. 302 I.P.C. he paid.", "under sec he paid")
+    assert [s for _, s in shares] == ["Under Sec.", "302 I.P.C.", "he paid."]
+    assert [share for share, _ in shares] == [1.0, 1.0, 1.0]
+
+
+def test_documented_words_are_all_words_and_no_numbers():
+    """Function words ground: 4 of 7 words; the wrong section number is not seen."""
+    source = "it was held that the deposit is owed"
+    claim = "It was held that section 999 applies."
+    shares = documented_shares(claim, source)
+    assert shares[0][0] == pytest.approx(4 / 6)
+    assert documented_faithfulness(claim, source) == 1.0
+    corrected = faithfulness(claim, source)
+    assert corrected.score == 0.0 and corrected.sentences[0].n_words == 4
+
+
+def test_documented_edges():
+    assert documented_faithfulness("", "x") == 1.0
+    assert documented_faithfulness("  \n", []) == 1.0
+    assert documented_faithfulness("302. 304!", []) == 1.0
+    assert documented_faithfulness("He paid the rent.", []) == 0.0
+    # 2 of 5 words are exactly 40 %: inclusive.
+    assert documented_faithfulness("aa bb cc dd ee", "aa bb zz") == 1.0
+    assert documented_faithfulness("aa bb cc dd ee", "aa zz") == 0.0
+    # One single source must hold the words.
+    assert documented_faithfulness("aa bb cc dd ee", ["aa zz", "bb zz"]) == 0.0
+    # Letters within a number with letters count: [a-z][a-z0-9]+ finds "nd" in 302nd.
+    assert documented_shares("302nd 21", "second nd")[0] == (1.0, "302nd 21")
+
+
+def test_a_long_source_grounds_anything_under_the_documented_rule():
+    random.seed(0)
+    words = [f"w{i}" for i in range(300)]
+    long = " ".join(random.choices(words, k=4000))
+    claim = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10."
+    assert documented_faithfulness(claim, long) == 1.0
+    corrected = faithfulness(claim, long, threshold=0.6, max_words=50)
+    assert corrected.score == 0.0 and corrected.longest_passage == 50
+
+
+# --- corrected rule --------------------------------------------------------------
+
+
+def test_numbers_and_section_ids_count():
+    right = faithfulness("Section 26C(3) applies to Rs. 5,000.", LEASE)
+    wrong = faithfulness("Section 26D(3) applies to Rs. 6,000.", LEASE)
+    # Content: section, 26c(3), applies, rs, 5000.
+    assert right.mean_share == pytest.approx(3 / 5)
+    assert wrong.mean_share == pytest.approx(1 / 5)
+
+
+def test_no_claim_and_no_source_have_no_score():
+    for explanation in ("", " \n ", "It is so. And that was it!"):
+        found = faithfulness(explanation, LEASE)
+        assert found.score is None and found.reason == "no_claim"
+    found = faithfulness("The tenant pays.", [])
+    assert found.score is None and found.reason == "no_source"
+    assert faithfulness("The tenant pays.", ["", " "]).reason == "no_source"
+    mixed = faithfulness("It is so. The landlord returns the deposit.", LEASE)
+    assert (mixed.n_sentences, mixed.n_claims, mixed.score) == (2, 1, 1.0)
+
+
+def test_the_threshold_is_inclusive():
+    found = faithfulness("alpha beta gamma delta epsilon", "alpha beta")
+    assert found.mean_share == pytest.approx(0.4) and found.score == 1.0
+    found = faithfulness("alpha beta gamma", "alpha", threshold=1 / 3)
+    assert found.score == 1.0
+
+
+def test_weights_count_rare_words_more():
+    weights = inverse_frequency(["tenant pays", "tenant leaves", "tenant stays"])
+    assert weights["tenant"] == 1.0
+    assert weights["pays"] == pytest.approx(np.log(4 / 2) + 1)
+    assert weights[None] == pytest.approx(np.log(4) + 1)
+    common = faithfulness("tenant pays", "tenant", weights=weights).mean_share
+    rare = faithfulness("tenant pays", "pays", weights=weights).mean_share
+    assert common == pytest.approx(1 / (2 + np.log(2))) and rare == pytest.approx(
+        1 - common
+    )
+
+
+@few
+@given(text, st.lists(text, max_size=3))
+def test_any_text_gives_a_score_in_0_to_1_or_a_reason(explanation, sources):
+    assert 0 <= documented_faithfulness(explanation, sources) <= 1
+    found = faithfulness(explanation, sources, max_words=5)
+    assert (found.score is None) == (found.reason is not None)
+    if found.score is not None:
+        assert 0 <= found.score <= 1 and 0 <= found.mean_share <= 1
+    assert found.n_sentences == len(found.sentences) >= found.n_claims
+
+
+@few
+@given(text)
+def test_a_text_is_faithful_to_itself(explanation):
+    found = faithfulness(explanation, explanation, max_words=None)
+    assert found.score in (None, 1.0)
+
+
+@few
+@given(text, text, text)
+def test_more_sources_never_lower_a_share(explanation, one, two):
+    alone = faithfulness(explanation, [one])
+    both = faithfulness(explanation, [one, two])
+    if alone.mean_share is not None:
+        assert both.mean_share >= alone.mean_share
+
+
+@few
+@given(text, text, st.floats(0.05, 1), st.floats(0.05, 1))
+def test_the_score_falls_with_the_threshold(explanation, source, a, b):
+    low, high = (
+        faithfulness(explanation, source, threshold=t).score for t in sorted((a, b))
+    )
+    assert low is None or low >= high
+
+
+def test_wrong_options_are_refused():
+    for options in ({"threshold": 0}, {"threshold": 1.1}, {"max_words": 0}):
+        with pytest.raises(InputError):
+            faithfulness("a tenant", "tenant", **options)
+    with pytest.raises(InputError, match="NoneType, not text"):
+        faithfulness("a tenant", [None])
+    with pytest.raises(InputError, match="at least one passage"):
+        inverse_frequency([])
+
+
+# --- words, sentences, passages --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passage", "count"),
+    [
+        ("Donoghue v. Stevenson is good law. It is.", 2),
+        ("He paid Rs. 500 under Sec. 302 of the I.P.C. the same day.", 1),
+        ("Hon'ble Mr. J. S. Khehar agreed with Ors. and Anr. on Art. 21.", 1),
+        ("See [2019] UKSC 41, at [50]. It followed [2018] AC 61 at para. 42.", 2),
+        ("The answer is no. The court agreed.", 2),
+        ("Cr.P.C. s. 482 applies vs. the State.", 1),
+        ("First paragraph\n\nSecond paragraph", 2),
+        ("Kesavananda Bharati v. State of Kerala, (1973) 4 SCC 225 is cited.", 1),
+        ("", 0),
+        (" \n\n ", 0),
+    ],
+)
+def test_legal_abbreviations_end_no_sentence(passage, count):
+    assert len(sentences(passage)) == count
+
+
+@few
+@given(text)
+def test_sentences_lose_no_character_but_space(passage):
+    spans = sentences(passage)
+    assert all(a < b for a, b in spans)
+    assert all(b <= c for (_, b), (c, _) in pairwise(spans))
+    covered = {i for a, b in spans for i in range(a, b)}
+    left = [c for i, c in enumerate(passage) if i not in covered and c.isalnum()]
+    assert left == []
+    assert len(fold(passage)) == len(passage)
+
+
+def test_tokens_of_legal_text():
+    found = tokens("Section 26C(3)(a), Rs. 1,50,000, 3.5% of the PM’s 302-IPC [2019]")
+    assert found == (
+        "section",
+        "26c(3)(a)",
+        "rs",
+        "150000",
+        "3.5",
+        "of",
+        "the",
+        "pm",
+        "302",
+        "ipc",
+        "2019",
+    )
+    assert "not" in STOP_LIST and "7" in content_words("the 7 x")
+    assert content_words("the x of it") == frozenset()
+
+
+@few
+@given(st.lists(st.text("abc", min_size=1, max_size=3), max_size=40), st.integers(1, 9))
+def test_passages_are_bounded_and_overlap_by_half(words, most):
+    whole = " ".join(words)
+    found = passages(whole, most)
+    assert all(len(p.split()) <= most for p in found)
+    assert set(whole.split()) == {w for p in found for w in p.split()}
+    half = max(1, most // 2)
+    for start in range(len(words) - half + 1):
+        assert any(" ".join(words[start : start + half]) in p for p in found)
+    assert len(passages(whole, None)) == bool(words)
+
+
+# --- controls --------------------------------------------------------------------
+
+
+@pytest.fixture
+def topics():
+    """Twelve explanations about twelve subjects, each from its own source."""
+    rng = random.Random(3)
+    sources, explanations = {}, {}
+    shared = ["court", "held", "that", "party", "case", "which", "would", "other"]
+    for i in range(12):
+        own = [f"{a}{b}topic{chr(97 + i)}" for a in "bcd" for b in "xyz"]
+        body = rng.choices(own, k=60) + rng.choices(shared, k=60)
+        rng.shuffle(body)
+        sources[f"s{i}"] = " ".join(body)
+        lines = [[*rng.sample(own, 4), *rng.sample(shared, 4)] for _ in range(3)]
+        explanations[f"e{i}"] = " ".join(" ".join(x).capitalize() + "." for x in lines)
+    own = dict(zip(explanations, sources, strict=True))
+    return controls.pair_sources(explanations, sources, own, draws=2, seed=1)
+
+
+def test_foreign_sources_are_never_the_own_one(topics):
+    for key, others in topics.foreign.items():
+        assert len(set(others)) == 2 and topics.own[key] not in others
+    same = {"a": "one text", "b": "one text"}
+    with pytest.raises(InputError, match="two different sources"):
+        controls.pair_sources(same, same, {"a": "a", "b": "b"})
+    with pytest.raises(InputError, match="have no source"):
+        controls.pair_sources({"a": "x"}, {"b": "y"}, {"a": "c"})
+
+
+def test_own_sources_are_told_from_foreign_ones(topics):
+    rows = controls.sentence_rows(topics)
+    assert set(rows["condition"]) == {"matched", "mismatched"}
+    assert rows.groupby("rule", sort=False).size().tolist() == [12 * 3 * 3] * 2
+    for rule in controls.RULES:
+        assert controls.separation(rows, rule).estimate > 0.95
+    sweep = controls.threshold_sweep(rows).set_index(["rule", "threshold", "condition"])
+    # Half the words are common to all subjects: 40 % is no test, 60 % is one.
+    assert sweep.loc[("documented", 0.4, "mismatched"), "score"] == 1.0
+    assert sweep.loc[("documented", 0.6, "mismatched"), "score"] == 0.0
+    assert (sweep["n"] == 12).all() and (sweep["without_claim"] == 0).all()
+
+
+def test_shuffled_sources_cannot_be_told_apart(topics):
+    """Negative control: with a foreign source as its own, AUROC is one half."""
+    wrong = {key: others[0] for key, others in topics.foreign.items()}
+    pairing = controls.pair_sources(
+        topics.explanations, topics.sources, wrong, draws=8, seed=2
+    )
+    foreign = {
+        key: tuple(s for s in others if s != topics.own[key])
+        for key, others in pairing.foreign.items()
+    }
+    blind = controls.Pairing(topics.explanations, topics.sources, wrong, foreign)
+    found = controls.separation(controls.sentence_rows(blind), "corrected")
+    assert found.estimate == pytest.approx(0.5, abs=0.03)
+
+
+def test_sweeps_over_lengths(topics):
+    found = controls.length_sweep(topics, [10, 120])
+    assert set(found["source_words"]) == {10, 120}
+    matched = found[(found["rule"] == "documented") & (found["condition"] == "matched")]
+    assert matched["score"].is_monotonic_increasing
+    by_words = controls.by_sentence_length(controls.sentence_rows(topics))
+    assert by_words["n"].sum() == 12 * 3 * 3 * 2
+    assert by_words["share"].between(0, 1).all()
