@@ -39,7 +39,7 @@ def test_a_name_may_carry_a_split(name, key, split):
         ("a..b", "is not allowed"),
         ("", "is not allowed"),
         ("con", "is not allowed"),
-        ("nosuch", "unknown dataset 'nosuch': known are consumer_contracts_qa, "),
+        ("nosuch", "unknown dataset 'nosuch': known are climate_fever_claims, "),
         ("smoke_odd", "unknown dataset 'smoke_odd'"),
         ("../data", r"'\.\.' in a path"),
         ("/data/../etc", r"'\.\.' in a path"),

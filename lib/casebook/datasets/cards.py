@@ -112,7 +112,10 @@ class Card(_Strict):
     loader: Literal[
         "beir",
         "beir_halves",
+        "climate_fever",
         "consumer_contracts",
+        "feverous_s",
+        "hover",
         "irled",
         "licence_notices",
         "pdpabench",

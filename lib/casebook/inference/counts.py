@@ -105,7 +105,7 @@ def cluster_codes(clusters, n):
     return codes.astype(np.int64)
 
 
-def resample_counts(units, *, n_boot=1000, seed=0):
+def resample_tables(units, *, n_boot=1000, seed=0):
     """Draw bootstrap tables: as many units as there are, with replacement.
 
     Parameters

@@ -71,7 +71,7 @@ class VerdictScorer:
     def resampled(self, units):
         """Draw bootstrap tables of some units."""
         options = {name: self.options[name] for name in ("n_boot", "seed")}
-        return counts.resample_counts(units, **options)
+        return counts.resample_tables(units, **options)
 
     def measured(self, table, draws, **changes):
         """Give every measure of one table of outcomes with its interval."""

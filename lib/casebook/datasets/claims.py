@@ -1,0 +1,198 @@
+"""Sets of claims with gold labels and evidence, and samples of them."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from casebook.datasets.cards import Card
+from casebook.errors import InputError
+
+LABELS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING")
+LONG = 10_000  # characters
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimSet:
+    """Claims of one split; treat it as read-only.
+
+    Attributes
+    ----------
+    key, split : str
+        What it is.
+    claims : pandas.DataFrame
+        Columns ``claim_id`` (str, unique), ``claim``, ``label`` (one of `LABELS`, None
+        where the file has none), ``original_label`` and what else the format gives:
+        ``category``, ``difficulty``, ``hops``, ``cluster`` (claims that belong
+        together).
+    evidence : pandas.DataFrame
+        Columns ``claim_id``, ``evidence_id``, ``set`` (number of the alternative gold
+        set), ``source``, ``text`` (None where the file names a passage only),
+        ``label``; one row per passage.
+    account : dict of int
+        What was met on reading: rows, dummy records, truncated lines, unlabelled
+        claims, unknown labels, duplicate ids, long claims (over 10,000 characters).
+    card : Card or None
+        Where it comes from.
+    """
+
+    key: str
+    split: str
+    claims: pd.DataFrame
+    evidence: pd.DataFrame
+    account: dict
+    card: Card | None = field(default=None, repr=False)
+
+    @property
+    def name(self):
+        """Key and split in one name: the key alone for the card's default split."""
+        default = self.card.default_split if self.card else self.split
+        return self.key if self.split == default else f"{self.key}_{self.split}"
+
+    @property
+    def counts(self):
+        """Evidence passages (documents), claims (queries), labels (judgements)."""
+        return {
+            "documents": int(self.evidence["text"].notna().sum()),
+            "queries": len(self.claims),
+            "judgements": int(self.claims["label"].notna().sum()),
+        }
+
+    @cached_property
+    def fingerprint(self):
+        """SHA-256 of claims and evidence with all columns, in their order."""
+        digest = hashlib.sha256()
+        for frame in (self.claims, self.evidence):
+            records = frame.to_dict(orient="records")
+            text = json.dumps([list(frame), records], sort_keys=True, default=str)
+            digest.update(text.encode())
+        return digest.hexdigest()
+
+    def subset(self, claim_ids, split):
+        """Keep some claims, in their own order, with their evidence.
+
+        Parameters
+        ----------
+        claim_ids : collection of str
+            Claims to keep.
+        split : str
+            What to call the part.
+
+        Returns
+        -------
+        ClaimSet
+            The part; its account counts its rows.
+        """
+        chosen = set(claim_ids)
+        claims = self.claims[self.claims["claim_id"].isin(chosen)]
+        evidence = self.evidence[self.evidence["claim_id"].isin(chosen)]
+        return replace(
+            self,
+            split=split,
+            claims=claims.reset_index(drop=True),
+            evidence=evidence.reset_index(drop=True),
+            account=self.account | {"rows": len(claims)},
+        )
+
+    def labelled(self, *, nei="exclude", conflict="exclude"):
+        """Keep the claims whose label a policy keeps, collapsed to what it says.
+
+        Parameters
+        ----------
+        nei, conflict : {"exclude", "negative", "three_class"}
+            What becomes of INSUFFICIENT and CONFLICTING: left out, NOT_SUPPORTED, or
+            the third class INSUFFICIENT.
+
+        Returns
+        -------
+        ClaimSet
+            Claims with a label; ``account["excluded"]`` counts the others.
+
+        Raises
+        ------
+        InputError
+            If a policy is unknown.
+        """
+        meaning = dict(zip(LABELS[:2], LABELS[:2], strict=True))
+        targets = {"exclude": None, "negative": LABELS[1], "three_class": LABELS[2]}
+        for label, policy in ((LABELS[2], nei), (LABELS[3], conflict)):
+            if policy not in targets:
+                known = ", ".join(targets)
+                raise InputError(f"unknown policy {policy!r}: choose from {known}")
+            meaning[label] = targets[policy]
+        label = self.claims["label"].map(meaning)
+        kept = self.subset(self.claims["claim_id"][label.notna()], self.split)
+        kept.claims["label"] = label.dropna().to_numpy()
+        account = kept.account | {"excluded": int(label.isna().sum())}
+        return replace(kept, account=account)
+
+
+def stratified_sample(frame, by, size, seed=42):
+    """Sample rows so that every stratum keeps its share.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows, such as the claims of a `ClaimSet`.
+    by : str or list of str
+        Columns whose combinations are the strata; missing values are one of their own.
+    size : int
+        Rows to draw, at most all.
+    seed : int, default 42
+        Seed of the order within strata.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows in their own order. Each stratum gives its exact share rounded down, and
+        the largest remainders (the larger, then the earlier stratum of equals) get one
+        more, so that the sizes add up.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown or there are too few rows.
+    """
+    columns = [by] if isinstance(by, str) else list(by)
+    unknown = [name for name in columns if name not in frame]
+    if unknown:
+        raise InputError(f"no column {unknown[0]!r}: there are {', '.join(frame)}")
+    if not 0 <= size <= len(frame):
+        raise InputError(f"cannot draw {size} of {len(frame)} rows")
+    strata = frame.groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
+    sizes = np.bincount(strata) if len(frame) else np.zeros(0, dtype=int)
+    rng = np.random.default_rng(seed)
+    chosen = [
+        rng.permutation(np.flatnonzero(strata == stratum))[:count]
+        for stratum, count in enumerate(largest_remainder(sizes, size))
+    ]
+    rows = np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=int)
+    return frame.iloc[rows].reset_index(drop=True)
+
+
+def largest_remainder(sizes, total):
+    """Divide a number in proportion to sizes, in whole numbers.
+
+    Parameters
+    ----------
+    sizes : array_like of int, shape [strata]
+        Sizes.
+    total : int
+        Number to divide.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape [strata]
+        Parts that add up to `total`; none exceeds its stratum if ``total`` does not
+        exceed their sum.
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if not sizes.sum():
+        return np.zeros(len(sizes), dtype=np.int64)
+    parts, remainders = np.divmod(sizes * total, sizes.sum())
+    order = np.lexsort((np.arange(len(sizes)), -sizes, -remainders))
+    parts[order[: total - parts.sum()]] += 1
+    return parts

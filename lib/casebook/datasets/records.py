@@ -1,0 +1,97 @@
+"""Records of a CSV, JSON or JSONL file, each with the row it stands in."""
+
+import csv
+import json
+from pathlib import Path
+
+from casebook.datasets.jsonl import read_lines
+from casebook.errors import InputError
+
+LONGEST_FIELD = 2**24  # characters; csv's own limit would refuse a long claim
+
+
+def read_records(path, *, tolerate_truncation=False):
+    """Read objects from a file, whatever its format.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv``, ``.json`` (a list of objects) or ``.jsonl``, each also with ``.gz``
+        or ``.xz`` behind it; UTF-8.
+    tolerate_truncation : bool
+        Whether a last line that breaks off is left out instead of refused.
+
+    Returns
+    -------
+    rows : list of (int, dict)
+        Line (CSV, JSONL) or position from 1 (JSON), and object.
+    truncated : int
+        Lines left out because they break off, 0 or 1.
+
+    Raises
+    ------
+    InputError
+        Names the file, the line and what is wrong.
+    """
+    path = Path(path)
+    kind = path.with_suffix("") if path.suffix in (".gz", ".xz") else path
+    readers = {".csv": _csv, ".json": _json, ".jsonl": _jsonl}
+    if kind.suffix.lower() not in readers:
+        raise InputError(f"{path}: name a .csv, .json or .jsonl file")
+    lines = list(read_lines(path))
+    rows, truncated = readers[kind.suffix.lower()](path, lines, tolerate_truncation)
+    if not rows:
+        raise InputError(f"{path}: holds no records")
+    return rows, truncated
+
+
+def _csv(path, lines, _):
+    previous = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        reader = csv.DictReader((text + "\n" for _, text in lines), strict=True)
+        names = reader.fieldnames or []
+        if len(set(names)) < len(names):
+            raise InputError.at(path, 1, "a column stands twice in the header")
+        rows = []
+        for record in reader:
+            if None in record or None in record.values():
+                problem = f"has not the {len(names)} fields of the header"
+                raise InputError.at(path, reader.line_num, problem)
+            rows.append((reader.line_num, record))
+    except csv.Error as error:
+        raise InputError.at(path, reader.line_num, f"is not CSV: {error}") from error
+    finally:
+        csv.field_size_limit(previous)
+    return rows, 0
+
+
+def _json(path, lines, _):
+    try:
+        content = json.loads("\n".join(text for _, text in lines))
+    except (json.JSONDecodeError, RecursionError) as error:
+        number = getattr(error, "lineno", 1)
+        raise InputError.at(path, number, f"is not JSON: {error}") from error
+    if not isinstance(content, list):
+        raise InputError(f"{path}: is not a list of objects")
+    for number, record in enumerate(content, start=1):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: element {number} is not an object")
+    return list(enumerate(content, start=1)), 0
+
+
+def _jsonl(path, lines, tolerate):
+    filled = [(number, text) for number, text in lines if text.strip()]
+    rows = []
+    for number, text in filled:
+        try:
+            record = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            if tolerate and number == filled[-1][0]:
+                return rows, 1
+            last = number == filled[-1][0]
+            hint = ": the last line breaks off" if last else ""
+            raise InputError.at(path, number, f"is not JSON{hint}: {error}") from error
+        if not isinstance(record, dict):
+            raise InputError.at(path, number, "is not a JSON object")
+        rows.append((number, record))
+    return rows, 0
