@@ -9,7 +9,7 @@ import sys
 import typer
 
 from casebook import __version__
-from casebook.cli import data, factcheck, report, runs, scores, shift
+from casebook.cli import agreement, data, factcheck, report, runs, scores, shift
 from casebook.errors import CasebookError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -26,6 +26,7 @@ app.add_typer(data.app, name="data")
 runs.register(app)
 shift.register(app)
 factcheck.register(app)
+agreement.register(app)
 
 
 def _version(value: bool):

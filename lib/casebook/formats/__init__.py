@@ -1,1 +1,1 @@
-"""Readers and writers of the field's file formats; numpy only."""
+"""Readers and writers of the field's file formats; numpy, and pandas for tables."""

@@ -1,0 +1,147 @@
+"""``casebook agreement``: coefficients of a table of ratings, with both intervals."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.errors import InputError
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+
+def register(app):
+    """Add the command to the application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The command is registered in place.
+    """
+    app.command()(agreement)
+
+
+def agreement(
+    ratings: Annotated[
+        Path,
+        typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing."),
+    ],
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="Of Krippendorff's alpha: nominal, ordinal, interval or ratio; "
+            "ordinal for numbers, nominal for labels."
+        ),
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")
+    ] = "quadratic",
+    scale: Annotated[
+        str | None,
+        typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high."),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column that names the items.")
+    ] = None,
+    no_id: Annotated[
+        bool, typer.Option("--no-id", help="The first column is a rater.")
+    ] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="More raters than items are meant.")
+    ] = False,
+    n_boot: Annotated[int, typer.Option("--boot", help="Resamples of items.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+):
+    """Measure agreement among raters, for this panel and for a new one.
+
+    Example: casebook agreement ratings.csv --level ordinal --json
+    """
+    from casebook.formats.ratings import read_ratings
+    from casebook.measures.agreement import agreement_results
+
+    if level not in (None, *LEVELS):
+        raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
+    frame = read_ratings(
+        ratings,
+        numbers=_numbers(level, scale),
+        id_column="" if no_id else id_column,
+    )
+    numeric = frame.to_numpy().dtype.kind == "f"
+    level = level or ("ordinal" if numeric or scale else "nominal")
+    found = agreement_results(
+        frame,
+        level,
+        n_boot,
+        weights=weights,
+        categories=_categories(scale, numeric),
+        wide=wide,
+        seed=seed,
+    )
+    if as_json:
+        typer.echo(json.dumps({k: _fields(v) for k, v in found.items()}, indent=2))
+    else:
+        _print(frame, level, found)
+
+
+def _numbers(level, scale):
+    """Tell whether the ratings must be numbers; None if the file is to tell."""
+    if level == "nominal" or scale is not None:
+        return False
+    return None if level is None else True
+
+
+def _categories(scale, numeric):
+    if scale is None:
+        return None
+    names = [part.strip() for part in scale.split(",")]
+    try:
+        return [float(name) for name in names] if numeric else names
+    except ValueError as problem:
+        raise InputError(f"--scale {scale!r}: the ratings are numbers") from problem
+
+
+def _fields(found):
+    return {
+        "estimate": found.estimate,
+        "se": found.se,
+        "panel_ci": found.panel_ci and list(found.panel_ci),
+        "new_panel_ci": found.new_panel_ci and list(found.new_panel_ci),
+        "n_items": found.n_items,
+        "n_raters": found.n_raters,
+        "reason": found.reason,
+    }
+
+
+def _print(frame, level, found):
+    missing = int(frame.isna().to_numpy().sum())
+    named = f"items named by column {frame.index.name!r}"
+    if frame.index.name == "row":
+        named = "items are rows; every column is a rater"
+    size = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing"
+    typer.echo(f"{size}; {named}")
+    typer.echo(f"level of krippendorff_alpha: {level}")
+    typer.echo(
+        f"{'':22}{'value':>7}  {'this panel, 95 %':18}  {'new panel, 95 %':18}  n"
+    )
+    for name, result in found.items():
+        typer.echo(_line(name, result))
+    typer.echo("")
+    typer.echo("this panel: other items, the same raters; new panel: other raters too")
+
+
+def _line(name, result):
+    from casebook.inference.intervals import bounds_text
+
+    if result.estimate is None:
+        return f"{name:22}{'-':>7}  {result.reason}"
+    both = (result.panel_ci, result.new_panel_ci)
+    bounds = [bounds_text(*(ci or (None, None))) for ci in both]
+    line = f"{name:22}{result.estimate:7.3f}  {bounds[0]:18}  {bounds[1]:18}  "
+    return f"{line}{result.n_items}  {result.reason or ''}".rstrip()

@@ -1,0 +1,191 @@
+"""Tables of ratings, items in rows and raters in columns, from CSV and workbooks."""
+
+import csv
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+
+WORKBOOKS = {".xlsx", ".xls"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ID_NAMES = {
+    *("", "id", "ids", "item", "items", "unit", "units", "subject", "subjects", "case"),
+    *("cases", "question", "prompt", "index", "row", "no", "nr", "#"),
+}
+
+
+def read_ratings(path, *, numbers=None, id_column=None):
+    """Read ratings; blank cells are missing.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV (comma, semicolon or tab; UTF-8) or workbook (first sheet), with a header
+        that names the raters.
+    numbers : bool, optional
+        True: every rating must be a number. False: all are labels unless all are
+        numbers. The default: all must be numbers if most are.
+    id_column : str, optional
+        Column that names the items. The default takes the first one if its cells are
+        distinct, none is blank, and they are not numbers, or the header says so
+        (``id``, ``item``, ``units``, ``..._id``), or they count 0, 1, ... or 1, 2, ...
+        beyond what two or more other columns hold. ``""`` takes none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Items x raters, floats or labels, with NaN; the index is the id
+        column, named after it, or the row of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a row, a column or a cell is wrong: names it.
+    """
+    path = Path(path)
+    (_, header), *rows = _rows(path)
+    header = _checked_header(path, header)
+    for line, cells in rows:
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} cells, the header has {len(header)}"
+            raise InputError.at(path, line, problem)
+    if not rows:
+        raise InputError(f"{path}: has a header but no items")
+    column = _id_position(path, header, rows, id_column)
+    raters = [name for k, name in enumerate(header) if k != column]
+    lines = [line for line, _ in rows]
+    cells = [[c for k, c in enumerate(row) if k != column] for _, row in rows]
+    values = _values(path, lines, raters, cells, numbers)
+    if column is None:
+        return pd.DataFrame(values, pd.Index(lines, name="row"), raters)
+    ids = _ids(path, rows, column, header[column])
+    return pd.DataFrame(values, pd.Index(ids, name=header[column]), raters)
+
+
+def _rows(path):
+    """Give (number, cells as text) of every row that is not empty."""
+    read = _workbook if path.suffix.lower() in WORKBOOKS else _text
+    try:
+        rows = read(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    found = [(line, cells) for line, cells in rows if cells]
+    if not found:
+        raise InputError(f"{path}: is empty")
+    return found
+
+
+def _text(path):
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text; save it as CSV UTF-8") from None
+    first = content.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(content.splitlines(), delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, [c.strip() for c in row]) for row in reader]
+    except csv.Error as error:
+        raise InputError.at(path, reader.line_num, f"is not CSV: {error}") from None
+
+
+def _workbook(path):
+    try:
+        sheet = pd.read_excel(path, header=None, dtype=object, keep_default_na=False)
+    except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        summary = " ".join(str(error).split())
+        raise InputError(f"{path}: is not a workbook: {summary}") from None
+    rows = [[_as_text(cell) for cell in row] for row in sheet.to_numpy()]
+    return [(k, row if any(row) else []) for k, row in enumerate(rows, start=1)]
+
+
+def _as_text(cell):
+    if cell is None or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell)):
+        return ""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell)) if whole else str(cell).strip()
+
+
+def _checked_header(path, header):
+    if len(header) < 2:
+        problem = "there is one column only: separate cells by comma, one per rater"
+        raise InputError(f"{path}: {problem}")
+    unnamed = [k for k, name in enumerate(header, start=1) if not name and k > 1]
+    if unnamed:
+        raise InputError(f"{path}: column {unnamed[0]} has no name in the first row")
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{path}: column {twice[0]!r} stands twice; the first row must name the "
+            "raters, each once"
+        )
+    return header
+
+
+def _id_position(path, header, rows, id_column):
+    if id_column is None:
+        return 0 if _names_items(header, rows) else None
+    if id_column == "":
+        return None
+    if id_column not in header:
+        known = ", ".join(header)
+        raise InputError(f"{path}: has no column {id_column!r}: it has {known}")
+    return header.index(id_column)
+
+
+def _names_items(header, rows):
+    """Tell whether the first column is an id rather than a rater."""
+    first = [cells[0] for _, cells in rows]
+    name = header[0].lower()
+    if name in _ID_NAMES or name.endswith(("_id", " id")):
+        return True
+    if "" in first or len(set(first)) < len(first):
+        return False
+    if not all(map(_NUMBER.fullmatch, first)):
+        return True
+    others = {cell for _, cells in rows for cell in cells[1:]}
+    counted = [[str(k + start) for k in range(len(first))] for start in (0, 1)]
+    return len(header) > 2 and first in counted and not set(first) <= others
+
+
+def _ids(path, rows, column, name):
+    seen = {}
+    for line, cells in rows:
+        value = cells[column]
+        if not value:
+            raise InputError.at(path, line, f"column {name!r} is blank: name the item")
+        if value in seen:
+            problem = f"{name} {value!r} stands in row {seen[value]} already"
+            raise InputError.at(path, line, problem)
+        seen[value] = line
+    return list(seen)
+
+
+def _values(path, lines, raters, cells, numbers):
+    """Turn text into numbers or labels."""
+    present = [cell for row in cells for cell in row if cell]
+    numeric = sum(_NUMBER.fullmatch(cell) is not None for cell in present)
+    if numbers is None:
+        numbers = numeric >= len(present) / 2
+    if not (numbers or numeric == len(present)):
+        labels = [[cell or None for cell in row] for row in cells]
+        return np.array(labels, dtype=object)
+    if numeric < len(present):
+        _refuse_text(path, lines, raters, cells)
+    return np.array([[float(cell or "nan") for cell in row] for row in cells])
+
+
+def _refuse_text(path, lines, raters, cells):
+    for line, row in zip(lines, cells, strict=True):
+        for rater, cell in zip(raters, row, strict=True):
+            if cell and not _NUMBER.fullmatch(cell):
+                raise InputError.at(
+                    path,
+                    line,
+                    f"column {rater!r}: {cell[:40]!r} is not a number; leave a missing "
+                    "rating blank, or treat the ratings as nominal",
+                )

@@ -1,0 +1,121 @@
+"""``casebook agreement``: the JSON contract, the table and the errors."""
+
+import json
+
+import pytest
+
+from casebook.cli import main
+
+KEYS = ["estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason"]
+# Krippendorff (2011): 12 units, four observers, gaps.
+CODERS = """Units,Rater1,Rater2,Rater3,Rater4
+1,1,1,,1
+2,2,2,3,2
+3,3,3,3,3
+4,3,3,3,3
+5,2,2,2,2
+6,1,2,3,4
+7,4,4,4,4
+8,1,1,2,1
+9,2,2,2,2
+10,,5,5,5
+11,,,1,1
+12,,,3,
+"""
+
+
+@pytest.fixture
+def coders(tmp_path):
+    path = tmp_path / "coders.csv"
+    path.write_text(CODERS)
+    return path
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(["agreement", *map(str, arguments)])
+    return caught.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"),
+    [
+        ("nominal", 0.743421052632),
+        ("ordinal", 0.815387503755),
+        ("interval", 0.849107142857),
+        ("ratio", 0.797402774712),
+    ],
+)
+def test_json(coders, capsys, level, alpha):
+    code, out, err = run(capsys, coders, "--level", level, "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert all(list(entry) == KEYS for entry in found.values())
+    entry = found["krippendorff_alpha"]
+    assert entry["estimate"] == pytest.approx(alpha, abs=1e-11)
+    assert (entry["n_items"], entry["n_raters"], entry["reason"]) == (11, 4, None)
+    low, high = entry["panel_ci"]
+    assert low < alpha <= high
+    assert entry["new_panel_ci"][0] < alpha
+    assert found["percent_agreement"]["estimate"] == pytest.approx(9 / 11)
+    assert found["cohen_kappa"]["estimate"] is None
+    assert found["cohen_kappa"]["reason"] == "needs_two_raters"
+
+
+def test_same_bytes_and_another_seed(coders, capsys):
+    texts = [run(capsys, coders, "--json")[1] for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert run(capsys, coders, "--json", "--seed", 1)[1] != texts[0]
+
+
+def test_table(coders, capsys):
+    code, out, _ = run(capsys, coders)
+    assert code == 0
+    assert "12 items x 4 raters, 7 missing; items named by column 'Units'" in out
+    assert "krippendorff_alpha      0.815" in out
+    assert "needs_two_raters" in out
+
+
+def test_labels_and_their_order(tmp_path, capsys):
+    path = tmp_path / "words.csv"
+    path.write_text("A,B\nlow,low\nmid,high\nhigh,high\nlow,mid\n")
+    found = json.loads(run(capsys, path, "--json")[1])
+    assert found["krippendorff_alpha"]["estimate"] is not None
+    assert found["gwet_ac2"]["reason"] == "labels_without_order"
+    options = ["--level", "ordinal", "--scale", "low,mid,high"]
+    found = json.loads(run(capsys, path, "--json", *options)[1])
+    assert found["gwet_ac2"]["estimate"] is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("A,B\n1,2\n2,x\n", [], ":3: column 'B': 'x' is not a number"),
+        ("A,B\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
+        ("A,B\n1,2\n1,2\n", ["--weights", "odd"], "unknown weights 'odd'"),
+        ("A,B\n1,2\n1,2\n", ["--scale", "1,3"], "outside of the categories: [2.0]"),
+        ("A,B\n1,2\n1,2\n", ["--scale", "1,x"], "the ratings are numbers"),
+        ("A,B,C\n1,2,3\n1,2,2\n", [], "more raters than items"),
+        ("A,B\n-1,2\n1,2\n", ["--level", "ratio"], "at least 0"),
+        ("A,B\n1,2\n1,2\n", ["--boot", "-1"], "n_boot must be an integer"),
+    ],
+)
+def test_wrong_use_is_one_line(tmp_path, capsys, text, options, problem):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    code, out, err = run(capsys, path, *options)
+    assert (code, out) == (1, "")
+    assert problem in err
+    assert err.count("\n") == 1
+
+
+def test_all_alike_is_undefined_and_says_so(tmp_path, capsys):
+    path = tmp_path / "same.csv"
+    path.write_text("A,B\n1,1\n1,1\n1,1\n")
+    code, out, _ = run(capsys, path, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["percent_agreement"]["estimate"] == 1.0
+    rest = {k: v for k, v in found.items() if k != "percent_agreement"}
+    assert all(entry["estimate"] is None for entry in rest.values())
+    assert {entry["reason"] for entry in rest.values()} == {"no_variation"}

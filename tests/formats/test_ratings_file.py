@@ -1,0 +1,120 @@
+"""Tables of ratings: what is an id, what is missing, and what is refused where."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.formats.ratings import read_ratings
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="ratings.csv", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+def test_blank_is_missing_and_the_id_is_not_a_rater(table):
+    frame = read_ratings(table("\ufeffitem,A,B\nx,1,\ny, 2 ,3.5\n\nz,,\n"))
+    assert frame.index.to_list() == ["x", "y", "z"]
+    assert frame.index.name == "item"
+    expected = [[1, np.nan], [2, 3.5], [np.nan, np.nan]]
+    np.testing.assert_array_equal(frame.to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "raters"),
+    [
+        ("Units,A,B\n7,1,2\n5,2,2\n", ["A", "B"]),
+        (",A,B\n0,1,2\n1,2,2\n", ["A", "B"]),
+        ("answer_id,A,B\n9,1,2\n4,2,2\n", ["A", "B"]),
+        ("what,A,B\none,1,2\ntwo,2,2\n", ["A", "B"]),
+        ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", ["A", "B"]),
+        ("A,B,C\n1,1,2\n2,2,2\n", ["A", "B", "C"]),
+        ("A,B,C\n1.5,1,2\n2.5,2,2\n", ["A", "B", "C"]),
+        ("A,B,C\nyes,yes,no\nyes,no,no\n", ["A", "B", "C"]),
+        ("A;B\n1;2\n2;2\n", ["A", "B"]),
+        ("A\tB\n1\t2\n2\t2\n", ["A", "B"]),
+    ],
+)
+def test_which_columns_are_raters(table, text, raters):
+    assert read_ratings(table(text)).columns.to_list() == raters
+
+
+def test_the_id_can_be_named_or_denied(table):
+    path = table("A,who,B\n1,x,2\n2,y,2\n")
+    assert read_ratings(path, id_column="who").columns.to_list() == ["A", "B"]
+    path = table("item,A\n1,2\n1,3\n")
+    assert read_ratings(path, id_column="").columns.to_list() == ["item", "A"]
+    with pytest.raises(InputError, match="has no column 'x': it has item, A"):
+        read_ratings(path, id_column="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "ratings.csv: is empty"),
+        ("\n\n", "ratings.csv: is empty"),
+        ("A,B\n", "has a header but no items"),
+        ("A\n1\n", "one column only"),
+        ("A,B\n1,2\n1\n", "ratings.csv:3: has 1 cells, the header has 2"),
+        ("A,B\n1,2,3\n", "ratings.csv:2: has 3 cells"),
+        ("A,A\n1,2\n", "column 'A' stands twice"),
+        ("A,\n1,2\n", "column 2 has no name"),
+        ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' stands in row 2 already"),
+        ("id,A\nx,1\n,2\n", "ratings.csv:3: column 'id' is blank"),
+        ("A,B\n1,2\n2,n/a\n", r"ratings.csv:3: column 'B': 'n/a' is not a number"),
+        ("A,B\n1,2\n2,nan\n", "column 'B': 'nan' is not a number"),
+        ("A,B\n1,2\n2,inf\n", "column 'B': 'inf' is not a number"),
+        ('A,B\n1,2\n"3,5,1\n', r"ratings.csv:\d: is not CSV"),
+    ],
+)
+def test_defects_are_named(table, text, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        read_ratings(table(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_not_utf8_and_absent(table, tmp_path):
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read_ratings(table("A,B\nä,ö\n", encoding="latin-1"))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_ratings(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_ratings(tmp_path)
+
+
+def test_labels(table):
+    path = table("A,B\nja,nein\nja,\n")
+    frame = read_ratings(path)
+    assert frame["A"].to_list() == ["ja", "ja"]
+    assert frame["B"].isna().to_list() == [False, True]
+    with pytest.raises(InputError, match="'ja' is not a number"):
+        read_ratings(path, numbers=True)
+    mixed = table("A,B\n1,2\n1,x\n")
+    assert read_ratings(mixed, numbers=False).iloc[1, 1] == "x"
+
+
+def test_workbook_as_csv(tmp_path):
+    frame = pd.DataFrame({"item": ["x", "y"], "A": [1, 2], "B": [None, 3.5]})
+    frame.to_excel(tmp_path / "ratings.xlsx", index=False)
+    frame.to_csv(tmp_path / "ratings.csv", index=False)
+    book, text = (read_ratings(tmp_path / f"ratings.{x}") for x in ("xlsx", "csv"))
+    pd.testing.assert_frame_equal(book, text)
+
+
+def test_defects_of_a_workbook(tmp_path):
+    path = tmp_path / "ratings.xlsx"
+    pd.DataFrame({"A": [1, 2], "B": [1, "tie "]}).to_excel(path, index=False)
+    with pytest.raises(InputError, match=r"xlsx:3: column 'B': 'tie' is not a number"):
+        read_ratings(path)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is not a workbook"):
+        read_ratings(path)
+    path.write_text("A,B\n1,2\n")
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is not a workbook"):
+        read_ratings(path)
