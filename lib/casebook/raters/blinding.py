@@ -1,0 +1,265 @@
+"""Could raters have known? Leaks in the answers, and guesses of the raters."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.intervals import Interval
+from casebook.inference.proportions import wilson
+from casebook.inference.samples import check_count, stream
+
+MOST_FEATURES = 20_000
+
+
+@dataclass(frozen=True)
+class ArmGuess:
+    """How well a model that saw other items tells the systems apart by their text.
+
+    Attributes
+    ----------
+    accuracy : casebook.inference.intervals.Interval
+        Share of items of which the model picks the right answer of the two; 1/2 is
+        chance. Wilson's interval over items, the folds taken as fixed.
+    pvalue : float or None
+        One-sided permutation p-value: labels exchanged within items.
+    n : int
+        Items with both answers.
+    n_permutations : int
+        Random exchanges.
+    words : pandas.DataFrame
+        The most telling words: columns word, weight (positive: for the focus system).
+    reason : str or None
+        Why there is no result: ``"fewer_than_folds"`` or ``"no_text"``.
+    """
+
+    accuracy: Interval
+    pvalue: float | None
+    n: int
+    n_permutations: int
+    words: pd.DataFrame
+    reason: str | None = None
+
+
+def guess_arms(focus, other, *, folds=10, n_permutations=200, seed=0):
+    """Train a classifier to tell two systems by their text, item by item.
+
+    TF-IDF of words and word pairs, and logistic regression on the difference of an
+    item's two answers, cross-validated over items.
+
+    Parameters
+    ----------
+    focus, other : sequence of str, shape [items]
+        Answers of the two systems to the same items.
+    folds : int
+        Groups of items; one is held out at a time.
+    n_permutations : int
+        Random exchanges of labels within items, for the p-value.
+    seed : int
+        Of folds and exchanges.
+
+    Returns
+    -------
+    ArmGuess
+        High accuracy says that style, length or stock phrases give the system away, so
+        that raters could learn it: blinding holds for files, not for texts.
+
+    Raises
+    ------
+    InputError
+        If the samples do not pair.
+    """
+    check_count("folds", folds, least=2)
+    check_count("n_permutations", n_permutations)
+    focus, other = list(focus), list(other)
+    if len(focus) != len(other):
+        raise InputError(f"{len(focus)} and {len(other)} answers do not pair")
+    n = len(focus)
+    if n < folds:
+        return _no_guess(n, "fewer_than_folds")
+    if not any(text.strip() for text in (*focus, *other)):
+        return _no_guess(n, "no_text")
+    rng = np.random.Generator(stream(seed, "arm guess"))
+    fold = rng.permutation(np.arange(n) % folds)
+    parts = [_features(focus, other, fold == k) for k in range(folds)]
+    signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
+    right = _right(parts, np.ones(n))
+    drawn = np.array([_right(parts, row).sum() for row in signs])
+    hits = 1 + int(np.count_nonzero(drawn >= right.sum()))
+    interval = wilson(float(right.sum()), n)
+    words = _telling_words(focus, other)
+    pvalue = hits / (n_permutations + 1)
+    return ArmGuess(interval, pvalue, n, n_permutations, words)
+
+
+def _no_guess(n, reason):
+    empty = Interval(None, None, None, 0.95, n, "wilson", reason)
+    words = pd.DataFrame({"word": [], "weight": []})
+    return ArmGuess(empty, None, n, 0, words, reason)
+
+
+def _vectorizer():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES
+    )
+
+
+def _features(focus, other, held_out):
+    """Differences of the answers' vectors, and their inner products, for one fold."""
+    texts = np.array([focus, other], dtype=object)
+    vectors = _vectorizer().fit(texts[:, ~held_out].ravel())
+    difference = vectors.transform(texts[0]) - vectors.transform(texts[1])
+    train, test = difference[~held_out], difference[held_out]
+    return held_out, (train @ train.T).toarray(), (test @ train.T).toarray()
+
+
+def _right(parts, labels):
+    """Mark the items of which the right answer is picked; a draw counts half."""
+    right = np.zeros(len(labels))
+    for held_out, gram, cross in parts:
+        weights = _dual_weights(gram, labels[~held_out])
+        margins = (cross @ weights) * labels[held_out]
+        right[held_out] = np.where(margins > 0, 1.0, np.where(margins < 0, 0.0, 0.5))
+    return right
+
+
+def _dual_weights(gram, labels, penalty=1.0):
+    """Logistic regression without intercept on differences, through inner products.
+
+    Newton's method in the space of the training items; the same minimum as the primal
+    problem with penalty ``||w||^2 / 2``, at the cost of items instead of words.
+    """
+    weights = np.zeros(len(labels))
+    for _ in range(25):
+        scores = gram @ weights
+        share = special.expit(-labels * scores)
+        curvature = np.maximum(share * (1 - share), 1e-12)
+        target = scores + labels * share / curvature
+        system = gram + np.diag(penalty / curvature)
+        updated = np.linalg.solve(system, target)
+        if np.abs(updated - weights).max() < 1e-8:
+            return updated
+        weights = updated
+    return weights
+
+
+def _telling_words(focus, other, count=10):
+    """Words with the largest weights of a model of all items, for either system."""
+    from sklearn.linear_model import LogisticRegression
+
+    vectors = _vectorizer()
+    X = vectors.fit_transform([*focus, *other])
+    labels = np.repeat([1, 0], len(focus))
+    weights = LogisticRegression(max_iter=1000).fit(X, labels).coef_[0]
+    names = vectors.get_feature_names_out()
+    order = np.lexsort((names, -np.abs(weights)))[:count]
+    return pd.DataFrame({"word": names[order], "weight": weights[order]})
+
+
+@dataclass(frozen=True)
+class BlindingIndex:
+    """Success of blinding, from what raters guessed.
+
+    Attributes
+    ----------
+    bang : dict of Interval
+        For each true arm: share of right guesses minus share of wrong ones, in
+        [-1, 1]; 0 is random guessing, 1 complete unblinding.
+    james : Interval
+        In [0, 1]: 0 complete unblinding, 0.5 random guessing, 1 complete blinding (all
+        answer that they do not know). Undefined if nobody guessed.
+    n : int
+        Guesses, "do not know" included.
+    """
+
+    bang: dict
+    james: Interval
+    n: int
+
+
+def blinding_index(counts, arms=("S1", "S2")):
+    """Bang's and James' index of a table of guesses.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape [2, 3]
+        Rows: true arm. Columns: guessed first arm, second arm, do not know.
+    arms : (str, str)
+        Names of the arms.
+
+    Returns
+    -------
+    BlindingIndex
+        With normal intervals that take guesses as independent.
+
+    Raises
+    ------
+    InputError
+        If the table is not 2 x 3 or holds a negative number.
+
+    References
+    ----------
+    Bang, Ni & Davis, Controlled Clinical Trials 25:143-156, 2004; James et al.,
+    Statistics in Medicine 15:1421-1434, 1996, with weights 0 for right, 1/2 for wrong
+    guesses and 1 for "do not know".
+    """
+    table = np.asarray(counts, dtype=float)
+    if table.shape != (2, 3) or (table < 0).any():
+        raise InputError("guesses must be a table of two arms and three answers")
+    bang = {arm: _bang(table[k], k) for k, arm in enumerate(arms)}
+    return BlindingIndex(bang, _james(table), int(table.sum()))
+
+
+def _bang(row, arm, level=0.95):
+    n = int(row.sum())
+    if n == 0:
+        return Interval(None, None, None, level, 0, "normal", "no_units")
+    right, wrong = row[arm] / n, row[1 - arm] / n
+    index = right - wrong
+    error = math.sqrt(max(0.0, right + wrong - index**2) / n)
+    return _normal(index, error, -1.0, n, level)
+
+
+def _james(table, level=0.95):
+    n = int(table.sum())
+    guessed = table[:, :2].sum()
+    if guessed == 0:
+        reason = "nobody_guessed"
+        return Interval(1.0 if n else None, None, None, level, n, "delta", reason)
+    estimate = _james_value(table.ravel())
+    # Delta method for a multinomial, with a numerical gradient.
+    shares, step = table.ravel() / n, 1e-6
+    gradient = np.array(
+        [
+            (_james_value(shares + step * unit) - _james_value(shares - step * unit))
+            / (2 * step)
+            for unit in np.eye(6)
+        ]
+    )
+    variance = (gradient**2 @ shares - (gradient @ shares) ** 2) / n
+    return _normal(estimate, math.sqrt(max(0.0, variance)), 0.0, n, level)
+
+
+def _james_value(cells):
+    table = np.asarray(cells).reshape(2, 3)
+    shares = table / table.sum()
+    unknown = shares[:, 2].sum()
+    guessed = shares[:, :2]
+    weights = np.array([[0, 0.5], [0.5, 0]])
+    known = 1 - unknown
+    observed = (weights * guessed).sum() / known
+    expected = weights * np.outer(guessed.sum(axis=1), guessed.sum(axis=0))
+    chance = expected.sum() / known**2
+    kappa = (observed - chance) / chance if chance > 0 else 0.0
+    return float((1 + unknown + known * kappa) / 2)
+
+
+def _normal(estimate, error, least, n, level):
+    half = special.ndtri((1 + level) / 2) * error
+    low, high = max(least, estimate - half), min(1.0, estimate + half)
+    return Interval(float(estimate), float(low), float(high), level, n, "normal")
