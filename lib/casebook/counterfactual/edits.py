@@ -26,6 +26,8 @@ SWAPS = (
     ("State", "UnionOfIndia"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
+_LABELS = "sections cited evidence amounts ages durations outcome"
+LABELS = frozenset(_LABELS.split())
 _WORD = re.compile(r"\d+(?:\.\d+)+|\w+")
 
 
@@ -50,7 +52,9 @@ class Edit:
     query : str
         Its query.
     removed, added : int
-        Words that the query loses and gains.
+        Words that the query loses and gains, but for the template's own labels.
+    noop : bool
+        Whether the query stays as it was, so that nothing can move.
     """
 
     fact_type: str
@@ -62,11 +66,7 @@ class Edit:
     query: str = field(repr=False)
     removed: int
     added: int
-
-    @property
-    def noop(self):
-        """Whether the query stays as it was, so that nothing can move: bool."""
-        return not (self.removed or self.added)
+    noop: bool = False
 
     @property
     def description(self):
@@ -162,16 +162,21 @@ def changed_words(before, after):
     -------
     tuple of int
         Words lost and gained, as multisets of lower-case words; a decimal number is
-        one word.
+        one word. The labels of the template do not count: they stand in nearly every
+        judgment, and the last item of a kind takes its label with it.
     """
     a, b = (Counter(_WORD.findall(text.lower())) for text in (before, after))
-    return (a - b).total(), (b - a).total()
+    lost, gained = (
+        {w: n for w, n in c.items() if w not in LABELS} for c in (a - b, b - a)
+    )
+    return sum(lost.values()), sum(gained.values())
 
 
 def _edit(fact_type, query, write, item, operation, old, new, sheet):
     text = write(sheet)
     words = changed_words(query, text)
-    return Edit(fact_type, item, operation, old, new, sheet, text, *words)
+    noop = text == query
+    return Edit(fact_type, item, operation, old, new, sheet, text, *words, noop)
 
 
 def _sections(sheet, neighbours):

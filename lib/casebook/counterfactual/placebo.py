@@ -25,7 +25,7 @@ Wong"""
 MONTHS, COUNSEL = tuple(_MONTHS.split()), tuple(_COUNSEL.split())
 # Neither a year nor the number of a section of the usual acts.
 DOCKETS = tuple(str(number) for number in range(2101, 10_000))
-SIZE = 8  # inert words of a query: one month, one docket number, names
+SIZE = 4  # inert words of a query: one month, one docket number, names
 _WORD = re.compile(r"\w+")
 
 

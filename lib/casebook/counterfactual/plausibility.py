@@ -13,6 +13,7 @@ from casebook.counterfactual.facts import (
     sheet_hash,
 )
 from casebook.errors import InputError
+from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
 
 ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
@@ -230,14 +231,9 @@ def accept_rates(decisions, level=0.95):
                 "accepted": count[ACCEPT],
                 "rejected": count[REJECT],
                 "undetermined": count[UNDETERMINED],
-                **_bounded("rate", rate),
-                **_bounded("undetermined share", open_),
+                **bounded("rate", rate),
+                **bounded("undetermined share", open_),
             }
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
-
-
-def _bounded(name, interval):
-    bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
-    return {name: interval.estimate} | bounds

@@ -96,3 +96,22 @@ def bounds_text(low, high, spec=".3f"):
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         return "[no interval]"
     return f"[{low:{spec}}, {high:{spec}}]"
+
+
+def bounded(name, interval):
+    """Give an interval as three columns of a table.
+
+    Parameters
+    ----------
+    name : str
+        Column of the estimate.
+    interval : Interval
+        The interval.
+
+    Returns
+    -------
+    dict
+        ``{name, "<name> low", "<name> high"}``, None where undefined.
+    """
+    bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
+    return {name: interval.estimate} | bounds

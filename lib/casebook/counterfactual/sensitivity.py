@@ -1,0 +1,195 @@
+"""Sensitivity of retrieval to each fact type, and its excess over placebo edits.
+
+How far single-fact edits move the results, and how much further than edits of the same
+size that have no legal weight.
+"""
+
+import pandas as pd
+
+from casebook.counterfactual.edges import (
+    EMPTY,
+    INVALID,
+    MANUAL,
+    NOOP,
+    OK,
+    PARITY,
+    PRIMARY,
+    excess,
+)
+from casebook.counterfactual.facts import FACT_TYPES
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounded
+from casebook.inference.multiplicity import holm
+from casebook.inference.permutation import paired_randomization
+from casebook.inference.samples import check_choice
+
+CLUSTERS = ("case", "parent", "item")
+WEIGHTS = ("edge", "item", "case")
+NOT_ASSESSED = "not assessed: no edge"
+NO_PLACEBO = "no matched placebo"
+
+
+def sensitivity(
+    edges,
+    measure=PRIMARY,
+    *,
+    clusters="case",
+    weight="edge",
+    level_one=False,
+    noops=False,
+    n_boot=10_000,
+    seed=0,
+):
+    """Aggregate the edges of each fact type.
+
+    Parameters
+    ----------
+    edges : pandas.DataFrame
+        From `casebook.counterfactual.edges.edge_frame`.
+    measure : str
+        One of `casebook.counterfactual.edges.MEASURES`.
+    clusters : {"case", "parent", "item"}
+        What is resampled, and whose sign is flipped: whole cases; the edges of one
+        parent; the edges of one item of a case, for a single case.
+    weight : {"edge", "item", "case"}
+        What counts equally in the mean.
+    level_one : bool
+        Whether to use the edges of the roots alone.
+    noops : bool
+        Whether edits that leave the query as it was count as 0, as documented.
+    n_boot, seed : int
+        As for `casebook.inference.bootstrap.bootstrap_mean`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per fact type: edges, cases, no-ops, invalid, empty and manual (left
+        out, counted); the mean and its bounds (``sensitivity``, ``sensitivity low``,
+        ``sensitivity high``); the mean of the matched placebos (``placebo``); the
+        excess of the edges that have placebos over these, with bounds; ``p``, the
+        two-sided sign-flip p-value of the clusters' mean excess, and ``p_holm`` over
+        the types; ``reason`` where a value is missing. A type without edges is not
+        assessed, never 0.
+    """
+    check_choice("clusters", clusters, CLUSTERS)
+    check_choice("weight", weight, WEIGHTS)
+    if level_one:
+        edges = edges[edges["depth"] == 1]
+    options = {"n_boot": n_boot, "seed": seed}
+    rows = []
+    for name in FACT_TYPES:
+        part = edges[edges["fact_type"] == name]
+        used = part[part["status"].isin([OK, NOOP] if noops else [OK])]
+        rows.append(
+            {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
+            | {
+                s: int((part["status"] == s).sum())
+                for s in (NOOP, INVALID, EMPTY, MANUAL)
+            }
+            | _aggregate(used, measure, clusters, weight, options)
+        )
+    frame = pd.DataFrame(rows)
+    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
+    numbers = [c for c in frame if c.startswith(("sens", "plac", "exc", "p"))]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def documented_scores(edges):
+    """Aggregate as documented: the mean over all edges of a type, 0 without any.
+
+    Parameters
+    ----------
+    edges : pandas.DataFrame
+        From `casebook.counterfactual.edges.edge_frame`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Cases x fact types: mean rank displacement over all depths, no-ops counted as
+        0, edges without any result skipped. The 0 of an untested type cannot be told
+        from that of a type that moves nothing.
+    """
+    used = edges[edges["status"].isin([OK, NOOP, MANUAL])]
+    means = used.pivot_table(PARITY, "case_id", "fact_type", aggfunc="mean")
+    cases = list(dict.fromkeys(edges["case_id"]))
+    return means.reindex(index=cases, columns=list(FACT_TYPES)).fillna(0.0)
+
+
+def case_scores(edges, measure=PRIMARY, over_placebo=True, level_one=False):
+    """Give the sensitivity of each case to each fact type.
+
+    Parameters
+    ----------
+    edges : pandas.DataFrame
+        From `casebook.counterfactual.edges.edge_frame`.
+    measure : str
+        One of `casebook.counterfactual.edges.MEASURES`.
+    over_placebo : bool
+        Whether to give the excess over the matched placebos.
+    level_one : bool
+        Whether to use the edges of the roots alone.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Cases x fact types; NaN where a type was not assessed.
+    """
+    used = edges[edges["status"] == OK]
+    if level_one:
+        used = used[used["depth"] == 1]
+    values = excess(used, measure) if over_placebo else used[measure]
+    table = used.assign(value=values.astype(float))
+    means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
+    cases = list(dict.fromkeys(edges["case_id"]))
+    return means.reindex(index=cases, columns=list(FACT_TYPES)).astype(float)
+
+
+def _aggregate(used, measure, clusters, weight, options):
+    """Mean, placebo mean and excess of one type."""
+    values = _weighted(used, used[measure], weight, clusters)
+    moved = _weighted(used, excess(used, measure), weight, clusters)
+    found = bootstrap_mean(
+        values["value"].to_numpy(float), clusters=values["cluster"].tolist(), **options
+    )
+    beyond = bootstrap_mean(
+        moved["value"].to_numpy(float), clusters=moved["cluster"].tolist(), **options
+    )
+    reason = found.reason or beyond.reason
+    if not len(values):
+        reason = NOT_ASSESSED
+    elif not len(moved):
+        reason = NO_PLACEBO
+    placebo = used[f"placebo_{measure}"].astype(float).mean() if len(moved) else None
+    return {
+        **bounded("sensitivity", found),
+        "placebo": placebo,
+        **bounded("excess", beyond),
+        "p": _sign_flip(moved, options["seed"]),
+        "reason": reason,
+    }
+
+
+def _weighted(used, values, weight, clusters):
+    """Give one value and its cluster per edge, item or case, if it is defined."""
+    item = used["case_id"] + "\0" + used["item"]
+    labels = {
+        "case": used["case_id"],
+        "parent": used["case_id"] + "\0" + used["parent"],
+        "item": item,
+    }
+    frame = pd.DataFrame(
+        {"value": values.astype(float), "cluster": labels[clusters], "item": item}
+    ).dropna(subset="value")
+    if weight == "edge":
+        return frame
+    # An item or a case may spread over several parents: equal shares of each cluster.
+    by = ["item", "cluster"] if weight == "item" else ["cluster"]
+    return frame.groupby(by, sort=False)["value"].mean().reset_index()
+
+
+def _sign_flip(moved, seed):
+    """Two-sided p of the clusters' mean excess; None with fewer than two clusters."""
+    means = moved.groupby("cluster", sort=False)["value"].mean()
+    if len(means) < 2:
+        return None
+    return paired_randomization(means.to_numpy(), n_resamples=20_000, seed=seed).pvalue
