@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from casebook.errors import InputError
+
 app = typer.Typer(
     help="Verify claims, and score verdicts that anyone produced.",
     no_args_is_help=True,
@@ -57,6 +59,10 @@ def score(
     baseline: Annotated[
         Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")
     ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable."),
+    ] = None,
     resamples: Annotated[int, typer.Option(min=1, help="Of the bootstrap.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     as_json: Json = False,
@@ -74,6 +80,7 @@ def score(
         groups=group or (),
         cluster=cluster,
         baseline=baseline,
+        labels=_meanings(label or ()),
         n_boot=resamples,
         seed=seed,
     )
@@ -81,3 +88,11 @@ def score(
         typer.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
     else:
         typer.echo(report.as_text())
+
+
+def _meanings(pairs):
+    """Read SPELLING=LABEL pairs."""
+    unread = [pair for pair in pairs if not all(pair.partition("=")[::2])]
+    if unread:
+        raise InputError(f"--label {unread[0]}: write SPELLING=LABEL")
+    return dict(pair.split("=", 1) for pair in pairs)

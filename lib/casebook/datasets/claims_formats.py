@@ -140,7 +140,7 @@ def averitec(record):
 
 
 def plain(record):
-    """Any record with id and label; claim, category, difficulty and hops are optional."""
+    """Any record with id and label; claim, category, difficulty, hops are optional."""
     row = _row(record, "id", category=record.get("category"))
     row |= {"difficulty": record.get("difficulty"), "hops": record.get("hops")}
     used = {"id", "claim", "label", "category", "difficulty", "hops", "evidence"}
