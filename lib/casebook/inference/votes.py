@@ -156,3 +156,41 @@ def item_means(votes):
     """
     V = check_votes(votes)
     return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
+
+
+def vote_comparisons(votes, on_the_left, systems):
+    """List votes as paired comparisons with the side, the item and the rater.
+
+    Parameters
+    ----------
+    votes : pandas.DataFrame, shape [items, raters]
+        1, 0, -1 or NaN, as from `vote_matrix`.
+    on_the_left : array_like of bool, same shape
+        Whether the first system's answer stood on the left.
+    systems : (str, str)
+        Names of the first and the second system.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item``, ``rater``, ``first`` (the system on the left), ``second`` and
+        ``outcome`` (``first``, ``tie``, ``second``), one row per vote, for
+        `casebook.inference.bradley_terry.fit_bradley_terry`.
+
+    Raises
+    ------
+    InputError
+        As `check_votes`.
+    """
+    V = check_votes(votes)
+    items, raters = np.nonzero(~np.isnan(V))
+    left = np.asarray(on_the_left)[items, raters].astype(bool)
+    chosen = np.where(left, V[items, raters], -V[items, raters]).astype(int)
+    columns = {
+        "item": votes.index[items],
+        "rater": votes.columns[raters],
+        "first": np.where(left, *systems),
+        "second": np.where(left, *systems[::-1]),
+        "outcome": np.array(["second", "tie", "first"])[chosen + 1],
+    }
+    return pd.DataFrame(columns)
