@@ -1,0 +1,254 @@
+"""Claims with gold verdicts and evidence: the project's own, and plain files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from casebook import paths
+from casebook.datasets.jsonl import read_jsonl, read_lines
+from casebook.datasets.registry import load
+from casebook.errors import InputError
+from casebook.factcheck.model import (
+    INSUFFICIENT,
+    NEUTRAL,
+    NOT_SUPPORTED,
+    REFUTES,
+    SUPPORTED,
+    SUPPORTS,
+    VERDICTS,
+)
+from casebook.factcheck.stance import Pair
+from casebook.factcheck.words import sentences
+
+CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
+CORPORA = ("smoke", "insurance")
+SPLITS = ("train", "test", "all")
+_STANCE = {SUPPORTED: SUPPORTS, NOT_SUPPORTED: REFUTES}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One gold atomic claim with its place in a document.
+
+    Attributes
+    ----------
+    text, label : str
+        The atomic claim and its verdict.
+    doc_id : str
+        Document that decides it.
+    start, end : int
+        Characters of the deciding words.
+    """
+
+    text: str
+    label: str
+    doc_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim with its gold verdict.
+
+    Attributes
+    ----------
+    id, text, label : str
+        The claim; the label is one of ``VERDICTS``.
+    category : str
+        What is tested: numeric, negation, entity, opinion, vague,
+        future_prediction or unstated.
+    hops : int
+        Passages that are needed; 0 where nothing can decide.
+    group : str
+        A true claim and its false twin share a group and are not independent.
+    split : str
+        ``train`` or ``test``; no source is in both.
+    atoms : tuple of Atom
+        Gold parts with evidence.
+    """
+
+    id: str
+    text: str
+    label: str
+    category: str = ""
+    hops: int = 0
+    group: str = ""
+    split: str = "test"
+    atoms: tuple = ()
+
+
+def shipped_documents():
+    """Give the smoke and insurance collections as one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``doc_id`` with the collection before it (``smoke:home-1``), ``title``,
+        ``text``, ``agreement``, ``insurer``, ``kind``: every document is the text that
+        the claims are about, and so a primary source.
+    """
+    frames = []
+    for name in CORPORA:
+        documents = load(name).documents.copy()
+        documents["doc_id"] = name + ":" + documents["doc_id"]
+        frames.append(documents.assign(kind="primary", collection=name))
+    joined = pd.concat(frames, ignore_index=True)
+    wanted = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
+    return joined[wanted].astype(object).where(joined[wanted].notna(), "")
+
+
+def read_claims(path=CLAIMS, documents=None, split="all"):
+    """Read the project's own claims, with the place of every quote.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON lines as of ``data/factcheck/claims.jsonl``.
+    documents : pandas.DataFrame, optional
+        As `shipped_documents` gives them.
+    split : {"all", "train", "test"}
+        Which claims.
+
+    Returns
+    -------
+    list of Claim
+        In file order.
+
+    Raises
+    ------
+    InputError
+        If a line has a defect, or a quote does not stand in its document exactly
+        once; names file and line.
+    """
+    if split not in SPLITS:
+        raise InputError(f"unknown split {split!r}; one of {', '.join(SPLITS)}")
+    documents = shipped_documents() if documents is None else documents
+    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str)
+    found = []
+    for number, row in read_jsonl(path, fields | {"atoms": list}):
+        if row["label"] not in VERDICTS:
+            problem = f"label {row['label']!r} is none of {', '.join(VERDICTS)}"
+            raise InputError.at(path, number, problem)
+        atoms = tuple(_atom(path, number, atom, texts) for atom in row["atoms"])
+        names = ("id", "claim", "label", "category")
+        claim = Claim(
+            *(row[name] for name in names),
+            hops=row.get("hops", len(atoms)),
+            group=row["group"],
+            split=row["split"],
+            atoms=atoms,
+        )
+        if split in ("all", claim.split):
+            found.append(claim)
+    return found
+
+
+def _atom(path, number, atom, texts):
+    try:
+        doc_id, quote = atom["evidence"]["doc_id"], atom["evidence"]["quote"]
+        text, label = atom["text"], atom["label"]
+    except (KeyError, TypeError) as error:
+        problem = "an atom needs text, label and evidence with doc_id and quote"
+        raise InputError.at(path, number, problem) from error
+    document = texts.get(doc_id, "")
+    if document.count(quote) != 1:
+        problem = f"the quote {quote!r} is not once in {doc_id!r}"
+        raise InputError.at(path, number, problem)
+    start = document.index(quote)
+    return Atom(text, label, doc_id, start, start + len(quote))
+
+
+def read_plain(path):
+    """Read claims of any origin: JSON lines with ``claim``, or a text a line.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.jsonl`` (also compressed) with ``claim`` and optional ``id``, ``label``; any
+        other file has one claim a line.
+
+    Returns
+    -------
+    list of Claim
+        Labels are empty where the file gives none; ids are line numbers then.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds nothing, or an id is doubled.
+    """
+    path = Path(path)
+    if ".jsonl" in path.suffixes:
+        rows = [(n, row) for n, row in read_jsonl(path, {"claim": str})]
+    else:
+        rows = [(n, {"claim": text}) for n, text in read_lines(path) if text.strip()]
+    if not rows:
+        raise InputError(f"{path}: holds no claims")
+    lines, found = {}, []
+    for number, row in rows:
+        name = str(row.get("id", number))
+        if name in lines:
+            problem = f"id {name!r} stood already in line {lines[name]}"
+            raise InputError.at(path, number, problem)
+        lines[name] = number
+        found.append(Claim(name, row["claim"], str(row.get("label") or "")))
+    return found
+
+
+def training_pairs(claims, base, neutral=2):
+    """Make examples for a stance model out of gold atoms.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        Of the training split.
+    base : EvidenceBase
+        The collection; decides what is found for an atom.
+    neutral : int
+        Most wrong documents per atom.
+
+    Returns
+    -------
+    list of Pair
+        For every atom: its gold sentence and its whole gold document with the gold
+        stance; the best other sentence of the gold document, and the best sentence
+        and the whole of the first other documents found, as neutral. For claims that
+        nothing decides: the same of the first documents found, all neutral.
+    """
+    rows = {doc_id: n for n, doc_id in enumerate(base.documents["doc_id"])}
+    pairs = []
+    for claim in claims:
+        for atom in claim.atoms:
+            gold = rows[atom.doc_id]
+            stance = _STANCE[atom.label]
+            for passage in (*_gold_sentences(base, gold, atom), base.whole(gold)):
+                pairs.append(Pair(atom.text, passage, stance, claim.group))
+            pairs += [
+                Pair(atom.text, passage, NEUTRAL, claim.group)
+                for passage in base.extract(gold, atom.text, 3)
+                if not _overlaps(passage, atom)
+            ]
+            pairs += _neutral_pairs(base, atom.text, gold, neutral, claim.group)
+        if claim.label == INSUFFICIENT:
+            pairs += _neutral_pairs(base, claim.text, None, neutral, claim.group)
+    return pairs
+
+
+def _overlaps(passage, atom):
+    return passage.start < atom.end and atom.start < passage.end
+
+
+def _gold_sentences(base, row, atom):
+    spans = sentences(base.texts[row])
+    passages = [base.passage(row, *span) for span in spans]
+    return [passage for passage in passages if _overlaps(passage, atom)]
+
+
+def _neutral_pairs(base, text, gold, most, group):
+    others = [row for row in base.search(text) if row != gold][:most]
+    passages = [p for row in others for p in base.extract(row, text, 1)]
+    passages += [base.whole(row) for row in others]
+    return [Pair(text, passage, NEUTRAL, group) for passage in passages]

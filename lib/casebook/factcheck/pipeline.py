@@ -1,0 +1,379 @@
+"""From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from casebook.errors import InputError
+from casebook.factcheck.credibility import GATES, documented_rating
+from casebook.factcheck.decompose import checked_claim, decompose
+from casebook.factcheck.decompose_documented import decompose_documented
+from casebook.factcheck.evidence import fuse_queries
+from casebook.factcheck.memo import Memo
+from casebook.factcheck.model import (
+    INSUFFICIENT,
+    NOT_SUPPORTED,
+    VERIFIABLE,
+    Evidence,
+    SubClaim,
+    VerdictResult,
+)
+from casebook.factcheck.queries import MOST, documented_queries, queries
+from casebook.factcheck.verdict import DOCUMENTED, Rule, decide, degree_of_support
+
+STAGES = (
+    "decomposition",
+    "queries",
+    "search",
+    "credibility",
+    "extraction",
+    "stance",
+    "verdict",
+)
+NOT_VERIFIABLE = "no_verifiable_part"
+
+
+def undivided(claim):
+    """Give a claim as its own only part, taken to be verifiable."""
+    return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)
+
+
+_DECOMPOSERS = {
+    "rules": decompose,
+    "documented": decompose_documented,
+    "none": undivided,
+}
+_QUERIES = {"diverse": queries, "documented": documented_queries}
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Settings of the pipeline.
+
+    Parameters
+    ----------
+    decomposition : str
+        ``rules``, ``documented``, ``none``, or the name of a decomposer that the
+        checker was given.
+    queries : {"diverse", "documented"}
+        How queries are written.
+    k : int
+        Most queries per sub-claim, 1 to 5.
+    documents : int or None
+        Documents per sub-claim after joining its queries; None keeps all found.
+    three_stage : bool
+        Gate documents by credibility and extract passages; otherwise whole documents
+        are the evidence.
+    gate : str
+        Least credibility: ``none``, ``low`` (0.3), ``medium`` (0.5), ``high`` (0.8).
+        The documented gate is ``medium``, under which the weight of low sources can
+        never matter.
+    passages : int
+        Most passages per document.
+    rule : Rule
+        How evidence becomes a verdict.
+    parity : bool
+        Ratings, extraction and ids of evidence as documented.
+
+    Raises
+    ------
+    InputError
+        If a value is not allowed.
+    """
+
+    decomposition: str = "rules"
+    queries: str = "diverse"
+    k: int = 3
+    documents: int | None = 3
+    three_stage: bool = True
+    gate: str = "low"
+    passages: int = 2
+    rule: Rule = field(default_factory=Rule)
+    parity: bool = False
+
+    def __post_init__(self):
+        if self.queries not in _QUERIES or self.gate not in GATES:
+            raise InputError(
+                f"queries must be one of {', '.join(_QUERIES)}, gate one of "
+                f"{', '.join(GATES)}"
+            )
+        for name in ("k", "documents", "passages"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a whole number from 1, got {value!r}")
+        if self.k > MOST:
+            raise InputError(f"k must be at most {MOST}, got {self.k}")
+
+
+DOCUMENTED_CONFIG = PipelineConfig(
+    decomposition="documented",
+    queries="documented",
+    documents=None,
+    gate="medium",
+    passages=3,
+    rule=DOCUMENTED,
+    parity=True,
+)
+
+
+class StageFailed(Exception):
+    """A stage of one claim failed; carries the name of the stage."""
+
+    def __init__(self, stage, cause):
+        super().__init__(f"{stage}: {cause}")
+        self.stage = stage
+
+
+class _Clock:
+    """Seconds of every stage of one claim, and where it failed."""
+
+    def __init__(self):
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+
+    @contextmanager
+    def stage(self, name):
+        """Time a block; seconds that a memo reports are added by `charge` instead."""
+        start, self._charged, self._spent = perf_counter(), 0.0, 0.0
+        try:
+            yield
+        except Exception as error:
+            kind = getattr(error, "cause", None) or type(error).__name__
+            raise StageFailed(name, f"{kind}: {error}") from error
+        finally:
+            own = max(0.0, perf_counter() - start - self._spent)
+            self.seconds[name] += own + self._charged
+
+    def charge(self, call, *arguments):
+        """Call a memo; count what the result cost at first, not the look-up."""
+        start = perf_counter()
+        result, seconds = call(*arguments)
+        self._spent += perf_counter() - start
+        self._charged += seconds
+        return result
+
+
+class FactChecker:
+    """Check claims against a collection.
+
+    Parameters
+    ----------
+    base : EvidenceBase
+        Where evidence is searched.
+    stance : object
+        Judge of passages, see `casebook.factcheck.stance`.
+    config : PipelineConfig
+        Settings.
+    decomposers : dict of callable, optional
+        Further decomposers by name, such as `ModelDecomposer`.
+    memo : Memo, optional
+        Results shared with other configurations over the same collection and judge.
+
+    Raises
+    ------
+    InputError
+        If the decomposition is unknown.
+    """
+
+    def __init__(self, base, stance, config=None, decomposers=None, memo=None):
+        self.base, self.stance = base, stance
+        self.config = config or PipelineConfig()
+        known = _DECOMPOSERS | (decomposers or {})
+        if self.config.decomposition not in known:
+            raise InputError(
+                f"unknown decomposition {self.config.decomposition!r}; one of "
+                f"{', '.join(known)}"
+            )
+        self._decompose = known[self.config.decomposition]
+        self._memo = Memo() if memo is None else memo
+
+    def check_all(self, claims):
+        """Check many claims, each on its own.
+
+        Parameters
+        ----------
+        claims : iterable of (str, str)
+            Id and text.
+
+        Returns
+        -------
+        list of VerdictResult
+            In order; a claim that crashes does not stop the others.
+        """
+        return [self.check(text, name) for name, text in claims]
+
+    def check(self, claim, claim_id="claim"):
+        """Check one claim.
+
+        Parameters
+        ----------
+        claim : str
+            Claim.
+        claim_id : str
+            Its id.
+
+        Returns
+        -------
+        VerdictResult
+            With ``verdict`` None and ``error`` set if a stage crashed.
+        """
+        clock = _Clock()
+        try:
+            return self._check(clock, claim, claim_id)
+        except StageFailed as failure:
+            return VerdictResult(
+                claim_id,
+                str(claim)[:200],
+                None,
+                timings=clock.seconds,
+                error=str(failure)[:500],
+            )
+
+    def _check(self, clock, claim, claim_id):
+        with clock.stage("decomposition"):
+            key = ("decompose", self.config.decomposition, claim)
+            parts = clock.charge(self._memo.get, key, lambda: self._decompose(claim))
+        kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
+        dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
+        result = VerdictResult(
+            claim_id,
+            claim,
+            None,
+            subclaims=kept,
+            dropped=dropped,
+            timings=clock.seconds,
+        )
+        documented = self.config.rule.claim == "documented"
+        # The documented pipeline checks what is left; an honest one cannot say that
+        # a claim holds when a part of it was never looked at.
+        if not kept or (dropped and not documented):
+            return replace(
+                result,
+                verdict=NOT_SUPPORTED if documented else INSUFFICIENT,
+                confidence=0.0 if documented else None,
+                reason=NOT_VERIFIABLE,
+            )
+        asked = self._queries(clock, kept)
+        evidence = []
+        for part in kept:
+            texts = [query.text for query in asked if query.subclaim_id == part.id]
+            evidence += self._evidence(clock, part, texts, len(evidence))
+        return self._decided(clock, replace(result, queries=asked), tuple(evidence))
+
+    def _queries(self, clock, parts):
+        """Write the queries of all parts."""
+        write, asked = _QUERIES[self.config.queries], []
+        with clock.stage("queries"):
+            for part in parts:
+                key = ("queries", self.config.queries, part)
+                found = clock.charge(
+                    self._memo.get, key, lambda part=part: write(part, MOST)
+                )
+                asked += found[: self.config.k]
+        return tuple(asked)
+
+    def _evidence(self, clock, part, texts, before):
+        """Search, rate, extract and judge for one part."""
+        with clock.stage("search"):
+            rankings = [
+                clock.charge(
+                    self._memo.get,
+                    ("search", text),
+                    lambda text=text: self.base.search(text),
+                )
+                for text in texts
+            ]
+            most = len(self.base) if self.config.documents is None else None
+            rows = fuse_queries(rankings, most or self.config.documents)
+        with clock.stage("credibility"):
+            rows = [row for row in rows if self._passes(row)]
+        with clock.stage("extraction"):
+            passages = [p for row in rows for p in self._passages(clock, part, row)]
+        with clock.stage("stance"):
+            judged = clock.charge(
+                self._memo.get_many,
+                [("stance", part.text, passage) for passage in passages],
+                lambda new: self.stance.judge(part.text, [passages[n] for n in new]),
+            )
+        first = 1 if self.config.parity else before + 1
+        return [
+            self._item(f"EV{number}", part, passage, *stance)
+            for number, (passage, stance) in enumerate(
+                zip(passages, judged, strict=True), start=first
+            )
+        ]
+
+    def _rating(self, row):
+        if self.config.parity:
+            return documented_rating(self.base.url(row))
+        return self.base.ratings[row]
+
+    def _passes(self, row):
+        if not self.config.three_stage:
+            return True
+        return self._rating(row).score >= GATES[self.config.gate]
+
+    def _passages(self, clock, part, row):
+        if not self.config.three_stage:
+            return [self.base.whole(row)]
+        parity, most = self.config.parity, self.config.passages
+        extract = self.base.extract_documented if parity else self.base.extract
+        key = ("extract", parity, most, row, part.text)
+        return clock.charge(self._memo.get, key, lambda: extract(row, part.text, most))
+
+    def _item(self, name, part, passage, stance, probability):
+        rating, doc_id = self._rating(passage.row), self.base.doc_ids[passage.row]
+        return Evidence(
+            id=name,
+            subclaim_id=part.id,
+            doc_id=doc_id,
+            source=passage.header or doc_id,
+            url=self.base.url(passage.row),
+            passage=passage.text,
+            start=passage.start,
+            end=passage.end,
+            credibility=rating.score,
+            level=rating.level,
+            stance=stance,
+            probability=probability,
+        )
+
+    def _decided(self, clock, result, evidence):
+        with clock.stage("verdict"):
+            names = [part.id for part in result.subclaims]
+            parts, verdict, confidence = decide(names, evidence, self.config.rule)
+            support = degree_of_support(names, evidence, self.config.rule)
+        reasons = {part.reason for part in parts} - {None}
+        open_ = verdict == INSUFFICIENT
+        return replace(
+            result,
+            verdict=verdict,
+            confidence=confidence,
+            support=support,
+            evidence=evidence,
+            subverdicts=parts,
+            reason=", ".join(sorted(reasons)) or "mixed_evidence" if open_ else None,
+        )
+
+
+def outcomes(results):
+    """Count how checking ended.
+
+    Parameters
+    ----------
+    results : sequence of VerdictResult
+        Checked claims.
+
+    Returns
+    -------
+    dict of int
+        By verdict; crashes as ``crashed in <stage>: <kind>``.
+    """
+    counts = Counter()
+    for result in results:
+        if result.error is None:
+            counts[result.verdict] += 1
+        else:
+            stage, kind = result.error.split(": ", 2)[:2]
+            counts[f"crashed in {stage}: {kind}"] += 1
+    return dict(counts.most_common())

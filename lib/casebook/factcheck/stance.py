@@ -1,0 +1,246 @@
+"""Whether a passage supports a sub-claim, refutes it, or neither: four judges.
+
+A judge has ``judge(claim, passages) -> list of (stance, probability)``, the probability
+being that of support against refutation, None where a judge gives none.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.factcheck.model import NEUTRAL, REFUTES, STANCES, SUPPORTS
+from casebook.factcheck.stance_features import NAMES, features
+
+_LONG_ENOUGH = 50  # characters: the documented placeholder's whole criterion
+
+
+class PlaceholderStance:
+    """The documented placeholder: any passage of more than 50 characters supports.
+
+    It never reads the claim, so that a claim with evidence is supported and one
+    without is not. For parity only.
+    """
+
+    name = "placeholder"
+
+    def judge(self, claim, passages):
+        """Judge passages by their length alone."""
+        return [
+            (SUPPORTS, None) if len(p.text) > _LONG_ENOUGH else (NEUTRAL, None)
+            for p in passages
+        ]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One training or test example: a sub-claim, a passage, and how they stand.
+
+    Attributes
+    ----------
+    claim : str
+        Sub-claim.
+    passage : Passage
+        Of a document.
+    stance : str
+        One of ``STANCES``.
+    group : str
+        Pairs of one group are not independent.
+    """
+
+    claim: str
+    passage: object
+    stance: str
+    group: str
+
+
+class FeatureStance:
+    """Multinomial logistic regression on features that a person can read.
+
+    Parameters
+    ----------
+    rarity : dict, optional
+        Weight of each content stem, as `EvidenceBase.rarity` gives it.
+    similarity : object, optional
+        Has ``similarities(claim, texts)``, such as `MaxSimilarity`; without one the
+        feature is 0.
+    penalty : float
+        Inverse strength of the L2 penalty, scikit-learn's ``C``.
+
+    Notes
+    -----
+    Show it beside the same model with shuffled evidence, `casebook.factcheck.
+    stance_study`: what it keeps without the right evidence it did not get from it.
+    """
+
+    name = "features"
+
+    def __init__(self, rarity=None, similarity=None, penalty=1.0):
+        self._rarity, self._similarity = rarity, similarity
+        self._penalty = penalty
+        self._fitted = None
+
+    def describe(self, claim, passages):
+        """Give features of passages of one sub-claim, shape [passages, features]."""
+        if not passages:
+            return np.zeros((0, len(NAMES)))
+        similar = [None] * len(passages)
+        if self._similarity is not None:
+            similar = self._similarity.similarities(claim, [p.text for p in passages])
+        return np.array(
+            [
+                features(claim, p.text, p.header, self._rarity, value)
+                for p, value in zip(passages, similar, strict=True)
+            ]
+        )
+
+    def fit(self, pairs):
+        """Learn from examples.
+
+        Parameters
+        ----------
+        pairs : sequence of Pair
+            At least one of each stance.
+
+        Returns
+        -------
+        FeatureStance
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If a stance has no example.
+        """
+        missing = set(STANCES) - {pair.stance for pair in pairs}
+        if missing:
+            raise InputError(f"no training pair {', '.join(sorted(missing))}")
+        X = np.vstack([self.describe(pair.claim, [pair.passage]) for pair in pairs])
+        return self.fit_features(X, [pair.stance for pair in pairs])
+
+    def fit_features(self, X, stances):
+        """Learn from features, shape [pairs, features], and their stances."""
+        from sklearn.linear_model import LogisticRegression
+
+        mean, scale = X.mean(axis=0), X.std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        model = LogisticRegression(C=self._penalty, max_iter=2_000)
+        model.fit((X - mean) / scale, stances)
+        self._fitted = model.coef_, model.intercept_, mean, scale, list(model.classes_)
+        return self
+
+    def coefficients(self):
+        """Give the learnt weights of standardised features, dict of dict by stance."""
+        weights, _, _, _, classes = self._model()
+        return {
+            stance: dict(zip(NAMES, map(float, row), strict=True))
+            for stance, row in zip(classes, weights, strict=True)
+        }
+
+    def _model(self):
+        if self._fitted is None:
+            raise InputError("the stance model is not fitted")
+        return self._fitted
+
+    def probabilities(self, X):
+        """Give probabilities in the order of ``STANCES``, shape [pairs, 3]."""
+        weights, bias, mean, scale, classes = self._model()
+        scores = ((X - mean) / scale) @ weights.T + bias
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares = scores / scores.sum(axis=1, keepdims=True)
+        return shares[:, [classes.index(stance) for stance in STANCES]]
+
+    def judge(self, claim, passages):
+        """Judge passages.
+
+        Parameters
+        ----------
+        claim : str
+            Sub-claim.
+        passages : sequence of Passage
+            What to judge.
+
+        Returns
+        -------
+        list of (str, float or None)
+            The likeliest stance, and the probability of support given that the
+            passage takes a side; None for neutral passages.
+        """
+        if not passages:
+            return []
+        shares = self.probabilities(self.describe(claim, passages))
+        return [_judged(row) for row in shares]
+
+
+def _judged(shares):
+    stance = STANCES[int(np.argmax(shares))]
+    if stance == NEUTRAL:
+        return NEUTRAL, None
+    return stance, float(shares[0] / (shares[0] + shares[1]))
+
+
+class EntailmentStance:
+    """Judge by an entailment model, a cross-encoder with three classes.
+
+    Parameters
+    ----------
+    model : casebook.models.entailment.EntailmentModel
+        Has ``probabilities(premises, hypotheses)`` in the order entailment,
+        contradiction, neutral.
+    """
+
+    name = "entailment"
+
+    def __init__(self, model):
+        self._model = model
+
+    def judge(self, claim, passages):
+        """Judge passages, the document's name put before each."""
+        if not passages:
+            return []
+        premises = [f"{p.header}. {p.text}" if p.header else p.text for p in passages]
+        shares = self._model.probabilities(premises, [claim] * len(premises))
+        return [_judged(row) for row in shares]
+
+
+class ModelStance:
+    """Judge by a language model.
+
+    Parameters
+    ----------
+    model : object
+        Has ``complete_json(prompt, schema)``, see `casebook.models.language_model`.
+    """
+
+    name = "language model"
+    schema = {  # noqa: RUF012
+        "type": "object",
+        "required": ["stance"],
+        "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
+    }
+
+    def __init__(self, model):
+        self._model = model
+
+    def judge(self, claim, passages):
+        """Judge passages one by one.
+
+        Raises
+        ------
+        InputError
+            If an answer is no stance: what is not known supports nothing.
+        """
+        judged = []
+        for passage in passages:
+            answer = self._model.complete_json(
+                "Does the passage support the claim, refute it, or neither (neutral)?\n"
+                f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
+                'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
+                self.schema,
+            )
+            stance = answer.get("stance") if isinstance(answer, dict) else None
+            if stance not in STANCES:
+                raise InputError(f"the language model gave no stance: {stance!r}")
+            sided = {SUPPORTS: 1.0, REFUTES: 0.0}
+            judged.append((stance, sided.get(stance)))
+        return judged

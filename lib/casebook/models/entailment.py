@@ -1,0 +1,87 @@
+"""Entailment models: does a premise entail a hypothesis, contradict it, or neither."""
+
+import importlib
+import os
+from functools import cached_property
+
+import numpy as np
+
+from casebook.errors import InputError
+from casebook.models.progress import wants_progress
+from casebook.models.weights import locate_model, model_fingerprint
+
+CLASSES = ("entailment", "contradiction", "neutral")
+BATCH = 32
+
+
+class EntailmentModel:
+    """A cross-encoder with the three classes of natural language inference.
+
+    Parameters
+    ----------
+    name : str or path-like
+        Model folder or hub name; see :func:`casebook.models.weights.locate_model`.
+    allow_download : bool, optional
+        Whether the hub may be asked; by default the environment decides.
+
+    Raises
+    ------
+    InputError
+        If the model does not exist, or its classes are not the three by name: models
+        order them differently, and a guess would turn support into refutation.
+
+    References
+    ----------
+    Bowman et al. (2015), A large annotated corpus for learning natural language
+    inference, EMNLP; Williams, Nangia and Bowman (2018), MultiNLI, NAACL.
+    """
+
+    def __init__(self, name, allow_download=None):
+        self.name = os.fspath(name)
+        self.folder = locate_model(name, allow_download)
+        self.model_hash = model_fingerprint(self.folder)
+
+    @cached_property
+    def _model(self):
+        """The loaded model; the first use imports torch."""
+        library = importlib.import_module("casebook.models.torch_models")
+        return library.load_cross_encoder(self.folder)
+
+    @cached_property
+    def _order(self):
+        """Column of each class, in the order of ``CLASSES``."""
+        labels = self._model.config.id2label
+        columns = {str(label).lower(): int(n) for n, label in labels.items()}
+        if set(columns) != set(CLASSES):
+            raise InputError(
+                f"entailment model {self.name!r} has the classes "
+                f"{', '.join(sorted(columns))}, not {', '.join(CLASSES)}"
+            )
+        return [columns[name] for name in CLASSES]
+
+    def probabilities(self, premises, hypotheses):
+        """Judge pairs.
+
+        Parameters
+        ----------
+        premises, hypotheses : sequence of str, length n
+            Passages, and claims about them.
+
+        Returns
+        -------
+        array of float64, shape (n, 3)
+            In the order of ``CLASSES``; rows sum to 1.
+        """
+        order = self._order
+        pairs = list(zip(premises, hypotheses, strict=True))
+        if not pairs:
+            return np.zeros((0, len(CLASSES)))
+        torch = importlib.import_module("torch")
+        logits = self._model.predict(
+            pairs,
+            batch_size=BATCH,
+            activation_fn=torch.nn.Identity(),
+            show_progress_bar=wants_progress(len(pairs)),
+        ).astype(np.float64)[:, order]
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)

@@ -1,0 +1,206 @@
+"""Atomic claims by rules, as documented, and by a language model."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.factcheck.decompose import (
+    decompose,
+    logical_form,
+    split,
+    verifiability,
+)
+from casebook.factcheck.decompose_documented import (
+    decompose_documented,
+    documented_verifiability,
+)
+from casebook.factcheck.decompose_model import ModelDecomposer, defect
+from casebook.factcheck.decomposition_study import (
+    compare,
+    match,
+    read_annotated,
+    summary,
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "parts"),
+    [
+        (
+            "Harbour Mutual covers hail and excludes frost.",
+            ["Harbour Mutual covers hail.", "Harbour Mutual excludes frost."],
+        ),
+        (
+            "Under clause 2, the rent is 900 and the deposit is 1,200.",
+            [
+                "Under clause 2, the rent is 900.",
+                "Under clause 2, the deposit is 1,200.",
+            ],
+        ),
+        (
+            "The tenant must clean the oven and return the keys.",
+            ["The tenant must clean the oven.", "The tenant must return the keys."],
+        ),
+        ("The award covers interest, costs and fees.", None),
+        ("If the alarm is off, cover ends.", None),
+        ("Gold and Silver Insurance pays the rent.", None),
+    ],
+)
+def test_connectors_part_clauses_and_predicates_but_not_lists(claim, parts):
+    assert split(claim) == (parts or [claim])
+
+
+@pytest.mark.parametrize(
+    ("text", "ours", "documented"),
+    [
+        ("William Shakespeare wrote Hamlet", "verifiable", "future_prediction"),
+        ("Albert Einstein was born in Germany in 1879", "verifiable", "vague"),
+        ("The insurer will pay up to 500.", "verifiable", "future_prediction"),
+        ("Premiums will rise next year.", "future_prediction", "future_prediction"),
+        ("This is the best policy.", "opinion", "opinion"),
+        ("Many tenants often complain.", "vague", "vague"),
+    ],
+)
+def test_verifiability_by_words_and_by_substrings(text, ours, documented):
+    assert verifiability(text) == ours
+    assert documented_verifiability(text) == documented
+
+
+def test_documented_splitting_leaves_fragments_and_at_most_ten():
+    parts = decompose_documented("Paris, France and Rome are towns that grow")
+    assert [part.text for part in parts] == [
+        "Paris",
+        "France",
+        "Rome are towns",
+        "grow",
+    ]
+    assert parts[0].logical_form == "Claim('Paris')"
+    assert len(decompose_documented(", ".join("abcdefghijklmn"))) == 10
+
+
+def test_logical_form_and_parts_of_a_subclaim():
+    assert logical_form("The plan does not pay for pills.") == (
+        "not(pay(the plan, for pills))"
+    )
+    part = decompose("Under Vale Direct, the excess is EUR 250.")[0]
+    assert part.entities == ("Vale Direct",)
+    assert part.properties == ("250 eur",)
+    assert part.logical_form == "under vale direct: is(the excess, EUR 250)"
+
+
+@pytest.mark.parametrize("claim", ["", "  \n", None, "x" * 100_000])
+def test_bad_claims_are_refused(claim):
+    with pytest.raises(InputError):
+        decompose(claim)
+
+
+def test_too_many_parts_are_refused_not_cut():
+    claim = "; ".join(f"Item {n} is covered" for n in range(12))
+    with pytest.raises(InputError, match="12 parts"):
+        decompose(claim)
+
+
+@given(st.text(min_size=1, max_size=200))
+def test_any_text_keeps_its_letters(text):
+    if not text.strip():
+        return
+    joined = " ".join(split(" ".join(text.split())))
+    letters = {c.lower() for c in text if c.isascii() and c.isalpha()}
+    assert letters <= {c.lower() for c in joined} | set("and but while whereas yet")
+
+
+class Fake:
+    """A language model that gives prepared answers."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.prompts = []
+
+    def complete_json(self, prompt, schema):
+        self.prompts.append(prompt)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+GOOD = {
+    "subclaims": [
+        {"text": "Hail is covered.", "logical_form": "c(h)", "verifiability": "vague"}
+    ]
+}
+
+
+def test_a_language_model_is_asked_again_once():
+    model = Fake({"subclaims": []}, GOOD)
+    decomposer = ModelDecomposer(model)
+    (part,) = decomposer("Hail is covered.")
+    assert (part.id, part.text, part.verifiability) == (
+        "SC1",
+        "Hail is covered.",
+        "vague",
+    )
+    assert decomposer.retries == 1
+    assert "no list of subclaims" in model.prompts[1]
+
+
+def test_a_language_model_that_fails_twice_is_an_error_and_no_fallback():
+    with pytest.raises(InputError, match="unknown verifiability"):
+        wrong = {"subclaims": [GOOD["subclaims"][0] | {"verifiability": "maybe"}]}
+        ModelDecomposer(Fake(wrong, wrong))("Hail is covered.")
+    with pytest.raises(InputError, match="unreachable"):
+        ModelDecomposer(Fake(InputError("unreachable")))("Hail is covered.")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        {"subclaims": ["x"]},
+        {"subclaims": [{"text": " ", "logical_form": "", "verifiability": "vague"}]},
+        {"subclaims": [GOOD["subclaims"][0]] * 11},
+        {"subclaims": [GOOD["subclaims"][0] | {"entities": [1]}]},
+    ],
+)
+def test_defects_of_answers_are_named(answer):
+    assert defect(answer)
+    assert defect(GOOD) is None
+
+
+def test_matching_pairs_each_part_once():
+    wanted = ["Hail is covered.", "Frost is not covered."]
+    assert sorted(match(["Frost is covered.", "Hail is covered."], wanted)) == [(1, 0)]
+    assert match([], wanted) == []
+
+
+def test_annotated_sentences_and_the_two_systems():
+    sentences = read_annotated()
+    assert len(sentences) >= 120
+    assert {sentence.split for sentence in sentences} == {"dev", "test"}
+    table = compare(sentences)
+    shares = summary(table, n_boot=200).set_index(["split", "system", "measure"])
+    for measure in ("precision", "recall", "verifiability accuracy", "exact"):
+        ours = shares.loc[("test", "rules", measure)]
+        theirs = shares.loc[("test", "documented", measure)]
+        assert ours["low"] > theirs["high"], measure
+        assert ours["value"] > 0.85
+
+
+def test_a_failing_decomposer_is_counted():
+    def failing(claim):
+        raise InputError("no")
+
+    table = compare(read_annotated()[:4], {"failing": failing})
+    assert summary(table, n_boot=50)["failed"].eq(2).all()
+
+
+def test_wrong_annotations_are_named(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = {"id": "1", "text": "t", "split": "dev", "atoms": [{"text": 1}]}
+    path.write_text(json.dumps(row))
+    with pytest.raises(InputError, match=r"a\.jsonl:1"):
+        read_annotated(path)
