@@ -1,51 +1,30 @@
 """Whether an edited case could exist: accept, reject, or undetermined."""
 
-import re
-from dataclasses import dataclass
-
 import pandas as pd
 
-from casebook.counterfactual.facts import (
-    FACT_TYPES,
-    canonical_json,
-    contradictions,
-    query_text,
-    sheet_hash,
+from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
+from casebook.counterfactual.plausibility_rules import (
+    ACCEPT,
+    OUTCOMES,
+    REJECT,
+    UNDETERMINED,
+    Decision,
+    rules,
 )
-from casebook.errors import InputError
+from casebook.errors import CasebookError
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
 
-ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
-OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
-# Acts under which somebody can be prosecuted, and those of a mere civil dispute.
-CRIMINAL = (
-    "IPC",
-    "BNS",
-    "CRPC",
-    "BNSS",
-    "NDPS",
-    "POCSO",
-    "PENALCODE",
-    "CPC2010",
-    "MDA",
-)
-CIVIL = ("CPC", "HMA", "IDA", "NIA", "MVA", "TPA", "CONTRACT", "COMPANIES", "RENT")
-# Homicide, dowry death and abetment of suicide, by section of the Indian Penal Code.
-HOMICIDE = (
-    "299",
-    "300",
-    "301",
-    "302",
-    "303",
-    "304",
-    "304A",
-    "304B",
-    "305",
-    "306",
-    "307",
-)
-_DEATH = re.compile(r"\b(?:dea(?:th|d)|died|deceased|murder|kill|homicide|fatal)", re.I)
+__all__ = [
+    "ACCEPT",
+    "OUTCOMES",
+    "REJECT",
+    "UNDETERMINED",
+    "Decision",
+    "ModelValidator",
+    "accept_rates",
+    "rules",
+]
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -63,78 +42,6 @@ Facts of the hypothetical case: {after}
 
 plausible: could the hypothetical case come before a court, without contradiction?
 changes_operative_fact: can a court's decision depend on the changed fact?"""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a validator says of one edit.
-
-    Attributes
-    ----------
-    outcome : {"accept", "reject", "undetermined"}
-        Undetermined is never treated as accepted.
-    reason : str
-        Why.
-    """
-
-    outcome: str
-    reason: str
-
-
-def rules(before, edit):
-    """Judge an edit by rules, without a model.
-
-    Parameters
-    ----------
-    before : FactSheet
-        Sheet that was edited.
-    edit : Edit
-        The edit.
-
-    Returns
-    -------
-    Decision
-        Rejected: facts that contradict each other, a number that became 0, a dying
-        declaration although nothing speaks of a death, and a confession in a dispute
-        under civil acts only. Undetermined: a dying declaration or a confession where
-        no section is cited that tells the kind of case.
-    """
-    new = [p for p in contradictions(edit.sheet) if p not in contradictions(before)]
-    if new:
-        return Decision(REJECT, f"contradiction: {new[0]}")
-    if edit.fact_type == "Numerical" and float(edit.new) == 0:
-        return Decision(REJECT, "a number of nothing")
-    if edit.fact_type == "Evidence" and edit.operation == "add":
-        return _added_evidence(before, edit.new)
-    return Decision(ACCEPT, "no rule speaks against it")
-
-
-def _added_evidence(before, name):
-    acts = [
-        cited.upper().replace("_", "-").split("-")[0] for cited in before.sections_cited
-    ]
-    if name == "DyingDeclaration":
-        if _speaks_of_death(before):
-            return Decision(ACCEPT, "the case speaks of a death")
-        if not acts:
-            return Decision(UNDETERMINED, "no section tells whether somebody died")
-        return Decision(REJECT, "a dying declaration where nobody died")
-    if name == "Confession":
-        if any(act in CRIMINAL for act in acts):
-            return Decision(ACCEPT, "a criminal act is cited")
-        if acts and all(act in CIVIL for act in acts):
-            return Decision(REJECT, "a confession in a civil dispute")
-        return Decision(UNDETERMINED, "no section tells whether the case is criminal")
-    return Decision(ACCEPT, "no rule speaks against it")
-
-
-def _speaks_of_death(sheet):
-    cited = (name.upper().split("-") for name in sheet.sections_cited)
-    if any(parts[0] == "IPC" and parts[-1] in HOMICIDE for parts in cited):
-        return True
-    if any(item.evidence_type == "PostMortem" for item in sheet.evidence_items):
-        return True
-    return bool(_DEATH.search(canonical_json(sheet)))
 
 
 class ModelValidator:
@@ -179,7 +86,7 @@ class ModelValidator:
         try:
             answer = self._model.complete_json(prompt, SCHEMA)
             found = [answer[name] for name in SCHEMA["required"]]
-        except (InputError, KeyError, TypeError) as error:
+        except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
             return self._failed(getattr(error, "cause", None) or "nonsense")
         if self._documented:
             return _both([bool(value) for value in found])

@@ -1,0 +1,174 @@
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pandas as pd
+import pytest
+
+from casebook.counterfactual.edits import single_fact_edits
+from casebook.counterfactual.facts import from_dict
+from casebook.counterfactual.plausibility import (
+    ACCEPT,
+    REJECT,
+    UNDETERMINED,
+    ModelValidator,
+    accept_rates,
+    rules,
+)
+from casebook.errors import InputError
+from casebook.inference.proportions import wilson
+from casebook.models.language_model import Endpoint
+
+
+def sheet(sections=(), **more):
+    record = {"case_id": "x", "sections_cited": list(sections), **more}
+    return from_dict(record, documented=True)
+
+
+def added(before, name):
+    edits = single_fact_edits(before, fact_types=["Evidence"])
+    return next(edit for edit in edits if edit.new == name)
+
+
+@pytest.mark.parametrize(
+    ("sections", "name", "outcome"),
+    [
+        (["IPC-302"], "DyingDeclaration", ACCEPT),
+        (["SGPC-300"], "DyingDeclaration", ACCEPT),
+        (["IPC-420"], "DyingDeclaration", REJECT),
+        ([], "DyingDeclaration", UNDETERMINED),
+        (["IPC-420"], "Confession", ACCEPT),
+        (["CPC-Order-7-Rule-11"], "Confession", REJECT),
+        (["Constitution-Article-21"], "Confession", UNDETERMINED),
+        ([], "MedicalReport", ACCEPT),
+    ],
+)
+def test_rules_on_added_evidence(sections, name, outcome):
+    before = sheet(sections)
+    assert rules(before, added(before, name)).outcome == outcome
+
+
+def test_rules_refuse_what_contradicts():
+    before = sheet(
+        parties={"petitioner_type": "Minor"},
+        numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]},
+    )
+    found = {
+        edit.new: rules(before, edit)
+        for edit in single_fact_edits(before, fact_types=["Numerical"])
+    }
+    assert found["18"].outcome == found["60"].outcome == REJECT
+    assert found["6"].outcome == ACCEPT
+    assert "contradiction" in found["18"].reason
+
+
+class Model:
+    """A model that gives the answers in turn, or fails."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def complete_json(self, prompt, schema):
+        self.asked.append(prompt)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def both(plausible, operative):
+    return {"plausible": plausible, "changes_operative_fact": operative}
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "documented"),
+    [
+        (both(True, True), ACCEPT, ACCEPT),
+        (both(True, False), REJECT, REJECT),
+        (both(False, True), REJECT, REJECT),
+        (both("false", True), UNDETERMINED, ACCEPT),
+        ({"plausible": True}, UNDETERMINED, ACCEPT),
+        ([], UNDETERMINED, ACCEPT),
+        (InputError("down"), UNDETERMINED, ACCEPT),
+        (OSError("down"), UNDETERMINED, ACCEPT),
+    ],
+)
+def test_no_answer_is_undetermined_and_documented_accepts(answer, outcome, documented):
+    before = sheet(["IPC-302"])
+    edit = added(before, "Confession")
+    ours = ModelValidator(Model(answer))
+    assert ours(before, edit).outcome == outcome
+    theirs = ModelValidator(Model(answer), documented=True)
+    assert theirs(before, edit).outcome == documented
+    failed = int(outcome == UNDETERMINED)
+    assert sum(ours.failures.values()) == failed
+
+
+def test_decisions_are_remembered_with_their_case():
+    first, second = sheet(["IPC-302"]), sheet(["IPC-420"])
+    answers = [both(True, True), both(False, True)]
+    ours = ModelValidator(Model(*answers))
+    documented = ModelValidator(Model(*answers), documented=True)
+    for validator, expected in ((ours, REJECT), (documented, ACCEPT)):
+        outcomes = [
+            validator(s, added(s, "Confession")).outcome for s in (first, second)
+        ]
+        assert outcomes == [ACCEPT, expected]
+    assert ours(first, added(first, "Confession")).outcome == ACCEPT
+
+
+@pytest.fixture
+def server():
+    """Start servers of which each answers every request in one way."""
+    running = []
+
+    def start(body, status=200, delay=0.0):
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                threading.Event().wait(delay)
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                """Say nothing."""
+
+        found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=found.serve_forever, daemon=True).start()
+        running.append(found)
+        return f"http://127.0.0.1:{found.server_port}/v1"
+
+    yield start
+    for one in running:
+        one.shutdown()
+        one.server_close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ({"body": b"<html>gateway</html>"}, "nonsense"),
+        ({"body": b"{}", "status": 500}, "refused"),
+        ({"body": b"{}", "delay": 1.0}, "timeout"),
+        (None, "unreachable"),
+    ],
+)
+def test_bad_endpoints_are_counted_by_cause_and_never_accept(server, answer, cause):
+    url = server(**answer) if answer else "http://127.0.0.1:9/v1"
+    validator = ModelValidator(Endpoint("fake", url=url, timeout=0.3))
+    before = sheet(["IPC-302"])
+    decision = validator(before, added(before, "Confession"))
+    assert decision.outcome == UNDETERMINED
+    assert validator.failures == {cause: 1}
+
+
+def test_accept_rate_leaves_the_undetermined_apart():
+    outcomes = [ACCEPT] * 6 + [REJECT] * 2 + [UNDETERMINED] * 4
+    frame = pd.DataFrame({"fact_type": ["Section"] * 12, "outcome": outcomes})
+    rates = accept_rates(frame).set_index("fact type")
+    expected = wilson(6, 8)
+    assert rates.loc["Section", "rate"] == pytest.approx(0.75)
+    assert rates.loc["Section", "rate low"] == pytest.approx(expected.low)
+    assert rates.loc["Section", "undetermined share"] == pytest.approx(4 / 12)
+    assert pd.isna(rates.loc["Evidence", "rate"])
+    assert rates.loc["all", "n"] == 12
