@@ -4,9 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-
 from casebook.errors import InputError
+from casebook.formats.plain_yaml import read_yaml
 from casebook.grid_rows import expand
 from casebook.paths import NOTEBOOKS, valid_name
 from casebook.runs.fingerprint import digest
@@ -67,13 +66,7 @@ def load_grid(path=DEFAULT_GRID):
         Naming the file, the row and what is wrong with it.
     """
     path = Path(path)
-    try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such grid file") from None
-    except yaml.YAMLError as error:
-        line = getattr(error, "problem_mark", None)
-        raise InputError.at(path, line.line + 1 if line else 1, error.problem) from None
+    rows = read_yaml(path, "grid file")
     if not isinstance(rows, list):
         raise InputError(f"{path}: a grid is a list of rows, each with a name")
     cells, members = [], {}

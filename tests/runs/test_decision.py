@@ -269,7 +269,7 @@ def test_gate_files(tmp_path):
         "rules: [",
     ):
         path.write_text(text)
-        with pytest.raises(InputError, match=r"gate\.yml: "):
+        with pytest.raises(InputError, match=r"gate\.yml:"):
             read_gate(path)
     with pytest.raises(InputError, match="no such gate"):
         read_gate(tmp_path / "absent.yml")

@@ -58,7 +58,7 @@ def test_the_example_that_others_keep_is_read(mirror):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "neither JSON nor YAML"),
+        ("[", "not JSON: Expecting value"),
         ("3", "expected keys"),
         ('{"variants": []}', "needs a list of variants"),
         ('{"variants": [{"name": "a"}]}', "variant 1: args"),

@@ -143,17 +143,14 @@ def _say(line):
 
 def _overrides(pairs):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
-    import yaml
+    from casebook.formats.plain_yaml import parse_yaml
 
     result = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"-p {pair}: expected name=value")
-        try:
-            result[name] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise InputError(f"-p {pair}: the value is not YAML") from None
+        result[name] = parse_yaml(value, f"-p {name}")
         try:
             json.dumps(result[name])
         except TypeError:

@@ -5,11 +5,11 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 import pydantic
-import yaml
 from pydantic import AfterValidator, Field, StringConstraints
 
 from casebook import paths
 from casebook.errors import InputError
+from casebook.formats.plain_yaml import read_yaml
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -180,13 +180,7 @@ def load_card(path):
         If the file is not YAML, or a field is wrong: names file and field.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        card = Card.model_validate(content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        summary = " ".join(str(error).split())
-        raise InputError(f"{path}: is not YAML: {summary}") from error
+        card = Card.model_validate(read_yaml(path, "card"))
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "card"

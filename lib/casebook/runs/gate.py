@@ -10,6 +10,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.formats.plain_yaml import read_yaml
 from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, UNDECIDED, weigh
 from casebook.runs.metrics import canonical
 
@@ -75,17 +76,13 @@ def read_gate(path):
     InputError
         If the file is not a gate.
     """
-    import yaml
-
     path = Path(path)
     try:
-        rules = yaml.safe_load(path.read_text(encoding="utf-8-sig"))["rules"]
+        rules = read_yaml(path, "gate file")["rules"]
         pairs = [
             (canonical(r["metric"]), float(r.get("margin", MARGIN))) for r in rules
         ]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such gate file") from None
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(
             f"{path}: a gate file holds rules: a list of metric and margin"
         ) from None

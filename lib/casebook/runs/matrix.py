@@ -8,6 +8,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
+from casebook.formats.plain_yaml import read_yaml
 from casebook.paths import valid_name
 from casebook.runs.children import command_line, run_child
 
@@ -101,19 +102,16 @@ def read_matrix(path):
 
 
 def _parsed(path):
-    import yaml
-
+    if path.suffix.lower() != ".json":
+        return read_yaml(path, "matrix file")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() != ".json":
-            return yaml.safe_load(text)
         text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
         return json.loads(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
     except FileNotFoundError:
         raise InputError(f"{path}: no such matrix file") from None
-    except (ValueError, yaml.YAMLError) as error:
-        line = str(error).splitlines()[0]
-        raise InputError(f"{path}: neither JSON nor YAML: {line}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
 
 
 def _checked(where, value, known):
