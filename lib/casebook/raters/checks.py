@@ -1,0 +1,286 @@
+"""Is the panel's verdict valid? Position, length, order, copying, consistency."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.multiplicity import holm
+from casebook.inference.position import position_effect
+from casebook.inference.preference import win_rate
+from casebook.inference.samples import number_or_none
+from casebook.inference.votes import count_votes, item_means
+from casebook.raters.unblinding import RATINGS
+
+COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
+
+
+def position_table(panel):
+    """Measure what the side of an answer does, for every rater and for all.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rater, left_choice with bounds (share of untied votes for the left
+        answer), p (exact, two-sided), p_holm (over raters), win_rate_left,
+        win_rate_right, their difference with bounds, side_balanced with bounds, n and
+        focus_left (share of votes with the focus system on the left).
+    """
+    parts = {rater: [rater] for rater in panel.raters} | {"all": panel.raters}
+    rows = []
+    for name, raters in parts.items():
+        cast = panel.votes[raters].notna()
+        sides = panel.left[raters].where(cast, False).astype(bool)
+        found = position_effect(panel.votes[raters].to_numpy(), sides.to_numpy())
+        rows.append(
+            {
+                "rater": name,
+                **_bounded("left_choice", found.left_choice),
+                "p": found.left_test.pvalue,
+                "win_rate_left": found.win_rate_left.estimate,
+                "win_rate_right": found.win_rate_right.estimate,
+                **_bounded("difference", found.difference),
+                **_bounded("side_balanced", found.side_balanced),
+                "n": found.left_test.n,
+                "focus_left": found.left_share,
+            }
+        )
+    table = pd.DataFrame(rows)
+    adjusted = [*holm(list(table["p"])[:-1]), None]
+    table.insert(5, "p_holm", pd.Series(adjusted, dtype=object))
+    return table
+
+
+def _bounded(name, interval):
+    bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
+    return {name: interval.estimate} | bounds
+
+
+def length_effect(panel, *, n_boot=10_000, seed=0):
+    """Ask whether the longer answer wins, and whether one system is the longer.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements with texts.
+    n_boot, seed
+        Of the bootstrap of items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns what, share with bounds, n (items). Empty if texts are not known.
+    """
+    lengths = panel.texts[[panel.focus, panel.other]].map(len)
+    longer = np.sign(lengths[panel.focus] - lengths[panel.other]).to_numpy()
+    if not lengths.to_numpy().any():
+        return pd.DataFrame(columns=["what", "share", "share low", "share high", "n"])
+    for_longer = (panel.votes.mul(longer, axis=0).mean(axis=1) + 1) / 2
+    parts = {
+        f"{panel.focus} is the longer answer": (longer + 1) / 2,
+        "votes for the longer answer, ties as half": for_longer[longer != 0],
+        f"votes for {panel.focus} where it is longer": _wins(panel, longer > 0),
+        f"votes for {panel.focus} where it is shorter": _wins(panel, longer < 0),
+    }
+    return _shares(parts, n_boot, seed)
+
+
+def _wins(panel, chosen):
+    return (panel.votes[chosen].mean(axis=1) + 1) / 2
+
+
+def _shares(parts, n_boot, seed):
+    rows = []
+    for what, values in parts.items():
+        known = pd.Series(values).dropna().to_numpy(float)
+        row = {"what": what, "share": None, "share low": None, "share high": None}
+        if len(known):
+            found = bootstrap_mean(known, n_boot=n_boot, seed=seed)
+            row |= _bounded("share", found)
+        rows.append(row | {"n": len(known)})
+    return pd.DataFrame(rows)
+
+
+def order_drift(panel):
+    """Ask whether judgements change from the first to the last row of a form.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Spearman's correlation of the place in the form with the vote, with choosing
+        the left answer and with the mean rating: columns rater, of, rho, p, p_holm
+        (over the whole table), n.
+    """
+    left_choice = panel.votes.where(panel.left.astype(object) == True, -panel.votes)  # noqa: E712
+    level = sum(panel.ratings.values()) / len(panel.ratings)
+    outcomes = {
+        "vote": panel.votes,
+        "left answer": left_choice,
+        "mean rating": level,
+    }
+    rows = []
+    for name, values in outcomes.items():
+        for rater in panel.raters:
+            pair = pd.DataFrame({"x": panel.place[rater], "y": values[rater]}).dropna()
+            rows.append({"rater": rater, "of": name, **_spearman(pair)})
+    table = pd.DataFrame(rows)
+    table.insert(4, "p_holm", holm(list(table["p"])))
+    return table
+
+
+def _spearman(pair):
+    if len(pair) < 3 or pair.nunique().min() < 2:
+        return {"rho": None, "p": None, "n": len(pair)}
+    found = stats.spearmanr(pair["x"].astype(float), pair["y"])
+    return {
+        "rho": number_or_none(found.statistic),
+        "p": number_or_none(found.pvalue),
+        "n": len(pair),
+    }
+
+
+def duplicate_raters(panel):
+    """Compare all pairs of raters, in case one copied the other.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rater_a, rater_b, n (common items), same_votes (share), expected (share
+        by chance from both raters' own shares), same_ratings (share of items with all
+        four ratings equal) and suspicious (same_ratings above 0.8 on ten items or
+        more).
+    """
+    keys = [(scale, arm) for scale in RATINGS for arm in (panel.focus, panel.other)]
+    rows = []
+    for one, two in itertools.combinations(panel.raters, 2):
+        votes = panel.votes[[one, two]].dropna()
+        rated = [panel.ratings[key][[one, two]] for key in keys]
+        known = np.all([r.notna().all(axis=1) for r in rated], axis=0)
+        equal = np.all([r[one] == r[two] for r in rated], axis=0)[known]
+        same = float(equal.mean()) if len(equal) else None
+        shares = [votes[r].value_counts(normalize=True) for r in (one, two)]
+        rows.append(
+            {
+                "rater_a": one,
+                "rater_b": two,
+                "n": len(votes),
+                "same_votes": _mean(votes[one] == votes[two]),
+                "expected": float(shares[0].mul(shares[1], fill_value=0).sum()),
+                "same_ratings": same,
+                "suspicious": bool(len(equal) >= 10 and same > COPIED),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean(values):
+    return float(values.mean()) if len(values) else None
+
+
+def consistency(panel):
+    """Hold votes against the sums of the ratings of the same judgement.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rater, agree (vote and sign of the rating difference are equal),
+        contradict (opposite signs), one_tied, n.
+    """
+    total = sum(panel.differences(scale) for scale in RATINGS)
+    rows = []
+    for rater in panel.raters:
+        pair = pd.DataFrame({"v": panel.votes[rater], "d": np.sign(total[rater])})
+        pair = pair.dropna()
+        product = pair["v"] * pair["d"]
+        agree = (pair["v"] == pair["d"]).sum()
+        contradict = (product < 0).sum()
+        rows.append(
+            {
+                "rater": rater,
+                "agree": int(agree),
+                "contradict": int(contradict),
+                "one_tied": int(len(pair) - agree - contradict),
+                "n": len(pair),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_stratum(panel, *, n_boot=10_000, seed=0):
+    """Give the preference in each stratum of items.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+    n_boot, seed
+        Of the bootstrap of items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns stratum, items, wins, losses, ties, missing, net (mean over items of
+        the net vote), win_rate (ties as half) with bounds. Strata were not tested
+        against each other.
+    """
+    rows = []
+    for stratum, items in panel.strata.groupby(panel.strata).groups.items():
+        votes = panel.votes.loc[items]
+        counts = count_votes(votes)
+        row = {"stratum": stratum, "items": len(items), **vars(counts)}
+        if votes.notna().to_numpy().any():
+            options = {"ties": "half", "n_boot": n_boot, "seed": seed}
+            row["net"] = float(item_means(votes).mean())
+            row |= _bounded("win_rate", win_rate(votes, unit="item", **options))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def guess_counts(panel):
+    """Cross what raters guessed with the truth.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements with a guess of the side on which the focus system stood.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape [2, 3]
+        Rows: focus system left, right. Columns: guessed left, right, do not know.
+    """
+    rows = panel.rows
+    return np.array(
+        [
+            [
+                ((rows["focus_left"] == left) & (rows["guess"] == g)).sum()
+                for g in guesses
+            ]
+            for left, guesses in (
+                (True, ("S1", "S2", "DK")),
+                (False, ("S1", "S2", "DK")),
+            )
+        ]
+    )

@@ -1,0 +1,104 @@
+"""Scan of forms for what would tell a rater which system wrote an answer."""
+
+import io
+import re
+import zipfile
+
+import pandas as pd
+
+from casebook.raters.grids import read_book
+from casebook.raters.layouts import SHEET
+from casebook.raters.responses import OWN_SHEETS, read_form
+
+_SUSPECT = re.compile(r"side|key|mapping|answer_?key|system_?name|solution|arm", re.I)
+_SIDES = {"S1", "S2"}
+_TEXT_PARTS = ("xl/worksheets/", "xl/sharedStrings")
+
+
+def scan_forms(paths, words):
+    """Look for leaks in forms, before they are sent out or after they came back.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Forms.
+    words : sequence of str
+        Names of systems and whatever else tells them apart.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns file, where, kind and found. Kinds: ``word`` (a name in a file name,
+        sheet name, id, property or other part), ``word_in_text`` (a name in a text
+        shown; it may be innocent), ``key_column`` (a column of S1 and S2 besides the
+        answers), ``suspect_name`` (of a column or sheet), ``hidden_sheet``,
+        ``extra_sheet``. Empty if nothing was found.
+    """
+    pattern = re.compile("|".join(rf"\b_?{re.escape(w)}_?\b" for w in words), re.I)
+    pattern = pattern if words else re.compile(r"(?!)")
+    found = [row for path in paths for row in _scan(path, pattern)]
+    return pd.DataFrame(found, columns=["file", "where", "kind", "found"])
+
+
+def _scan(path, pattern):
+    form, book = read_form(path), read_book(path)
+    file = str(form.path)
+
+    def leak(where, kind, what):
+        return {"file": file, "where": where, "kind": kind, "found": what}
+
+    loose = re.compile(pattern.pattern.replace(r"\b", ""), re.I)
+    for name in _words(loose, form.path.name):
+        yield leak("file name", "word", name)
+    for grid in book.grids:
+        if grid.hidden:
+            yield leak(f"sheet {grid.name}", "hidden_sheet", f"{len(grid.rows)} rows")
+        if grid.name != form.sheet and grid.name not in OWN_SHEETS:
+            yield leak(f"sheet {grid.name}", "extra_sheet", f"{len(grid.rows)} rows")
+        if grid.name not in {SHEET, form.path.name}:
+            if _SUSPECT.search(grid.name):
+                yield leak("sheet name", "suspect_name", grid.name)
+            for name in _words(loose, grid.name):
+                yield leak("sheet name", "word", name)
+    yield from _scan_rows(form, pattern, loose, leak)
+    yield from _scan_parts(form.path, pattern, leak)
+
+
+def _words(pattern, text):
+    return sorted({match.group(0) for match in pattern.finditer(text)})
+
+
+def _scan_rows(form, pattern, loose, leak):
+    layout = form.layout
+    own = {column.name for column in layout.columns}
+    for name in (n for n in form.rows if n not in {*own, "row"}):
+        if _SUSPECT.search(name) or loose.search(name):
+            yield leak(f"column {name}", "suspect_name", name)
+        values = {str(v).strip() for v in form.rows[name].dropna()}
+        if values and values <= _SIDES:
+            yield leak(
+                f"column {name}", "key_column", f"{len(form.rows)} rows of S1, S2"
+            )
+    for column in layout.columns:
+        if column.kind == "id":
+            cells = form.rows[column.name]
+            for number, cell in zip(form.rows["row"], cells, strict=True):
+                for word in _words(loose, cell):
+                    yield leak(f"row {number}, {column.name}", "word", word)
+    for name in layout.texts:
+        for number, cell in zip(form.rows["row"], form.rows[name], strict=True):
+            for word in _words(pattern, cell):
+                yield leak(f"row {number}, {name}", "word_in_text", word)
+
+
+def _scan_parts(path, pattern, leak):
+    """Search what a workbook holds besides its cells: properties, names, comments."""
+    if path.suffix.lower() not in {".xlsx", ".xlsm"}:
+        return
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        for name in archive.namelist():
+            if name.startswith(_TEXT_PARTS):
+                continue
+            text = archive.read(name).decode("utf-8", errors="replace")
+            for word in _words(pattern, re.sub(r"</?[a-zA-Z:]+", " ", text)):
+                yield leak(name, "word", word)

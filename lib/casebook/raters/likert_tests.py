@@ -1,0 +1,193 @@
+"""Ratings of two systems compared: with the item as unit, and rater by rater."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.inference.bootstrap import bootstrap_mean, bootstrap_statistic
+from casebook.inference.effects import effect_sizes
+from casebook.inference.multiplicity import holm
+from casebook.inference.paired import paired_t, wilcoxon_signed_rank
+from casebook.inference.permutation import paired_randomization
+from casebook.inference.samples import number_or_none
+from casebook.inference.two_way import two_way_mean
+from casebook.raters.unblinding import RATINGS
+
+
+def rating_means(panel, *, n_boot=10_000, seed=0):
+    """Mean ratings per system and scale, with the intervals over items.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+    n_boot, seed
+        Of the bootstrap of items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns scale, system, mean with bounds, median, n (items), ratings and
+        missing.
+    """
+    rows = []
+    for (scale, system), table in panel.ratings.items():
+        by_item = table.mean(axis=1).dropna()
+        row = {"scale": scale, "system": system, "mean": None}
+        if len(by_item):
+            found = bootstrap_mean(by_item.to_numpy(), n_boot=n_boot, seed=seed)
+            row |= {"mean": found.estimate, "mean low": found.low}
+            row |= {"mean high": found.high}
+        known = table.to_numpy()[table.notna().to_numpy()]
+        judged = panel.place.notna().to_numpy().sum()
+        row |= {"median": float(np.median(known)) if len(known) else None}
+        row |= {"n": len(by_item), "ratings": len(known)}
+        rows.append(row | {"missing": int(judged - len(known))})
+    return pd.DataFrame(rows)
+
+
+def rating_counts(panel):
+    """Count how often each rating was given.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns scale, system, rating (1 to 5), count and share.
+    """
+    rows = []
+    for (scale, system), table in panel.ratings.items():
+        values = table.to_numpy()
+        total = int(np.isfinite(values).sum())
+        for rating in range(1, 6):
+            count = int((values == rating).sum())
+            share = count / total if total else None
+            row = {"scale": scale, "system": system, "rating": rating}
+            rows.append(row | {"count": count, "share": share})
+    return pd.DataFrame(rows)
+
+
+def rating_tests(panel, *, n_boot=10_000, n_resamples=100_000, seed=0):
+    """Compare the ratings of both systems on the same items.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+    n_boot, n_resamples, seed
+        Of the bootstraps and of the random signs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per scale: difference of item means (focus minus other) with the
+        interval of items (``difference low/high``) and of items and raters (``both
+        low/high``), dz with bounds, rank_biserial, p of the sign-flip, of Wilcoxon's
+        and of the t test, p_holm (sign-flip, over the scales), n (items).
+    """
+    rows = []
+    for scale in RATINGS:
+        table = panel.differences(scale)
+        means = table.mean(axis=1).dropna().to_numpy()
+        if not len(means):
+            rows.append({"scale": scale, "n": 0, "p_sign_flip": None})
+            continue
+        items = bootstrap_mean(means, n_boot=n_boot, seed=seed)
+        both = two_way_mean(table, n_boot=n_boot, seed=seed)
+        sizes = effect_sizes(means)
+        flip = paired_randomization(means, n_resamples=n_resamples, seed=seed)
+        rows.append(
+            {
+                "scale": scale,
+                "difference": items.estimate,
+                "difference low": items.low,
+                "difference high": items.high,
+                "both low": both.low,
+                "both high": both.high,
+                "dz": sizes.dz.estimate,
+                "dz low": sizes.dz.low,
+                "dz high": sizes.dz.high,
+                "rank_biserial": sizes.rank_biserial,
+                "p_sign_flip": flip.pvalue,
+                "p_wilcoxon": wilcoxon_signed_rank(means).pvalue,
+                "p_t": paired_t(means).pvalue,
+                "n": len(means),
+            }
+        )
+    table = pd.DataFrame(rows)
+    table["p_holm"] = pd.Series(holm(list(table["p_sign_flip"])), dtype=object)
+    return table
+
+
+def rater_rating_tests(panel):
+    """Compare the ratings of both systems rater by rater.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns scale, rater, difference with t bounds, rank_biserial, p_wilcoxon,
+        p_holm (over all raters and scales) and n.
+    """
+    rows = []
+    for scale in RATINGS:
+        for rater, column in panel.differences(scale).items():
+            known = column.dropna().to_numpy()
+            row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
+            if len(known):
+                sizes = effect_sizes(known)
+                shown = sizes.mean_difference
+                row |= {"difference": shown.estimate, "difference low": shown.low}
+                row |= {"difference high": shown.high}
+                row |= {"rank_biserial": sizes.rank_biserial}
+                row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    table["p_holm"] = pd.Series(holm(list(table["p_wilcoxon"])), dtype=object)
+    return table
+
+
+def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
+    """Correlate, over items, the mean net vote with the mean rating differences.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+    n_boot, seed
+        Of the bootstrap of items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns scale, spearman with bounds and n: do both measure the same?
+    """
+    rows = []
+    for scale in RATINGS:
+        by_item = panel.differences(scale).mean(axis=1)
+        pair = pd.DataFrame({"a": panel.votes.mean(axis=1), "b": by_item}).dropna()
+        found = bootstrap_statistic(pair, _spearman, n_boot=n_boot, seed=seed)
+        rows.append(
+            {
+                "scale": scale,
+                "spearman": found.estimate,
+                "spearman low": found.low,
+                "spearman high": found.high,
+                "n": found.n,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _spearman(pair):
+    ranks = pair.rank()
+    if len(ranks) < 3 or ranks.std().min() == 0:
+        return None
+    return number_or_none(np.corrcoef(ranks["a"], ranks["b"])[0, 1])
