@@ -9,7 +9,7 @@ import sys
 import typer
 
 from casebook import __version__
-from casebook.cli import agreement, data, factcheck, report, runs, scores, shift
+from casebook.cli import agreement, audit, data, factcheck, report, runs, scores, shift
 from casebook.errors import CasebookError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -25,6 +25,7 @@ scores.register(app)
 app.add_typer(data.app, name="data")
 runs.register(app)
 shift.register(app)
+audit.register(app)
 factcheck.register(app)
 agreement.register(app)
 

@@ -1,0 +1,135 @@
+"""What one check of an audit found."""
+
+import json
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+
+FLAGGED, PASSED, NOT_APPLICABLE = "flagged", "passed", "not applicable"
+SHOWN = 5  # pieces of evidence kept
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of one check.
+
+    Attributes
+    ----------
+    check : str
+        Name of the check.
+    verdict : str
+        ``"flagged"``, ``"passed"`` or ``"not applicable"``.
+    statistic : str
+        What `value` is.
+    value, low, high : float or None
+        The statistic and its 95 % interval.
+    n : int
+        Number of units it is over.
+    chance : float or None
+        Its value if labels were assigned at random.
+    p : float or None
+        p-value against chance, on the side that the check names.
+    evidence : tuple of str
+        Counts and examples.
+    reason : str or None
+        Why the check does not apply.
+    """
+
+    check: str
+    verdict: str
+    statistic: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    chance: float | None = None
+    p: float | None = None
+    evidence: tuple = ()
+    reason: str | None = None
+
+
+def not_applicable(check, statistic, reason, n=0):
+    """Give the finding of a check that cannot be made.
+
+    Parameters
+    ----------
+    check, statistic : str
+        As in `Finding`.
+    reason : str
+        Why.
+    n : int
+        Units there were.
+
+    Returns
+    -------
+    Finding
+    """
+    return Finding(check, NOT_APPLICABLE, statistic, n=n, reason=reason)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings about one thing.
+
+    Attributes
+    ----------
+    name : str
+        What was audited.
+    findings : tuple of Finding
+        One per check.
+    """
+
+    name: str
+    findings: tuple
+
+    @property
+    def verdict(self):
+        """``"flagged"`` if a check is, ``"passed"`` if one passed and none is flagged.
+
+        Otherwise ``"not applicable"``.
+        """
+        verdicts = {finding.verdict for finding in self.findings}
+        return next((v for v in (FLAGGED, PASSED) if v in verdicts), NOT_APPLICABLE)
+
+    def finding(self, check):
+        """Give the finding of one check.
+
+        Parameters
+        ----------
+        check : str
+            Its name.
+
+        Returns
+        -------
+        Finding
+        """
+        return next(f for f in self.findings if f.check == check)
+
+    def frame(self):
+        """Give the findings as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per check; evidence joined by semicolons.
+        """
+        rows = [
+            {"audited": self.name, **asdict(f), "evidence": "; ".join(f.evidence)}
+            for f in self.findings
+        ]
+        return pd.DataFrame(rows)
+
+    def as_json(self):
+        """Give the audit as JSON text.
+
+        Returns
+        -------
+        str
+            With ``name``, ``verdict`` and ``findings``.
+        """
+        values = {
+            "name": self.name,
+            "verdict": self.verdict,
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+        return json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)

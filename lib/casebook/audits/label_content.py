@@ -1,0 +1,226 @@
+"""Labels that contradict years, each other, or the texts they are about."""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+
+from casebook.audits.findings import FLAGGED, PASSED, SHOWN, Finding, not_applicable
+from casebook.audits.label_order import ALPHA, DRAWS, EXCESS
+from casebook.inference.proportions import wilson
+from casebook.inference.samples import stream
+
+TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
+SLACK = 1  # years between a judgment and its report
+FIRST_YEAR = 1800
+LEAST_SHARED = 2
+
+
+def anachronisms(labels, seed=0):
+    """Look for citations of what did not exist yet.
+
+    Parameters
+    ----------
+    labels : casebook.audits.label_tables.Labels
+        With links, or with years of questions and documents.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    Finding
+        Share of citations whose year lies more than one year before the judgment that
+        they are resolved to, or of relevant documents more than one year younger than
+        the question's case. Chance and p: the same targets in random order, p of a
+        share as low as this. What is no year (before 1800, or after the youngest
+        document) is counted apart.
+    """
+    statistic = "share of links to a document younger than the citation by over a year"
+    year, target = _pairs(labels)
+    sound = (year >= FIRST_YEAR) & (year <= target.max(initial=0) + SLACK)
+    n = int(sound.sum())
+    if n < 2:
+        reason = "no years of both sides of a link"
+        return not_applicable("anachronisms", statistic, reason, n)
+    late = target - year > SLACK
+    count = int(late[sound].sum())
+    rng = np.random.Generator(stream(seed, "anachronisms"))
+    draws = np.array(
+        [
+            np.mean(rng.permutation(target[sound]) - year[sound] > SLACK)
+            for _ in range(DRAWS)
+        ]
+    )
+    interval = wilson(count, n)
+    examples = [
+        f"{y} -> {t}"
+        for y, t in zip(year[late & sound], target[late & sound], strict=True)
+    ][:SHOWN]
+    return Finding(
+        "anachronisms",
+        FLAGGED if interval.low > TOLERATED else PASSED,
+        statistic,
+        interval.estimate,
+        interval.low,
+        interval.high,
+        n,
+        float(draws.mean()),
+        float((1 + np.sum(draws <= interval.estimate + 1e-12)) / (DRAWS + 1)),
+        (
+            f"{int(late.sum())} of {len(year)} with years unchecked",
+            f"{len(year) - n} entries have no possible year",
+            *(["for example " + ", ".join(examples)] if examples else []),
+        ),
+    )
+
+
+def _pairs(labels):
+    """Years of citation and of target, aligned."""
+    if labels.links is not None:
+        links = labels.links
+        return links["year"].to_numpy(), links["target_year"].to_numpy()
+    pairs = [
+        (labels.query_years[query], labels.document_years[document])
+        for query, documents in labels.relevant.items()
+        for document in documents
+        if query in labels.query_years and document in labels.document_years
+    ]
+    return tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
+
+
+def duplicates(labels, seed=0):
+    """Look for judgements made twice, and for unjudged twins of relevant documents.
+
+    Parameters
+    ----------
+    labels : casebook.audits.label_tables.Labels
+        Labels.
+    seed : int
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Finding
+        Share of judgements that repeat another one, or whose document has a twin (the
+        same words) that is not relevant to the question.
+    """
+    statistic = "share of judgements that repeat another or leave out a twin document"
+    twins = _twins(labels.document_texts)
+    judged = [(q, d) for q, documents in labels.relevant.items() for d in documents]
+    n = len(judged) + len(labels.repeated)
+    if not n:
+        return not_applicable("duplicates", statistic, "no relevance judgements")
+    left_out = [
+        f"question {query}: {document} is relevant, its twin {twin} is not"
+        for query, document in judged
+        for twin in twins.get(document, ())
+        if twin not in labels.relevant[query]
+    ]
+    doubled = sum(
+        len(documents) - len(set(documents)) for documents in labels.relevant.values()
+    )
+    count = (
+        len(labels.repeated) + doubled + len({text.split(",")[0] for text in left_out})
+    )
+    interval = wilson(min(count, n), n)
+    pairs = sum(len(others) for others in twins.values()) // 2
+    return Finding(
+        "duplicates",
+        FLAGGED if interval.low > TOLERATED else PASSED,
+        statistic,
+        interval.estimate,
+        interval.low,
+        interval.high,
+        n,
+        evidence=(
+            f"{len(labels.repeated) + doubled} repeated judgements",
+            f"{pairs} pairs of documents with the same words"
+            if labels.document_texts
+            else "texts of the documents unknown",
+            *labels.repeated[:2],
+            *left_out[:2],
+        ),
+    )
+
+
+def _twins(texts):
+    """Document to others with the same words."""
+    same = defaultdict(list)
+    for document, text in texts.items():
+        words = " ".join(re.findall(r"\w+", text.lower()))
+        if words:
+            same[words].append(document)
+    return {
+        document: [other for other in group if other != document]
+        for group in same.values()
+        if len(group) > 1
+        for document in group
+    }
+
+
+def reused_lists(labels, seed=0):
+    """Look for one list of relevant documents given to several questions.
+
+    Parameters
+    ----------
+    labels : casebook.audits.label_tables.Labels
+        Labels.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    Finding
+        Share of questions with two or more relevant documents all of which are relevant
+        to another question too; wordings of one question do not count. Chance and p:
+        lists of the same lengths drawn at random. Labels copied from one question, or
+        from one result list, to others are circular.
+    """
+    statistic = "share of questions whose relevant documents are all another one's"
+    relevant = {q: d for q, d in labels.relevant.items() if len(d) >= LEAST_SHARED}
+    if len(relevant) < 3:
+        reason = f"fewer than three questions with {LEAST_SHARED} relevant documents"
+        return not_applicable("reused lists", statistic, reason, len(relevant))
+    place = {document: i for i, document in enumerate(labels.documents)}
+    member = np.zeros((len(relevant), len(place)), dtype=np.float32)
+    for row, documents in zip(member, relevant.values(), strict=True):
+        row[[place[d] for d in documents]] = 1
+    group = np.array([str(labels.group(query)) for query in relevant])
+    other = group[:, None] != group[None, :]
+    inside = _inside(member, other)
+    rng = np.random.Generator(stream(seed, "reused lists"))
+    draws = np.array(
+        [
+            _inside(rng.permuted(member, axis=1), other).any(axis=1).mean()
+            for _ in range(DRAWS // 10)
+        ]
+    )
+    reused = inside.any(axis=1)
+    interval = wilson(int(reused.sum()), len(reused))
+    chance = float(draws.mean())
+    p = (1 + np.sum(draws >= interval.estimate - 1e-12)) / (len(draws) + 1)
+    names = list(relevant)
+    examples = [
+        f"all {len(relevant[names[i]])} of question {names[i]} are those of question "
+        f"{names[int(inside[i].argmax())]}"
+        for i in np.flatnonzero(reused)[:SHOWN]
+    ]
+    flagged = interval.estimate - chance >= EXCESS and p <= ALPHA
+    return Finding(
+        "reused lists",
+        FLAGGED if flagged else PASSED,
+        statistic,
+        interval.estimate,
+        interval.low,
+        interval.high,
+        len(reused),
+        chance,
+        float(p),
+        tuple(examples),
+    )
+
+
+def _inside(member, other):
+    """Whether the set of row i lies within that of row j of another group."""
+    common = member @ member.T
+    return (common >= member.sum(axis=1)[:, None] - 0.5) & other

@@ -1,0 +1,282 @@
+"""Relevance labels of any origin, in the one form that the checks read."""
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.formats.trec_text import read_bytes
+
+LINK_COLUMNS = {
+    "citation_year": "year",
+    "mapped_doc_position_in_sorted_corpus": "target",
+    "mapped_doc_year": "target_year",
+    "year": "year",
+    "target": "target",
+    "target_year": "target_year",
+}
+POSITION_COLUMNS = ("query_position", "relevant_positions")
+SPLITS = ("train", "dev", "val", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Which documents are relevant to which questions, and how they were found.
+
+    Attributes
+    ----------
+    name : str
+        What they belong to.
+    splits : dict of str to dict of str to list of str
+        Split to question to relevant documents, in the order of the file.
+    documents : list of str
+        The collection in its order; without one, the judged documents in the natural
+        order of their ids.
+    whole : bool
+        Whether `documents` is the whole collection.
+    links : pandas.DataFrame or None
+        Citations in the order in which they were resolved: ``year`` of the citation,
+        ``target`` (position in the collection) and ``target_year``.
+    query_texts, document_texts : dict of str to str
+        Texts by id; empty if unknown.
+    query_years, document_years : dict of str to int
+        Years by id; empty if unknown.
+    groups : dict of str to str
+        Questions of one label are wordings of one question.
+    candidates : dict of str to list of str
+        If given, only these are ranked for a question.
+    repeated : tuple of str
+        Judgements that stand in the file more than once.
+    """
+
+    name: str
+    splits: dict
+    documents: list
+    whole: bool = True
+    links: pd.DataFrame | None = None
+    query_texts: dict = field(default_factory=dict)
+    document_texts: dict = field(default_factory=dict)
+    query_years: dict = field(default_factory=dict)
+    document_years: dict = field(default_factory=dict)
+    groups: dict = field(default_factory=dict)
+    candidates: dict = field(default_factory=dict)
+    repeated: tuple = ()
+
+    @property
+    def relevant(self):
+        """Question to relevant documents of all splits; without any it is left out."""
+        return {
+            query: documents
+            for questions in self.splits.values()
+            for query, documents in questions.items()
+            if documents
+        }
+
+    def group(self, query):
+        """Give the label of a question's group: its own id without one."""
+        return self.groups.get(query, query)
+
+
+def labels_of(datasets, name=None):
+    """Take the labels of one or more splits of a dataset.
+
+    Parameters
+    ----------
+    datasets : sequence of casebook.datasets.corpus.RetrievalDataset
+        Splits of one collection.
+    name : str, optional
+        What to call them.
+
+    Returns
+    -------
+    Labels
+    """
+    first = datasets[0]
+    texts = first.documents["text"]
+    if "title" in first.documents:
+        texts = first.documents["title"].fillna("") + "\n" + texts
+    ids = first.documents["doc_id"]
+    queries = pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
+    return Labels(
+        name or first.key,
+        {
+            dataset.split: {
+                query: [doc for doc, grade in judged.items() if grade >= 1]
+                for query, judged in dataset.qrels.items()
+            }
+            for dataset in datasets
+        },
+        list(ids),
+        query_texts=dict(zip(queries["query_id"], queries["text"], strict=True)),
+        document_texts=dict(zip(ids, texts, strict=True)),
+        query_years=_years(queries, "query_id"),
+        document_years=_years(first.documents, "doc_id"),
+        groups={q: g for d in datasets for q, g in (d.groups or {}).items()},
+        candidates={q: c for d in datasets for q, c in (d.candidates or {}).items()},
+    )
+
+
+def _years(frame, key):
+    if "year" not in frame:
+        return {}
+    years = pd.to_numeric(frame["year"], errors="coerce")
+    known = years.notna()
+    return dict(zip(frame.loc[known, key], years[known].astype(int), strict=True))
+
+
+def read_labels(source):
+    """Read labels by dataset name, or from a file or folder.
+
+    Parameters
+    ----------
+    source : str or pathlib.Path
+        Name of a dataset; a folder in the BEIR layout; a file of TREC judgements; or
+        CSV files, or a folder of them, with the columns ``citation_year``,
+        ``mapped_doc_position_in_sorted_corpus``, ``mapped_doc_year`` (short: ``year``,
+        ``target``, ``target_year``), or ``query_position``, ``relevant_positions``.
+
+    Returns
+    -------
+    Labels
+
+    Raises
+    ------
+    InputError
+        If nothing of the kind is there, or it has a defect; names file and line.
+    """
+    path = Path(source)
+    if path.is_dir():
+        if any(path.glob("corpus.jsonl*")):
+            return _folder(path)
+        return _tables(path.name, sorted(path.glob("*.csv")), path)
+    if path.is_file():
+        if path.suffix == ".csv":
+            return _tables(path.stem, [path], path)
+        return _trec(path)
+    return _dataset(str(source))
+
+
+def _dataset(name):
+    """Load the splits of a dataset that were made to be apart, else its default."""
+    from casebook.datasets import registry
+    from casebook.datasets.corpus import RetrievalDataset
+
+    card, split = registry.resolve(name)
+    apart = [s for s in card.splits if s in SPLITS] if split is None else [split]
+    chosen = apart if split or len(apart) > 1 else [card.default_split]
+    datasets = [registry.load(card.key, s) for s in chosen]
+    if not isinstance(datasets[0], RetrievalDataset):
+        raise InputError(f"dataset {name!r} has no relevance labels to audit")
+    return labels_of(datasets, name)
+
+
+def _folder(path):
+    from casebook.datasets.beir import load_beir
+
+    present = [f.stem for f in sorted((path / "qrels").glob("*.tsv"))]
+    chosen = [s for s in SPLITS if s in present] or present
+    if not chosen:
+        raise InputError(f"{path}: no qrels/<split>.tsv to audit")
+    return labels_of([load_beir(path, split) for split in chosen], path.name)
+
+
+def _trec(path):
+    """Read TREC judgements, repeated lines included."""
+    questions, seen, repeated = {}, Counter(), []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        fields = line.split()
+        if not fields or line.startswith("#"):
+            continue
+        if len(fields) != 4 or not re.fullmatch(r"-?\d+", fields[3]):
+            problem = "judgements have four fields: query, iteration, document, grade"
+            raise InputError.at(path, number, problem)
+        query, _, document, grade = fields
+        seen[query, document] += 1
+        if seen[query, document] > 1:
+            repeated.append(f"line {number}: {query} {document}")
+        elif int(grade) >= 1:
+            questions.setdefault(query, []).append(document)
+    if not questions:
+        raise InputError(f"{path}: no relevant document; TREC judgements are expected")
+    documents = sorted({d for found in questions.values() for d in found}, key=natural)
+    return Labels(
+        path.name, {"all": questions}, documents, whole=False, repeated=tuple(repeated)
+    )
+
+
+def natural(name):
+    """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``."""
+    return [
+        (1, int(part), "") if part.isdigit() else (0, 0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
+
+
+def _tables(name, paths, origin):
+    links, questions, positions = None, {}, set()
+    for path in paths:
+        header, rows = _csv(path)
+        if set(POSITION_COLUMNS) <= set(header):
+            questions |= _positions(path, rows)
+        elif set(LINK_COLUMNS.values()) <= {LINK_COLUMNS.get(h) for h in header}:
+            links = _links(path, rows)
+    if links is not None:
+        positions |= set(links["target"])
+    positions |= {int(d) for found in questions.values() for d in found}
+    positions |= {int(query) for query in questions}
+    if not positions:
+        raise InputError(
+            f"{origin}: nothing to audit; give a dataset, a BEIR folder, TREC "
+            f"judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
+        )
+    documents = [str(place) for place in range(max(positions) + 1)]
+    splits = {"all": questions} if questions else {}
+    return Labels(name, splits, documents, links=links)
+
+
+def _csv(path):
+    reader = csv.DictReader(io.StringIO(_text(path)))
+    return reader.fieldnames or [], list(reader)
+
+
+def _text(path):
+    """Read a text file, plain or compressed by gzip."""
+    try:
+        return bytes(read_bytes(path)).strip(b"\0").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _links(path, rows):
+    found = [
+        {
+            LINK_COLUMNS[column]: _whole(path, line, column, value)
+            for column, value in row.items()
+            if column in LINK_COLUMNS
+        }
+        for line, row in enumerate(rows, start=2)
+    ]
+    return pd.DataFrame(found, columns=["year", "target", "target_year"])
+
+
+def _positions(path, rows):
+    query, relevant = POSITION_COLUMNS
+    return {
+        str(_whole(path, line, query, row[query])): [
+            str(_whole(path, line, relevant, place))
+            for place in (row[relevant] or "").split()
+        ]
+        for line, row in enumerate(rows, start=2)
+    }
+
+
+def _whole(path, line, column, value):
+    if not re.fullmatch(r"\s*\d+\s*", value or ""):
+        problem = f"{column} must be a whole number, not {value!r}"
+        raise InputError.at(path, line, problem)
+    return int(value)

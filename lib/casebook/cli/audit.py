@@ -1,0 +1,101 @@
+"""``casebook audit``: look for defects in labels and in reported tables."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Look for defects in labels and in reported tables.", no_args_is_help=True
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app_):
+    """Add the group to the application.
+
+    Parameters
+    ----------
+    app_ : typer.Typer
+        The application.
+
+    Returns
+    -------
+    None
+        The commands are registered in place.
+    """
+    app_.add_typer(app, name="audit")
+
+
+@app.callback()
+def _group():
+    """Look for defects in labels and in reported tables."""
+
+
+@app.command()
+def labels(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH|DATASET",
+            help="Data set, BEIR folder, TREC judgements, or CSV of positions.",
+        ),
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Of the permutations.")] = 0,
+    as_json: Json = False,
+):
+    """Audit relevance labels; exit 2 if a check is flagged.
+
+    Example: casebook audit labels pdpabench --json
+    """
+    from casebook.audits.labels import audit_labels
+
+    finish(audit_labels(source, seed), as_json)
+
+
+def finish(audit, as_json):
+    """Print an audit, and fail if anything is flagged.
+
+    Parameters
+    ----------
+    audit : casebook.audits.findings.Audit
+        The findings.
+    as_json : bool
+        Print JSON instead of lines.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    CheckFailed
+        If a check is flagged.
+    """
+    from casebook.audits.findings import FLAGGED
+    from casebook.errors import CheckFailed
+
+    if as_json:
+        typer.echo(audit.as_json())
+    else:
+        for finding in audit.findings:
+            typer.echo(_line(finding))
+    flagged = [f.check for f in audit.findings if f.verdict == FLAGGED]
+    if flagged:
+        raise CheckFailed(f"{audit.name}: flagged: {', '.join(flagged)}")
+
+
+def _line(finding):
+    from casebook.inference.intervals import bounds_text
+
+    head = f"{finding.verdict:14} {finding.check}"
+    if finding.value is None:
+        return f"{head}: {finding.reason}"
+    parts = [f"{finding.value:.3f} {bounds_text(finding.low, finding.high)}"]
+    parts.append(f"n={finding.n}")
+    if finding.chance is not None:
+        parts.append(f"chance {finding.chance:.3f}")
+    if finding.p is not None:
+        parts.append(f"p={finding.p:.2g}")
+    lines = [f"{head}: {', '.join(parts)} ({finding.statistic})"]
+    return "\n".join([*lines, *(f"{'':15}{text}" for text in finding.evidence)])

@@ -1,0 +1,240 @@
+"""The label auditor against the labels it was made for, and against sound ones."""
+
+import json
+import random
+
+import pandas as pd
+import pytest
+
+from casebook.audits.label_tables import Labels, natural
+from casebook.audits.labels import audit_labels, read_labels
+from casebook.cli import main
+from casebook.errors import InputError
+
+
+def sound(n=200, documents=500, each=4, seed=0):
+    """Random labels: no check may flag them."""
+    rng = random.Random(seed)
+    names = [f"d{i:03d}" for i in range(documents)]
+    questions = {f"q{i}": rng.sample(names, each) for i in range(n)}
+    return Labels("sound", {"all": questions}, names)
+
+
+def verdicts(audit):
+    return {finding.check: finding.verdict for finding in audit.findings}
+
+
+# --- real labels -------------------------------------------------------------------
+
+
+@pytest.mark.data
+def test_dealt_out_citations_are_flagged(mirror):
+    audit = audit_labels(mirror / "audit_countercase")
+    found = verdicts(audit)
+    assert audit.verdict == "flagged"
+    for check in ("round robin", "neighbours", "anachronisms", "random order"):
+        assert found[check] == "flagged"
+    robin = audit.finding("round robin")
+    assert robin.evidence[0] == ("229 of 260 successive labels advance by +1 modulo 26")
+    assert robin.value > 0.8 and robin.chance < 0.15 and robin.p == 0.001
+    years = audit.finding("anachronisms")
+    assert years.evidence[0] == "231 of 261 with years unchecked"
+    assert years.n == 249 and years.p > 0.01  # no better than chance
+    assert years.value == pytest.approx(226 / 249)
+
+
+@pytest.mark.data
+def test_split_leak_of_pdpabench_is_flagged(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    audit = audit_labels("pdpabench")
+    test, dev = (audit.finding(f"split leak: {s} with train") for s in ("test", "dev"))
+    assert (test.value, test.n) == (39 / 52, 52)
+    assert (dev.value, dev.n) == (30 / 49, 49)
+    assert test.verdict == dev.verdict == "flagged"
+    assert test.p > 0.05 and dev.p > 0.05  # as leaky as a random split
+    others = {
+        k: v for k, v in verdicts(audit).items() if not k.startswith("split leak")
+    }
+    assert "flagged" not in others.values()
+    folder = audit_labels(mirror / "pdpabench_beir")
+    assert folder.finding("split leak: test with train").value == 39 / 52
+
+
+@pytest.mark.data
+def test_true_citations_pass(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    audit = audit_labels(mirror / "fire2017_irled" / "irled-qrel.txt")
+    assert audit.verdict == "passed" and "flagged" not in verdicts(audit).values()
+
+
+# --- planted defects ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_labels_pass(seed):
+    audit = audit_labels(sound(seed=seed), seed=seed)
+    assert audit.verdict == "passed" and "flagged" not in verdicts(audit).values()
+
+
+@pytest.mark.parametrize("step", [1, 3, -1])
+def test_any_constant_step_is_a_round_robin(step):
+    names = [f"d{i}" for i in range(40)]
+    questions = {f"q{i}": [names[step * i % 40]] for i in range(200)}
+    audit = audit_labels(Labels("dealt", {"all": questions}, names))
+    assert audit.finding("round robin").verdict == "flagged"
+    assert f"advance by {step:+d} modulo 40" in audit.finding("round robin").evidence[0]
+
+
+def test_a_collection_numbered_by_first_use_is_no_round_robin():
+    names = [f"d{i}" for i in range(100)]
+    questions = {f"q{i}": [names[i // 3]] for i in range(300)}
+    audit = audit_labels(Labels("clauses", {"all": questions}, names))
+    assert audit.finding("round robin").verdict == "passed"
+
+
+def test_copied_lists_are_flagged_and_wordings_are_not():
+    """One system's first results, given to five unrelated questions."""
+    labels = sound(n=20)
+    first = labels.splits["all"]["q0"]
+    questions = {f"q{i}": first[: 4 - i % 3] for i in range(8)}
+    copied = Labels("copied", {"all": questions}, labels.documents)
+    found = audit_labels(copied).finding("reused lists")
+    assert found.verdict == "flagged" and found.value == 1.0 and found.chance < 0.05
+    wordings = Labels(
+        "copied",
+        {"all": questions},
+        labels.documents,
+        groups=dict.fromkeys(questions, "g"),
+    )
+    assert audit_labels(wordings).finding("reused lists").value == 0.0
+
+
+def test_twins_and_repeated_judgements_are_counted(tmp_path):
+    labels = sound(n=10, documents=40)
+    texts = {name: f"text of {name}" for name in labels.documents}
+    for query, relevant in list(labels.splits["all"].items()):
+        texts[f"twin of {query}"] = texts[relevant[0]].upper() + "!"
+        labels.splits["all"][query] = relevant[:1]
+    twin = Labels("twins", labels.splits, labels.documents, document_texts=texts)
+    found = audit_labels(twin).finding("duplicates")
+    assert found.verdict == "flagged" and found.value > 0.5
+
+    path = tmp_path / "twice.qrels"
+    path.write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 d{i} 1\n" for i in range(30)))
+    found = audit_labels(path).finding("duplicates")
+    assert found.verdict == "flagged" and found.value == 0.5
+    assert found.evidence[2] == "line 2: q0 d0"
+
+
+def test_links_in_time_pass():
+    rng = random.Random(0)
+    target = [rng.randrange(50) for _ in range(200)]
+    years = [1950 + t for t in target]
+    links = pd.DataFrame(
+        {"year": [y + 1 for y in years], "target": target, "target_year": years}
+    )
+    labels = Labels("links", {}, [str(i) for i in range(50)], links=links)
+    found = audit_labels(labels).finding("anachronisms")
+    assert found.verdict == "passed" and found.value == 0 and found.p == 0.001
+
+
+def test_years_of_questions_and_documents_are_held_together():
+    questions = {f"q{i}": [f"d{i}"] for i in range(60)}
+    documents = [f"d{i}" for i in range(60)]
+    labels = Labels(
+        "years",
+        {"all": questions},
+        documents,
+        query_years=dict.fromkeys(questions, 1980),
+        document_years={d: 1970 + i for i, d in enumerate(documents)},
+    )
+    found = audit_labels(labels).finding("anachronisms")
+    # Younger than 1981: documents 12 to 59.
+    assert found.value == 48 / 60 and found.verdict == "flagged"
+
+
+def test_one_answer_for_all_is_flagged():
+    labels = sound(n=60, documents=200, each=1)
+    for query in list(labels.splits["all"])[:50]:
+        labels.splits["all"][query] = ["d007"]
+    found = audit_labels(labels).finding("popularity")
+    assert found.verdict == "flagged" and found.value > 0.8
+
+
+def test_repeated_questions_and_disjoint_splits():
+    train = {f"a{i}": [f"d{i}"] for i in range(30)}
+    test = {f"b{i}": [f"d{i + 30}"] for i in range(30)}
+    names = [f"d{i}" for i in range(60)]
+    texts = {q: f"Question {q[1:]}?" for q in (*train, *test)}
+    audit = audit_labels(
+        Labels("parts", {"train": train, "test": test}, names, query_texts=texts)
+    )
+    assert audit.finding("split leak: test with train").verdict == "passed"
+    again = audit.finding("repeated questions: test with train")
+    assert again.verdict == "flagged" and again.value == 1.0
+
+
+def test_what_cannot_be_checked_says_why():
+    audit = audit_labels(Labels("none", {}, []))
+    assert audit.verdict == "not applicable"
+    assert all(f.reason and f.value is None for f in audit.findings)
+
+
+def test_same_input_same_findings():
+    assert audit_labels(sound()) == audit_labels(sound())
+
+
+# --- input and command -------------------------------------------------------------
+
+
+def test_natural_order():
+    assert sorted(["c10", "c9", "b2"], key=natural) == ["b2", "c9", "c10"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.qrels", "q1 0 d1\n", "x.qrels:1: judgements have four fields"),
+        ("x.qrels", "q1 0 d1 yes\n", "x.qrels:1: judgements"),
+        ("x.qrels", "", "no relevant document"),
+        ("x.qrels", "q1 0 d1 0\n", "no relevant document"),
+        ("x.csv", "a,b\n1,2\n", "nothing to audit"),
+        ("x.csv", "query_position,relevant_positions\n0,1 x\n", "x.csv:2: relevant"),
+        ("x.csv", "year,target,target_year\n1990,,2020\n", "x.csv:2: target must"),
+        ("x.qrels", b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_bad_files_name_file_and_line(tmp_path, name, content, message, capsys):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=message):
+        read_labels(path)
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "labels", str(path)])
+    assert stop.value.code == 1 and message in capsys.readouterr().err
+
+
+def test_the_command_exits_2_when_flagged(tmp_path, capsys):
+    path = tmp_path / "dealt.csv"
+    rows = [f"{i},{i % 20} {(i + 1) % 20} {(i + 2) % 20}" for i in range(20)]
+    path.write_text("\n".join(["query_position,relevant_positions", *rows]))
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "labels", str(path), "--json"])
+    captured = capsys.readouterr()
+    assert stop.value.code == 2 and "flagged: " in captured.err
+    found = json.loads(captured.out)
+    assert found["verdict"] == "flagged"
+    assert {f["check"] for f in found["findings"]} >= {"round robin", "neighbours"}
+
+
+def test_the_command_passes_sound_labels(tmp_path, capsys):
+    path = tmp_path / "sound.qrels"
+    lines = [f"{q} 0 {d} 1" for q, ds in sound().splits["all"].items() for d in ds]
+    path.write_text("\n".join(lines))
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "labels", str(path)])
+    assert stop.value.code == 0
+    assert "passed         round robin" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "labels", "nowhere"])
+    assert stop.value.code == 1
