@@ -63,6 +63,7 @@ __all__ = [
     "replace_party",
     "replace_section",
     "sheet_hash",
+    "sheet_schema",
     "to_dict",
 ]
 
@@ -189,6 +190,17 @@ def sheet_hash(sheet):
         SHA-256 of `canonical_json`, 64 hexadecimal digits.
     """
     return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
+
+
+def sheet_schema():
+    """Give the JSON Schema of a fact sheet.
+
+    Returns
+    -------
+    dict
+        As pydantic writes it.
+    """
+    return _adapter().json_schema()
 
 
 @cache
