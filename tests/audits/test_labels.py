@@ -113,7 +113,7 @@ def test_twins_and_repeated_judgements_are_counted(tmp_path):
     labels = sound(n=10, documents=40)
     texts = {name: f"text of {name}" for name in labels.documents}
     for query, relevant in list(labels.splits["all"].items()):
-        texts[f"twin of {query}"] = texts[relevant[0]].upper() + "!"
+        texts[f"twin of {query}"] = texts[relevant[0]].upper() + "\n"
         labels.splits["all"][query] = relevant[:1]
     twin = Labels("twins", labels.splits, labels.documents, document_texts=texts)
     found = audit_labels(twin).finding("duplicates")

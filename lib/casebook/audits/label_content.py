@@ -1,6 +1,5 @@
 """Labels that contradict years, each other, or the texts they are about."""
 
-import re
 from collections import defaultdict
 
 import numpy as np
@@ -102,7 +101,7 @@ def duplicates(labels, seed=0):
     -------
     Finding
         Share of judgements that repeat another one, or whose document has a twin (the
-        same words) that is not relevant to the question.
+        same text but for space and case) that is not relevant to the question.
     """
     statistic = "share of judgements that repeat another or leave out a twin document"
     twins = _twins(labels.document_texts)
@@ -134,7 +133,7 @@ def duplicates(labels, seed=0):
         n,
         evidence=(
             f"{len(labels.repeated) + doubled} repeated judgements",
-            f"{pairs} pairs of documents with the same words"
+            f"{pairs} pairs of documents with the same text"
             if labels.document_texts
             else "texts of the documents unknown",
             *labels.repeated[:2],
@@ -144,12 +143,12 @@ def duplicates(labels, seed=0):
 
 
 def _twins(texts):
-    """Document to others with the same words."""
+    """Document to others of the same text, but for space and case."""
     same = defaultdict(list)
     for document, text in texts.items():
-        words = " ".join(re.findall(r"\w+", text.lower()))
-        if words:
-            same[words].append(document)
+        plain = "".join(text.lower().split())
+        if plain:
+            same[plain].append(document)
     return {
         document: [other for other in group if other != document]
         for group in same.values()
@@ -191,7 +190,7 @@ def reused_lists(labels, seed=0):
     rng = np.random.Generator(stream(seed, "reused lists"))
     draws = np.array(
         [
-            _inside(rng.permuted(member, axis=1), other).any(axis=1).mean()
+            _inside(_random_sets(member, rng), other).any(axis=1).mean()
             for _ in range(DRAWS // 10)
         ]
     )
@@ -224,3 +223,11 @@ def _inside(member, other):
     """Whether the set of row i lies within that of row j of another group."""
     common = member @ member.T
     return (common >= member.sum(axis=1)[:, None] - 0.5) & other
+
+
+def _random_sets(member, rng):
+    """Draw sets of the same sizes, each independent of the others."""
+    keys = rng.random(member.shape, dtype=np.float32)
+    last = member.sum(axis=1).astype(int)[:, None] - 1
+    limit = np.take_along_axis(np.sort(keys, axis=1), last, axis=1)
+    return (keys <= limit).astype(np.float32)
