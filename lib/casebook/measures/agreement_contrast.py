@@ -14,9 +14,9 @@ from casebook.measures.agreement_measure import measure, without_each_rater
 from casebook.measures.agreement_recipes import panel_options, recipe
 from casebook.measures.agreement_result import (
     Settings,
+    bootstrap_interval,
     item_draws,
     jackknife_variance,
-    percentiles,
     whole,
 )
 
@@ -162,7 +162,7 @@ def _contrast(recipes, panels, settings):
     estimate, reasons = parts[0] - parts[1], {}
     draws = item_draws(built, size["n_items"], settings)
     difference = draws[:, 0] - draws[:, 1]
-    ci, why = percentiles(difference, settings)
+    ci, why = bootstrap_interval(difference, estimate, size["n_items"], settings)
     if why:
         reasons["panel_ci"] = why
     se = None if np.isnan(difference).any() else float(difference.std(ddof=1))

@@ -92,7 +92,7 @@ class IntraclassCorrelation(Coefficient):
         else:
             bounds = self._one_way_bounds(ratio, df, settings)
         return {
-            "interval": bounds,
+            "interval": bounds if np.isfinite(bounds).all() else None,
             "statistic": ("F", ratio, df),
             "p_greater": float(special.fdtrc(*df, ratio)),
         }
@@ -113,12 +113,13 @@ class IntraclassCorrelation(Coefficient):
         a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
         top = (a * raters + b * error) ** 2
         parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-        df = top / parts
+        df = top / parts if parts > 0 else np.nan
         f_low = special.fdtri(n - 1, df, upper)
         f_high = special.fdtri(df, n - 1, upper)
         common = k * raters + (k * n - k - n) * error
-        low = n * (between - f_low * error) / (f_low * common + n * between)
-        high = n * (f_high * between - error) / (common + n * f_high * between)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low = n * (between - f_low * error) / (f_low * common + n * between)
+            high = n * (f_high * between - error) / (common + n * f_high * between)
         if self.average:
             low, high = (k * r / (1 + (k - 1) * r) for r in (low, high))
         return float(low), float(high)

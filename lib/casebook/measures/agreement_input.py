@@ -137,7 +137,9 @@ def as_frame(ratings):
     """
     if isinstance(ratings, pd.DataFrame):
         return ratings
-    values = np.asarray(ratings)
+    # A list is taken as objects: numpy would make text of numbers beside text.
+    given = isinstance(ratings, np.ndarray)
+    values = ratings if given else np.array(ratings, dtype=object)
     if values.ndim != 2:
         raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
     return pd.DataFrame(values)

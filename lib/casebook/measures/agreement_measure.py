@@ -9,9 +9,9 @@ from scipy import special
 from casebook.measures.agreement_chance import PercentAgreement
 from casebook.measures.agreement_result import (
     Agreement,
+    bootstrap_interval,
     item_draws,
     jackknife_variance,
-    percentiles,
     student,
     whole,
 )
@@ -141,14 +141,16 @@ def _percent(panel):
 def _uncertainty(coefficient, estimate, draws, settings):
     """Give standard error, formula interval, tests and item bootstrap."""
     fields, reasons = {}, {}
+    n = coefficient.panel.n_items
+    influence = coefficient.influence() if n > 1 else None
     if draws is None:
-        few = coefficient.panel.n_items < 2
-        reasons["panel_ci"] = "fewer_than_two_items" if few else "not_asked"
+        reasons["panel_ci"] = "fewer_than_two_items" if n < 2 else "not_asked"
     else:
-        fields["panel_ci"], why = percentiles(draws, settings)
+        ci, why = bootstrap_interval(draws, estimate, n, settings, influence)
+        fields["panel_ci"] = ci
         if why:
             reasons["panel_ci"] = why
-    se, method = standard_error(coefficient, draws)
+    se, method = _standard_error(coefficient.panel, influence, draws)
     if se is None:
         reasons["se"] = reasons.get("panel_ci", "undefined_in_resamples")
     else:
@@ -161,26 +163,12 @@ def _uncertainty(coefficient, estimate, draws, settings):
     return fields, reasons
 
 
-def standard_error(coefficient, draws):
-    """Give the standard error over items and how it was found.
-
-    Parameters
-    ----------
-    coefficient : Coefficient
-        On its items.
-    draws : numpy.ndarray or None
-        Bootstrap draws, used if no linearisation is known.
-
-    Returns
-    -------
-    tuple of (float or None, str or None)
-        None twice with fewer than two items, or with undefined draws.
-    """
-    n = coefficient.panel.n_items
-    influence = coefficient.influence() if n > 1 else None
+def _standard_error(panel, influence, draws):
+    """Give the standard error over items and how it was found, or None twice."""
+    n = panel.n_items
     if influence is not None:
         spread = np.sum((influence - influence.mean()) ** 2)
-        last = n if coefficient.panel.large_sample else n - 1
+        last = n if panel.large_sample else n - 1
         return math.sqrt(spread / (n * last)), "linearised"
     if draws is None or np.isnan(draws).any():
         return None, None

@@ -1,0 +1,208 @@
+"""Agreement: what must not change, what must be equal, what a weight is."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from casebook.measures import agreement
+from casebook.measures.agreement import from_counts
+from casebook.measures.agreement_input import as_panel
+from casebook.measures.agreement_recipes import NAMES, recipe
+
+NONE = {"n_boot": 0, "wide": True}
+COUNTED = (
+    "percent_agreement",
+    "fleiss_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "krippendorff_alpha_nominal",
+    "krippendorff_alpha_ordinal",
+    "krippendorff_alpha_interval",
+)
+NOMINAL = (*COUNTED[:5], "conger_kappa", "light_kappa")
+SCALE = [1, 2, 3, 4]
+
+
+@st.composite
+def tables(draw, least=2, gaps=True, raters=(2, 5)):
+    """Tables of 4 to 12 items; in half of the cells the item's own value."""
+    items, panel = draw(st.integers(4, 12)), draw(st.integers(*raters))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    own = rng.integers(1, 5, (items, 1))
+    ratings = np.where(rng.random((items, panel)) < 0.5, own, 1.0 + rng.integers(4))
+    ratings = np.where(
+        rng.random(ratings.shape) < 0.3, rng.integers(1, 5, ratings.shape), ratings
+    )
+    if gaps:
+        ratings[rng.random(ratings.shape) < draw(st.sampled_from([0, 0.1, 0.3]))] = (
+            np.nan
+        )
+    assume(np.isfinite(ratings).any(axis=0).all())
+    assume(len(np.unique(ratings[np.isfinite(ratings)])) >= least)
+    return ratings
+
+
+def measured(ratings, names=NAMES, **options):
+    found = agreement.agreement_results(
+        ratings, coefficients=names, categories=SCALE, **(NONE | options)
+    )
+    return {name: (a.estimate, a.se, a.new_panel_ci) for name, a in found.items()}
+
+
+def flat(entry):
+    estimate, se, interval = entry
+    return [np.nan if x is None else x for x in (estimate, se, *(interval or ()))]
+
+
+def assert_same(first, second):
+    assert first.keys() == second.keys()
+    for name, entry in first.items():
+        expected = pytest.approx(flat(second[name]), abs=1e-12, nan_ok=True)
+        assert flat(entry) == expected, name
+
+
+@given(tables(), st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_order_of_items_and_raters_is_immaterial(ratings, random):
+    items, raters = (list(range(n)) for n in ratings.shape)
+    random.shuffle(items)
+    random.shuffle(raters)
+    moved = ratings[items][:, raters]
+    found, again = measured(ratings), measured(moved)
+    for name, entry in found.items():
+        assert (entry[0] is None) == (again[name][0] is None)
+        if entry[0] is not None:
+            assert entry[0] == pytest.approx(again[name][0], abs=1e-12), name
+        # Square roots of variances near 0 lose half of the digits.
+        expected = pytest.approx(flat(again[name]), abs=1e-7, nan_ok=True)
+        assert flat(entry) == expected, name
+
+
+@given(tables(), st.permutations(SCALE))
+@settings(max_examples=30, deadline=None)
+def test_names_of_nominal_categories_are_immaterial(ratings, names):
+    renamed = np.full(ratings.shape, np.nan)
+    for old, new in zip(SCALE, names, strict=True):
+        renamed[ratings == old] = new
+    one, two = measured(ratings, NOMINAL), measured(renamed, NOMINAL)
+    assert_same(
+        {n: (e[0], e[1], None) for n, e in one.items()},
+        {n: (e[0], e[1], None) for n, e in two.items()},
+    )
+
+
+@given(tables())
+@settings(max_examples=30, deadline=None)
+def test_what_nobody_rated_is_immaterial(ratings):
+    gap = np.full((len(ratings), 1), np.nan)
+    wider = np.hstack([ratings, gap])
+    longer = np.vstack([wider, wider[:1] * np.nan])
+    assert_same(measured(longer), measured(ratings))
+
+
+@given(tables())
+@settings(max_examples=30, deadline=None)
+def test_counts_say_the_same_as_the_ratings_they_count(ratings):
+    counts = np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1)
+    of_counts = agreement.agreement_results(
+        from_counts(counts, SCALE), n_boot=0, coefficients=COUNTED
+    )
+    for name, entry in measured(ratings, COUNTED).items():
+        found = of_counts[name]
+        expected = pytest.approx(flat((*entry[:2], None)), abs=1e-12, nan_ok=True)
+        assert flat((found.estimate, found.se, None)) == expected, name
+
+
+@given(tables(gaps=False))
+@settings(max_examples=50, deadline=None)
+def test_alpha_and_fleiss_on_complete_ratings(ratings):
+    alpha = agreement.krippendorff_alpha(ratings, "nominal", **NONE).estimate
+    fleiss = agreement.fleiss_kappa(ratings, **NONE).estimate
+    size = ratings.size
+    assert alpha == pytest.approx(1 - (1 - fleiss) * (size - 1) / size, abs=1e-12)
+
+
+@given(tables())
+@settings(max_examples=50, deadline=None)
+def test_order_of_the_chance_terms(ratings):
+    found = measured(ratings, ("gwet_ac1", "brennan_prediger", "fleiss_kappa"))
+    values = [entry[0] for entry in found.values()]
+    assume(None not in values)
+    assert values[0] >= values[1] - 1e-12
+    assert values[1] >= values[2] - 1e-12
+
+
+@given(tables())
+@settings(max_examples=30, deadline=None)
+def test_levels_that_are_weights(ratings):
+    for level, weights in (
+        ("nominal", "identity"),
+        ("interval", "quadratic"),
+        ("ratio", "ratio"),
+    ):
+        one = agreement.krippendorff_alpha(ratings, level, **NONE)
+        two = agreement.krippendorff_alpha(ratings, weights=weights, **NONE)
+        assert (one.estimate is None) == (two.estimate is None)
+        if one.estimate is not None:
+            assert one.estimate == pytest.approx(two.estimate, abs=1e-12)
+            assert one.se == pytest.approx(two.se, abs=1e-12)
+
+
+@given(tables(gaps=False, raters=(2, 2)))
+@settings(max_examples=30, deadline=None)
+def test_two_raters_are_the_special_case(ratings):
+    found = measured(ratings, NAMES)
+    for first, second in (
+        ("cohen_kappa", "conger_kappa"),
+        ("cohen_kappa", "light_kappa"),
+        ("scott_pi", "fleiss_kappa"),
+    ):
+        assert found[first][0] == pytest.approx(found[second][0], abs=1e-12)
+
+
+@given(tables(), st.integers(0, 1000))
+@settings(max_examples=25, deadline=None)
+def test_a_weight_is_a_number_of_copies(ratings, seed):
+    """The bootstrap weighs items; this draws the rows themselves."""
+    rng = np.random.default_rng(seed)
+    panel = as_panel(ratings, SCALE, wide=True)
+    for name in NAMES:
+        coefficient = recipe(name).build(panel)
+        held = coefficient.panel
+        if held.n_items == 0 or coefficient.reason():
+            continue
+        drawn = rng.integers(0, held.n_items, held.n_items)
+        weights = np.bincount(drawn, minlength=held.n_items)[None].astype(float)
+        rows = held.codes[drawn]
+        if (rows < 0).all(axis=0).any():
+            continue  # a rater is lost: another panel
+        copied = as_panel(np.where(rows < 0, np.nan, rows + 1.0), SCALE, wide=True)
+        again = recipe(name).build(copied)
+        expected = again.values(np.ones((1, again.panel.n_items)))[0]
+        found = coefficient.values(weights)[0]
+        assert found == pytest.approx(expected, abs=1e-9, nan_ok=True), name
+
+
+@given(tables(least=3))
+@settings(max_examples=25, deadline=None)
+def test_linearisation_is_the_derivative(ratings):
+    """Of alpha without the small-sample term, by weighing one item a little more."""
+    panel = as_panel(ratings, SCALE, wide=True)
+    for level in agreement.LEVELS:
+        alpha = recipe(f"krippendorff_alpha_{level}").build(panel)
+        n = alpha.panel.n_items
+        if n < 2 or alpha.reason():
+            continue
+
+        def plain(weights, alpha=alpha):
+            size = weights @ alpha.panel.per_item
+            return 1 - (1 - alpha.values(weights)) * size / (size - 1)
+
+        step = 1e-5
+        up, down = (plain(np.ones((n, n)) + s * np.eye(n)) for s in (step, -step))
+        slope = n * (up - down) / (2 * step)
+        influence = alpha.influence()
+        expected = influence - influence.mean()
+        scale = 1 + np.abs(slope).max()
+        assert slope - slope.mean() == pytest.approx(expected, abs=1e-6 * scale)

@@ -1,0 +1,72 @@
+"""The coverage study: its truth is exact, and both intervals keep their promise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.measures import agreement
+from casebook.raters.coverage import (
+    COEFFICIENTS,
+    TABLE,
+    Design,
+    coverage_study,
+    pair_distribution,
+    simulate,
+    true_value,
+)
+
+
+def test_truth_is_what_large_studies_approach():
+    design = Design(items=40_000, raters=4, rater_sd=0.5)
+    ratings, severities = simulate(design, np.random.default_rng(1))
+    pairs = pair_distribution(severities)
+    assert pairs.sum() == pytest.approx(1)
+    found = agreement.agreement_results(ratings, n_boot=0, coefficients=COEFFICIENTS)
+    for name, result in found.items():
+        assert abs(result.estimate - true_value(name, pairs)) < 4 * result.se
+
+
+def test_raters_drawn_anew_are_the_mean_of_many_panels():
+    severities = 0.5 * np.random.default_rng(0).standard_normal(300)
+    many = pair_distribution(severities, nodes=20)
+    anew = pair_distribution(rater_sd=0.5)
+    np.testing.assert_allclose(many, anew, atol=0.01)
+    alike = pair_distribution(np.zeros(3))
+    np.testing.assert_allclose(alike, pair_distribution(rater_sd=0.0), atol=1e-12)
+
+
+def test_study_is_reproducible_and_counts_everything():
+    options = {"n_studies": 5, "n_boot": 50, "names": ["fleiss_kappa"]}
+    first, again = (coverage_study(Design(), **options) for _ in range(2))
+    pd.testing.assert_frame_equal(first, again)
+    assert first["studies"].eq(5).all()
+    two = coverage_study(Design(raters=2), **options)
+    lost = two.set_index(["interval", "truth"]).loc[("new panel", "new panel")]
+    assert (lost["undefined"], lost["coverage"]) == (5, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rater_sd", [0.0, 0.5])
+def test_coverage(rater_sd):
+    names = ["krippendorff_alpha_ordinal", "fleiss_kappa"]
+    table = coverage_study(
+        Design(rater_sd=rater_sd), 500, n_boot=500, seed=7, names=names
+    )
+    for row in table.itertuples():
+        label = (row.coefficient, row.interval, row.truth)
+        if row.interval == row.truth == "this panel":
+            assert 0.93 <= row.coverage <= 0.97, label
+        if row.interval == row.truth == "new panel":
+            assert row.coverage >= 0.94, label
+        if row.interval == "this panel" != row.truth and rater_sd:
+            assert row.high < 0.93, "raters differ, and the interval ignores it"
+
+
+def test_table_of_the_book():
+    table = pd.read_csv(TABLE)
+    assert table["studies"].min() >= 2000
+    assert set(table["coefficient"]) == set(COEFFICIENTS)
+    same = table[table["interval"].eq("this panel") & table["truth"].eq("this panel")]
+    assert same["coverage"].between(0.93, 0.97).all()
+    new = table[table["interval"].eq("new panel")]
+    assert new["coverage"].min() >= 0.94
