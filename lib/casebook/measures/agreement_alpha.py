@@ -26,6 +26,8 @@ class KrippendorffAlpha(Coefficient):
         self.ordinal = level == "ordinal" and weights is None
         if self.ordinal:
             _ = panel.values  # refuses labels without an order
+            self.per_rating = self.used * (m * self.pairs)[:, None]
+            self.per_root = self.used * np.sqrt(self.pairs)[:, None]
         else:
             self.distance = _distance(panel, level, weights)
             apart = (counts * (counts @ self.distance)).sum(axis=1)
@@ -60,10 +62,9 @@ class KrippendorffAlpha(Coefficient):
         ranks = mid_ranks(marginals)
         size = marginals.sum(axis=1)
         square = (marginals * ranks**2).sum(axis=1)
-        per_item = (self.used * (self.panel.per_item * self.pairs)[:, None]).T
-        within = (ranks**2 * (weights @ per_item.T)).sum(axis=1)
-        sums = ranks @ self.used.T
-        observed = 2 * (within - (weights * self.pairs * sums**2).sum(axis=1))
+        within = (ranks**2 * (weights @ self.per_rating)).sum(axis=1)
+        sums = ranks @ self.per_root.T
+        observed = 2 * (within - np.einsum("di,di,di->d", weights, sums, sums))
         # Ranks are centred, so that their weighted sum is 0.
         return observed, 2 * size * square, size
 

@@ -144,30 +144,8 @@ class Panel:
         codes = None if self.codes is None else np.where(rows[:, None], -1, self.codes)
         return replace(self, counts=counts, codes=codes)
 
-    def select(self, columns):
-        """Keep some raters, and every item.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Which ones.
-
-        Returns
-        -------
-        Panel
-            With the same categories.
-        """
-        codes = self.codes[:, columns]
-        return replace(
-            self,
-            codes=codes,
-            counts=tally(codes, len(self.categories)),
-            raters=tuple(self.raters[c] for c in columns),
-            n_rated=int((codes >= 0).any(axis=1).sum()),
-        )
-
     def without(self, column):
-        """Leave one rater out.
+        """Leave one rater out, and keep every item.
 
         Parameters
         ----------
@@ -177,9 +155,17 @@ class Panel:
         Returns
         -------
         Panel
-            With the same categories and items.
+            With the same categories.
         """
-        return self.select([c for c in range(self.n_raters) if c != column])
+        theirs = self.codes[:, [column]] == np.arange(len(self.categories))
+        counts = self.counts - theirs
+        return replace(
+            self,
+            counts=counts,
+            codes=np.delete(self.codes, column, axis=1),
+            raters=self.raters[:column] + self.raters[column + 1 :],
+            n_rated=int(counts.any(axis=1).sum()),
+        )
 
 
 def tally(codes, size):

@@ -1,0 +1,152 @@
+"""Speed and memory of agreement with a bootstrap interval against other packages.
+
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_agreement.py``.
+The peers draw few resamples, and their time per resample is scaled.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+import interrater
+import krippendorff
+import numpy as np
+import pandas as pd
+import pingouin
+
+from casebook.measures.agreement import intraclass_correlation, krippendorff_alpha
+
+ITEMS, RATERS, DRAWS = 10_000, 20, 1000
+SECONDS_LIMIT, MEMORY_LIMIT, SMALL_LIMIT = 1.0, 500.0, 0.010
+
+
+def rows():
+    """Give one row per benchmark.
+
+    Returns
+    -------
+    list of dict
+        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
+        ``bar``, ``passed`` and ``note``.
+    """
+    return [
+        *_against_a_loop(),
+        _against_interrater(),
+        _small(),
+        _memory(),
+        _intraclass(),
+    ]
+
+
+def _ratings(items=ITEMS, raters=RATERS):
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(items, 1)) + 0.8 * rng.normal(size=(items, raters))
+    ratings = np.digitize(latent, [-1.2, -0.4, 0.4, 1.2]) + 1.0
+    ratings[rng.random(ratings.shape) < 0.1] = np.nan
+    return ratings
+
+
+def _cpu_seconds(function, repeats=3):
+    """Median CPU time of this process, all its threads included."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        seconds.append(time.process_time() - start)
+    return float(np.median(seconds))
+
+
+def _row(benchmark, peer, ours, theirs, bar, note):
+    ratio = theirs / ours
+    return {
+        "benchmark": benchmark,
+        "peer": peer,
+        "ours_cpu_s": round(ours, 5),
+        "peer_cpu_s": round(theirs, 5),
+        "ratio": round(ratio, 2),
+        "bar": bar,
+        "passed": ratio >= bar,
+        "note": note,
+    }
+
+
+def _against_a_loop():
+    X = _ratings()
+    draws, rng = 5, np.random.default_rng(1)
+
+    def peer():
+        for _ in range(draws):
+            rows = rng.integers(0, ITEMS, ITEMS)
+            krippendorff.alpha(X[rows].T, level_of_measurement="ordinal")
+
+    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS))
+    theirs = _cpu_seconds(peer) * DRAWS / draws
+    name = f"alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
+    note = f"{draws} resamples of the peer, scaled; ours has both intervals"
+    limit = "the limit is 1 CPU second"
+    return [
+        _row(name, "loop over krippendorff", ours, theirs, 20, note),
+        _row(name, "limit", ours, SECONDS_LIMIT, 1, limit),
+    ]
+
+
+def _against_interrater():
+    X = _ratings()
+    few, many = 40, 140
+    codes = np.where(np.isnan(X), interrater.EMPTY, X - 1).astype(np.int8)
+    names = interrater.UnorderedCategories(tuple("12345"))
+    ratings = interrater.Ratings(codes, interrater.RatingsSemantics(RATERS, names))
+
+    def peer(draws):
+        config = interrater.KrippendorffAlphaConfig(n_resamples=draws)
+        interrater.KrippendorffAlphaAnalyzer(ratings, config).estimate()
+
+    seconds = [_cpu_seconds(lambda d=d: peer(d)) for d in (few, many)]
+    theirs = (seconds[1] - seconds[0]) * DRAWS / (many - few)
+    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "nominal", DRAWS))
+    name = f"nominal alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
+    note = f"difference of {many} and {few} resamples of the peer, scaled"
+    return _row(name, "interrater", ours, theirs, 20, note)
+
+
+def _small():
+    X = _ratings(50, 4)
+    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS), repeats=20)
+    name = f"alpha, {DRAWS} resamples, 50 items x 4 raters"
+    return _row(name, "limit", ours, SMALL_LIMIT, 1, "the limit is 10 milliseconds")
+
+
+def _memory():
+    """Peak memory of a process that does nothing else; in MB, not seconds."""
+    code = (
+        "import resource, numpy as np; "
+        "from casebook.measures.agreement import krippendorff_alpha as a; "
+        f"x = np.random.default_rng(0).integers(1, 6, ({ITEMS}, {RATERS})); "
+        f"a(x.astype(float), 'ordinal', {DRAWS}); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    name = f"memory: alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
+    note = "megabytes at the peak, the interpreter included; the limit is 500"
+    return _row(name, "limit", int(done.stdout) / 1024, MEMORY_LIMIT, 1, note)
+
+
+def _intraclass():
+    X = _ratings()
+    X = np.where(np.isnan(X), 3.0, X)
+    long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
+    ours = _cpu_seconds(lambda: intraclass_correlation(X, "2,1", 0))
+    theirs = _cpu_seconds(
+        lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
+    )
+    name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
+    note = "one form with the new-panel interval; the peer gives all six"
+    return _row(name, "pingouin", ours, theirs, 1, note)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(json.dumps(row))
