@@ -8,6 +8,7 @@ import sys
 import yaml
 
 from casebook.book import pages
+from casebook.book.footers import add_footer
 from casebook.datasets.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
@@ -18,13 +19,15 @@ from casebook.runs.fingerprint import digest, lock_digest, tree_digest
 _DOWNLOADS = ("rows", "tables", "figures", "runs")
 
 
-def build_book(run):
+def build_book(run, compare=None):
     """Render ``results/<run>`` to HTML; an unchanged run is not rendered again.
 
     Parameters
     ----------
     run : str
         Name of a run with at least one executed notebook.
+    compare : str, optional
+        Another run; a page then shows what differs from it.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def build_book(run):
         )
     target = ROOT / "_build" / valid_name(run, "run")
     stage, site = target / "stage", target / "html"
-    key = _stage(run, stage, cells)
+    key = _stage(run, stage, cells, compare)
     stamp = target / "key"
     if (site / "index.html").is_file() and stamp.is_file() and key == stamp.read_text():
         return site / "index.html"
@@ -63,23 +66,26 @@ def _cells_of(run):
     return order + sorted(found - set(order))
 
 
-def _stage(run, stage, cells):
+def _stage(run, stage, cells, compare):
     """Copy prose and results side by side, add the generated pages, hash it all."""
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(ROOT / "book", stage / "book")
     shutil.copy(ROOT / "_config.yml", stage)
     ignore = shutil.ignore_patterns(".*")
     shutil.copytree(run_dir(run), stage / "book" / "run", ignore=ignore)
-    for name, text in pages.generated(run, cells).items():
+    for cell in cells:
+        path = stage / "book" / "run" / "notebooks" / f"{cell}.ipynb"
+        add_footer(path, run, cell)
+    for name, text in pages.generated(run, cells, compare).items():
         write_text(stage / "book" / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    toc = _with_pages(toc, pages.chapters(run, cells))
+    toc = _with_pages(toc, pages.chapters(run, cells), compare)
     write_text(stage / "book" / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
     return digest([tree_digest(stage), lock_digest(), code])
 
 
-def _with_pages(toc, chapters):
+def _with_pages(toc, chapters, compare):
     """Put executed notebooks and data cards where the table of contents says so."""
     for part in toc["parts"]:
         if part.pop("executed_notebooks", False):
@@ -87,6 +93,8 @@ def _with_pages(toc, chapters):
                 {"file": f"run/notebooks/{cell}", "title": title}
                 for cell, title in chapters.items()
             ]
+            if compare:
+                part["chapters"].append({"file": "generated/comparison"})
         if part.pop("data_cards", False):
             part["chapters"] += [{"file": f"generated/cards/{key}"} for key in cards()]
     return toc

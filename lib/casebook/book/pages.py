@@ -7,6 +7,7 @@ import platform
 
 import pandas as pd
 
+from casebook.book.comparison import comparison
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
@@ -30,7 +31,7 @@ _PACKAGES = (
 )
 
 
-def generated(run, cells):
+def generated(run, cells, compare=None):
     """Write the pages that depend on the run.
 
     Parameters
@@ -39,6 +40,8 @@ def generated(run, cells):
         Name of the run.
     cells : list of str
         Names of the executed notebooks.
+    compare : str, optional
+        Another run, to be compared on a page of its own.
 
     Returns
     -------
@@ -47,6 +50,8 @@ def generated(run, cells):
     """
     records = [_record(run, cell) for cell in cells]
     data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
+    if compare:
+        data["comparison.md"] = comparison(run, compare)
     return data | {
         "scorecard.md": raw(scorecard(run, chapters(run, cells))),
         "measures.md": raw(_measures()),

@@ -26,6 +26,9 @@ Retries = Annotated[
     int, typer.Option(min=0, help="Further attempts after a kernel or worker is lost.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run unchanged cells again.")]
+Compare = Annotated[
+    str | None, typer.Option(help="Another run: a page shows what differs from it.")
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would run and why; run nothing.")
 ]
@@ -61,15 +64,16 @@ def report(
     timeout: Timeout = None,
     retries: Retries = 1,
     force: Force = False,
+    compare: Compare = None,
 ):
     """Pull the data, run everything with a tag, then build the book.
 
-    Example: casebook report --run nightly --tag full --workers 2
+    Example: casebook report --run nightly --tag full --workers 2 --compare report
     """
     _pull(grid, tag)
     planned = _plan(run, (), grid, tag, force, {})
     _execute(planned, run, workers, scheduler, timeout, retries)
-    build(run)
+    build(run, compare)
 
 
 def run(
@@ -100,14 +104,14 @@ def run(
         typer.echo(f"{item.status:7} {item.cell.name}{why}")
 
 
-def build(run: RunName = "report"):
+def build(run: RunName = "report", compare: Compare = None):
     """Render results/<run> as one self-contained site.
 
     Example: casebook build --run report
     """
     from casebook.book import build_book
 
-    index = build_book(run)
+    index = build_book(run, compare)
     typer.echo(f"report: {index}")
 
 

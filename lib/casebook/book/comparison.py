@@ -1,0 +1,187 @@
+"""What changed between two runs: paired differences, and the rows that flipped."""
+
+import html
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.multiplicity import holm
+from casebook.inference.permutation import paired_randomization
+from casebook.paths import run_dir
+from casebook.runs.artifact import read_record
+from casebook.tables import Markup, estimate, to_html
+
+_UNITS = ("query_id", "claim_id", "edge", "item", "unit")
+_DRAWS = 2000
+FLIPPED = 20  # rows shown of each kind
+
+
+def comparison(run, other):
+    """Write the page that compares a run with another one.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run that the book shows.
+    other : str
+        Name of the run to compare with; differences are ``run`` minus ``other``.
+
+    Returns
+    -------
+    str
+        Markdown: a table of differences, one of flipped rows, and what could not be
+        compared.
+
+    Raises
+    ------
+    InputError
+        If there is no such run.
+    """
+    if not (run_dir(other) / "runs").is_dir():
+        raise InputError(f"results/{other}: no such run to compare with")
+    found, silent = differences(run, other)
+    title = f"# What changed from {other} to {run}\n\n"
+    lead = (
+        "Each line pairs the rows of one system on one measure. An interval that "
+        "leaves out 0 and a Holm-corrected p below .05 speak of a change; all else is "
+        "undecided. Cells with other data are not compared.\n\n"
+    )
+    silent = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
+    left = f"\n## Not compared\n\n{silent}" if silent else ""
+    if found.empty:
+        return f"{title}No number differs between the two runs.\n{left}"
+    body = _raw(to_html(_shown(found), f"{run} minus {other}, paired by row"))
+    flips = _raw(to_html(_flips(found), "Rows that changed most"))
+    return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
+
+
+def _raw(markup):
+    return f"::::::{{raw}} html\n{markup}\n::::::\n"
+
+
+def differences(run, other):
+    """Pair the rows of two runs.
+
+    Parameters
+    ----------
+    run, other : str
+        Names of the runs.
+
+    Returns
+    -------
+    found : pandas.DataFrame
+        One line per cell, system and measure whose values differ anywhere: ``n``,
+        both means, ``difference`` with ``low`` and ``high``, ``p`` (paired
+        randomisation), ``p_holm``, and the changed ``rows``.
+    silent : dict
+        Cell to why it was not compared, or that nothing differs.
+    """
+    lines, silent = [], {}
+    cells = {name: _cells(name) for name in (run, other)}
+    for cell in sorted(cells[run] | cells[other]):
+        if cell not in cells[run] or cell not in cells[other]:
+            silent[cell] = f"only in {run if cell in cells[run] else other}"
+            continue
+        reason, pairs = _paired(cell, run, other)
+        lines += [_line(cell, *pair) for pair in pairs]
+        if reason or not pairs:
+            silent[cell] = reason or "every row is the same"
+    found = pd.DataFrame(lines)
+    if len(found):
+        found["p_holm"] = holm(found["p"])
+    return found, silent
+
+
+def _cells(run):
+    return {p.parent.name for p in (run_dir(run) / "runs").glob("*/run.json")}
+
+
+def _paired(cell, run, other):
+    """Give why two cells cannot be paired, or the pairs of values that differ."""
+    records = [
+        read_record(run_dir(r) / "runs" / cell / "run.json") for r in (run, other)
+    ]
+    if records[0].labels["Inputs"]["data"] != records[1].labels["Inputs"]["data"]:
+        return "other data: incomparable", []
+    tables = []
+    for name in (run, other):
+        path = run_dir(name) / "rows" / f"{cell}.csv.gz"
+        if not path.is_file():
+            return "one of them kept no rows", []
+        tables.append(pd.read_csv(path, keep_default_na=False, na_values=[""]))
+    unit = next((name for name in _UNITS if name in tables[0]), None)
+    keys = [unit, "system"] if unit and "system" in tables[0] else None
+    if keys is None or any(table.duplicated(keys).any() for table in tables):
+        return "its rows name no unit and system that pair them", []
+    measures = [
+        name
+        for name in tables[0].select_dtypes("number").columns
+        if name not in keys and name in tables[1]
+    ]
+    both = tables[0].merge(tables[1], on=keys, suffixes=("", " other"))
+    pairs = []
+    for system, rows in both.groupby("system", sort=True):
+        for measure in measures:
+            pair = rows[[unit, measure, f"{measure} other"]].dropna()
+            if not np.array_equal(pair[measure], pair[f"{measure} other"]):
+                pairs.append((system, measure, pair))
+    return None, pairs
+
+
+def _line(cell, system, measure, pair):
+    a, b = pair[measure].to_numpy(float), pair[f"{measure} other"].to_numpy(float)
+    interval = bootstrap_mean(a - b, n_boot=_DRAWS)
+    return {
+        "cell": cell,
+        "system": system,
+        "measure": measure,
+        "n": len(a),
+        "now": a.mean(),
+        "before": b.mean(),
+        "difference": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "p": paired_randomization(a, b, n_resamples=_DRAWS).pvalue,
+        "rows": pd.Series(a - b, index=pair.iloc[:, 0].astype(str)),
+    }
+
+
+def _shown(found):
+    links = [
+        Markup(f'<a href="../run/notebooks/{c}.html">{html.escape(c)}</a>')
+        for c in found["cell"]
+    ]
+    changed = [(int((r > 0).sum()), int((r < 0).sum())) for r in found["rows"]]
+    return pd.DataFrame(
+        {
+            "Cell": links,
+            "System": found["system"],
+            "Measure": found["measure"],
+            "n": found["n"],
+            "Now": found["now"],
+            "Before": found["before"],
+            "Difference [95 % interval]": [
+                Markup(estimate(d, low, high))
+                for d, low, high in zip(
+                    found["difference"], found["low"], found["high"], strict=True
+                )
+            ],
+            "p (Holm)": found["p_holm"],
+            "Better": [up for up, _ in changed],
+            "Worse": [down for _, down in changed],
+        }
+    )
+
+
+def _flips(found):
+    lines = []
+    for row in found.itertuples():
+        order = row.rows.abs().sort_values(ascending=False, kind="stable").index
+        for unit in order[: max(1, FLIPPED // len(found))]:
+            if row.rows[unit]:
+                line = (row.cell, row.system, row.measure, unit, row.rows[unit])
+                lines.append(line)
+    columns = ["Cell", "System", "Measure", "Row", "Change"]
+    return pd.DataFrame(lines, columns=columns)

@@ -1,0 +1,59 @@
+"""The end of every chapter: how to repeat it, how to change it, and its files."""
+
+import html
+
+import nbformat
+
+from casebook.paths import run_dir
+from casebook.runs.artifact import read_record
+
+_FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
+
+
+def add_footer(path, run, cell):
+    """Append the footer to a staged notebook.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Executed notebook, a copy that only the book reads.
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    None
+        The file is changed in place.
+    """
+    notebook = nbformat.read(path, 4)
+    cell_of_text = nbformat.v4.new_markdown_cell(_text(run, cell), id="repeat-this")
+    notebook.cells.append(cell_of_text)
+    nbformat.write(notebook, path)
+
+
+def _text(run, cell):
+    record_path = run_dir(run) / "runs" / cell / "run.json"
+    lines = ["## Repeat or change this chapter", ""]
+    if record_path.is_file():
+        record = read_record(record_path)
+        source = f"[0-9]*_{record.workflow}.ipynb"
+        lines += [
+            f"- Rerun: `casebook run {cell} --run {run} --force`; with other settings: "
+            f"`casebook run {record.workflow} -p name=value`.",
+            f"- Edit: `make lab`, then `notebooks/{source}`.",
+            f"- Content key `{record.labels['ContentKey'][:12]}` of "
+            "[what it was made from](../../provenance.md).",
+        ]
+    files = list(_files(run, cell))
+    if files:
+        lines.append(f"- Data of this chapter: {', '.join(files)}.")
+    return "\n".join(lines)
+
+
+def _files(run, cell):
+    """Give a link to each file that the cell wrote for readers."""
+    for folder, kind in _FOLDERS.items():
+        for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
+            name = path.name.removeprefix(f"{cell}.")
+            label = html.escape(kind if folder == "rows" else f"{kind} {name}")
+            yield f'<a href="../../{folder}/{html.escape(path.name)}">{label}</a>'

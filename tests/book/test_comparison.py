@@ -1,0 +1,91 @@
+"""Two runs on one page: paired, with intervals, and honest about what is not paired."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook import paths
+from casebook.book.comparison import comparison, differences
+from casebook.book.footers import add_footer
+from casebook.errors import InputError
+from casebook.paths import run_dir
+from casebook.tables import to_html
+
+CELL = "retrieval_ablation-smoke"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Give two equal runs, old and new, to be changed."""
+    for name in ("old", "new"):
+        shutil.copytree(run_dir("smoke"), tmp_path / name)
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def change_rows(run, change):
+    path = run / "rows" / f"{CELL}.csv.gz"
+    rows = pd.read_csv(path)
+    change(rows)
+    rows.to_csv(path, index=False, compression={"method": "gzip", "mtime": 0})
+
+
+def test_equal_runs_have_no_difference(runs):
+    found, silent = differences("new", "old")
+    assert found.empty
+    assert set(silent.values()) <= {"every row is the same", "one of them kept no rows"}
+    assert "No number differs" in comparison("new", "old")
+
+
+def test_a_difference_is_paired_and_its_rows_are_named(runs):
+    def worsen(rows):
+        where = (rows["system"] == "full") & rows["query_id"].isin(["sq01", "sq03"])
+        rows.loc[where, "nDCG@10"] = 0.0
+
+    before = pd.read_csv(runs / "old" / "rows" / f"{CELL}.csv.gz")
+    change_rows(runs / "new", worsen)
+    found, _ = differences("new", "old")
+    (line,) = found.itertuples()
+    full = before[before["system"] == "full"].set_index("query_id")["nDCG@10"]
+    assert (line.cell, line.system, line.measure) == (CELL, "full", "nDCG@10")
+    assert line.n == len(full)
+    expected = -full[["sq01", "sq03"]].sum() / len(full)
+    assert np.isclose(line.difference, expected)
+    assert line.low <= line.difference <= line.high <= 0
+    page = comparison("new", "old")
+    assert "sq01" in page and "sq03" in page and "sq02" not in page
+
+
+def test_other_data_are_never_compared(runs):
+    path = runs / "new" / "runs" / CELL / "run.json"
+    record = json.loads(path.read_text())
+    record["Labels"]["Inputs"]["data"] = {"dataset": "another"}
+    path.write_text(json.dumps(record))
+    change_rows(runs / "new", lambda rows: rows.__setitem__("nDCG@10", 0.0))
+    found, silent = differences("new", "old")
+    assert found.empty
+    assert silent[CELL] == "other data: incomparable"
+    assert "other data: incomparable" in comparison("new", "old")
+    with pytest.raises(InputError, match="no such run to compare with"):
+        comparison("new", "never")
+
+
+def test_the_footer_says_how_to_repeat_and_links_the_files(runs):
+    path = runs / "new" / "notebooks" / f"{CELL}.ipynb"
+    add_footer(path, "new", CELL)
+    text = json.loads(path.read_text())["cells"][-1]["source"]
+    text = "".join(text)
+    assert f"casebook run {CELL} --run new --force" in text
+    assert f'href="../../rows/{CELL}.csv.gz"' in text
+
+
+def test_page_tables_stay_escaped(runs):
+    change_rows(
+        runs / "new",
+        lambda rows: rows.__setitem__("nDCG@10", rows["nDCG@10"] / 2),
+    )
+    assert "<script" not in comparison("new", "old")
+    assert "&lt;b&gt;" in to_html(pd.DataFrame({"x": ["<b>"]}), "t")

@@ -1,0 +1,186 @@
+"""SIGKILL at random moments: nothing finished is lost, nothing half is seen."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import nbformat
+import pytest
+
+from casebook import batch, grid, notebooks, paths
+from casebook.batch import planning
+from casebook.book import build_book
+from casebook.datasets import cards, sources
+from casebook.datasets.downloads import Unavailable
+from casebook.runs.artifact import RunRecord, now, read_record
+from casebook.runs.audit import verify
+from casebook.runs.layout import locate
+from casebook.runs.ordering import find
+from casebook.runs.promotion import Reason, active, promote
+from casebook.runs.recording import record_run
+from casebook.runs.registry import discover
+
+fork = multiprocessing.get_context("fork")
+
+
+def killed(work, seconds):
+    """Run a function in a process and kill it after a time; say whether it ended."""
+    child = fork.Process(target=work)
+    child.start()
+    child.join(seconds)
+    ended = not child.is_alive()
+    if not ended:
+        os.kill(child.pid, signal.SIGKILL)
+    child.join()
+    assert not ended or child.exitcode == 0
+    return ended
+
+
+def write_runs(root):
+    layout = locate(runs_root=root)
+    while True:
+        moment = now()
+        name = f"p{os.getpid()}-{time.monotonic_ns()}"
+        record = RunRecord.model_construct(
+            run_id=name,
+            workflow="w",
+            started=moment,
+            completed=moment,
+            metrics={"ndcg@3": random.random()},
+        )
+        record_run(layout, record)
+        promote(discover(layout), find(discover(layout), name), "ndcg@3", Reason("t"))
+
+
+def test_registry(tmp_path, monkeypatch, count):
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+    layout, chance = locate(runs_root=tmp_path / "runs"), random.Random(1)
+    layout.root.mkdir()
+    seen = set()
+    for _ in range(100):
+        assert not killed(lambda: write_runs(layout.root), chance.uniform(0.01, 0.4))
+        listing = discover(layout)
+        names = {run.run_id for run in listing.runs}
+        assert not listing.unreadable
+        assert seen <= names
+        assert verify(layout.root) == []
+        seen = names
+        count("kill while runs are recorded and promoted")
+    assert active(layout.root, "ndcg@3")["runId"] in seen
+
+
+def test_data_pull(tmp_path, monkeypatch, count):
+    data, chance = os.urandom(3_000_000), random.Random(2)
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+    card = cards.Card.model_validate(
+        {
+            "key": "toy",
+            "title": "Toy",
+            "description": "A toy.",
+            "licence": {"name": "MIT", "non_commercial": False},
+            "citation": "Nobody (2024).",
+            "loader": "beir",
+            "sources": [{"url": "https://localhost/x"}],
+            "files": {
+                name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+                for name in ("a", "b")
+            },
+            "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
+            "default_split": "test",
+        }
+    )
+
+    def slow(url, target):
+        if url != "https://localhost/x":
+            raise Unavailable("no such address")
+        with target.open("wb") as stream:
+            for start in range(0, len(data), 100_000):
+                stream.write(data[start : start + 100_000])
+                stream.flush()
+                time.sleep(0.002)
+
+    monkeypatch.setattr(sources, "download_url", slow)
+    folder = tmp_path / "cache" / "datasets" / "toy"
+    for _ in range(50):
+        if chance.random() < 0.5:
+            (folder / chance.choice("ab")).unlink(missing_ok=True)
+        killed(lambda: sources.pull(card), chance.uniform(0.0, 0.25))
+        assert sources.status(card)[0] in ("ok", "absent")
+        for name in ("a", "b"):
+            path = folder / name
+            assert not path.exists() or path.read_bytes() == data
+        count("kill while data are pulled")
+    assert sources.pull(card)["b"].read_bytes() == data
+
+
+NOTEBOOK = (
+    "import time\n"
+    "from casebook.runs.outputs import RunOutputs\n"
+    "number = {'value': n / 3, 'ci': [0.0, 1.0], 'n': n, 'control': 0.1}\n"
+    "_ = RunOutputs(run, cell).numbers('made', {'smoke': {cell: {'m@1': number}}})\n"
+    "time.sleep(0.1)"
+)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    code = nbformat.v4.new_code_cell
+    start = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
+    source = nbformat.v4.new_notebook(
+        cells=[start, code(NOTEBOOK)], metadata={"kernelspec": kernel}
+    )
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
+    for module in (notebooks, planning):
+        monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
+    monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    return tmp_path
+
+
+def test_runs(project, count):
+    chance = random.Random(3)
+    cells = [grid.Cell(f"made-{n}", "01_made.ipynb", {"n": n}) for n in range(60)]
+
+    def carry_on():
+        batch.run_batch(batch.plan(cells, "mine"), "mine", report=str)
+
+    def finished():
+        return {p.cell.name for p in batch.plan(cells, "mine") if p.status == "cached"}
+
+    done = set()
+    for _ in range(40):
+        killed(carry_on, chance.uniform(0.3, 2.5))
+        now_done = finished()
+        assert done <= now_done
+        for name in now_done:
+            assert read_record(planning.record_path("mine", name)).success
+            path = project / "results" / "mine" / "notebooks" / f"{name}.ipynb"
+            assert nbformat.read(path, 4).cells[-1].execution_count
+        done = now_done
+        count("kill while notebooks are executed")
+    carry_on()
+    assert len(finished()) == len(cells)
+    numbers = json.loads((project / "results" / "mine" / "numbers.json").read_text())
+    assert len(numbers["made"]["smoke"]) == len(cells)
+
+
+def test_builds(count):
+    """The site is the old one, or none, or the new one; then it is made whole."""
+    chance, site = random.Random(4), paths.ROOT / "_build" / "smoke"
+    for _ in range(10):
+        (site / "key").unlink(missing_ok=True)
+        killed(lambda: build_book("smoke"), chance.uniform(0.2, 12))
+        count("kill while the book is built")
+        complete = (site / "key").is_file()
+        assert not complete or (site / "html" / "index.html").is_file()
+    assert build_book("smoke").is_file()
