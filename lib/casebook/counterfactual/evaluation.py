@@ -7,7 +7,7 @@ from casebook.counterfactual.annotations import score_pairs
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.counts import (
     percentile_interval,
-    resample_counts,
+    resample_tables,
     unit_counts,
 )
 from casebook.inference.samples import number_or_none
@@ -205,7 +205,7 @@ def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
     cells = 3 * (~truth).astype(int) + (~high).astype(int)
     units = unit_counts(cells, 6, cases)
-    draws = formulas(resample_counts(units, n_boot=n_boot, seed=seed).reshape(-1, 2, 3))
+    draws = formulas(resample_tables(units, n_boot=n_boot, seed=seed).reshape(-1, 2, 3))
     values = formulas(_table(truth, high))
     control = {"balanced_accuracy": 0.5, "mcc": 0.0}
     found = {}

@@ -109,7 +109,7 @@ class Writer:
         return f"{query} Month, docket and counsel: {', '.join(self.context)}."
 
 
-def with_context(case_id, inert, seed=0, **options):
+def with_context(case_id, inert, seed=0, size=SIZE, **options):
     """Give the writer of one case.
 
     Parameters
@@ -120,20 +120,21 @@ def with_context(case_id, inert, seed=0, **options):
         Words to draw from.
     seed : int
         Seed.
+    size : int
+        Number of inert words.
     **options : bool
         As for `Writer`.
 
     Returns
     -------
     Writer
-        With ``SIZE`` inert words: one of each kind, the rest names, or other words
-        where names are few.
+        With one word of each kind, the rest names, or other words where names are few.
     """
     rng = _rng(seed, "context", case_id)
-    chosen = [str(rng.choice(kind)) for kind in inert.kinds if kind]
+    chosen = [str(rng.choice(kind)) for kind in inert.kinds if kind][:size]
     for kind in reversed(inert.kinds):
         left = [word for word in kind if word not in chosen]
-        take = min(SIZE - len(chosen), len(left))
+        take = min(size - len(chosen), len(left))
         chosen += [str(word) for word in rng.choice(left, take, replace=False)]
     return Writer(tuple(chosen), **options)
 

@@ -59,7 +59,7 @@ _AREA_WORDS = {
     "tenancy": "premises rent eviction",
     "custody": "detention bail warrant",
 }
-REPEATS = 4  # sentences about a fact for each unit of its weight, above the first
+REPEATS = 3  # sentences about a fact for each unit of its weight, above the first
 # A document names one of each: as rare as a value of a noise type.
 _INERT = (MONTHS[:6], DOCKETS[:6], COUNSEL[:6])
 

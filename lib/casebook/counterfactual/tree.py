@@ -116,7 +116,8 @@ def _planted(sheet, k, settings, inert):
     told = {name: getattr(settings, name) for name in ("outcome", "caps", "words")}
     write = Writer(**told)
     if settings.placebo_draws:
-        write = with_context(sheet.case_id, inert, settings.seed, **told)
+        size = settings.context_words
+        write = with_context(sheet.case_id, inert, settings.seed, size, **told)
     root = Node("r", None, None, sheet, write(sheet), 0)
     tree = Tree(sheet.case_id, k, settings, write, [root])
     tree.seen.add(sheet_hash(sheet))

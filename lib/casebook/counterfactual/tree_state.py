@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from casebook.counterfactual.budget import BUDGETS
 from casebook.counterfactual.facts import FACT_TYPES
-from casebook.counterfactual.placebo import Writer
+from casebook.counterfactual.placebo import SIZE, Writer
 from casebook.counterfactual.searching import Found
 from casebook.inference.samples import check_choice, check_count
 from casebook.measures.rankshift import mean_displacement
@@ -28,6 +28,8 @@ class TreeSettings:
         See `casebook.counterfactual.budget.ordered`.
     placebo_draws : int
         Placebos per node and size of edit; 0 for none, and no inert words.
+    context_words : int
+        Inert words of a query, at least 1.
     revisit : bool
         Whether a state may occur again, as documented. Otherwise an edit that leads
         to a state seen in the tree is left out, and edits that leave the query as it
@@ -45,6 +47,7 @@ class TreeSettings:
     threshold: float = 1.0
     budget: str = "stratified"
     placebo_draws: int = 4
+    context_words: int = SIZE
     revisit: bool = False
     fact_types: tuple = FACT_TYPES
     outcome: bool = False
@@ -55,6 +58,7 @@ class TreeSettings:
     def __post_init__(self):
         check_count("max_depth", self.max_depth)
         check_count("placebo_draws", self.placebo_draws, least=0)
+        check_count("context_words", self.context_words)
         check_count("seed", self.seed, least=0)
         check_choice("budget", self.budget, BUDGETS)
         if self.children is not None:
