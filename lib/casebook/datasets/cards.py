@@ -114,6 +114,8 @@ class Card(_Strict):
         "beir_halves",
         "climate_fever",
         "consumer_contracts",
+        "fact_cases",
+        "fact_sheets",
         "feverous_s",
         "hover",
         "irled",
@@ -121,6 +123,7 @@ class Card(_Strict):
         "pdpabench",
         "planted",
         "privacy_qa",
+        "vader",
     ]
     sources: list[Source] = []
     files: dict[RelativePath, FileSpec] = {}

