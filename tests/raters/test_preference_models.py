@@ -3,15 +3,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from casebook.errors import InputError
 from casebook.inference.votes import vote_matrix
-from casebook.raters.preference_models import (
-    marginal_probability,
-    rating_models,
-    vote_models,
-)
+from casebook.raters.preference_models import rating_models, vote_models
 
 TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
 
@@ -82,15 +78,6 @@ def test_unanimous_votes_have_no_odds():
     assert set(table["reason"]) == {"one_category"}
     with pytest.raises(InputError, match="all votes are ties"):
         vote_models(pd.DataFrame([[0, 0], [0, np.nan]]))
-
-
-@pytest.mark.parametrize("sd", [0.0, 0.7, 2.0])
-def test_marginal_probability_equals_the_integral(sd):
-    def density(z):
-        return stats.logistic.cdf(0.8 + sd * z) * stats.norm.pdf(z)
-
-    exact = integrate.quad(density, -12, 12)[0]
-    assert marginal_probability(0.8, sd) == pytest.approx(exact, abs=1e-6)
 
 
 def ratings(rows, scale="factuality"):

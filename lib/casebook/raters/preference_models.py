@@ -7,6 +7,7 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.inference.mixed_models import fit_cumulative_link
 from casebook.inference.samples import check_share
+from casebook.inference.vote_simulation import marginal_probability
 from casebook.inference.votes import check_votes
 
 SYSTEM, LEFT = "system", "left"
@@ -116,26 +117,6 @@ def _gee_row(table, fixed, level):
     if len(estimate) > 1:
         row |= {"left": estimate[1], "left_pvalue": pvalues[1]}
     return row
-
-
-def marginal_probability(log_odds, sd):
-    """Probability averaged over normal log odds.
-
-    Parameters
-    ----------
-    log_odds : float
-        Mean.
-    sd : float
-        Standard deviation, at least 0.
-
-    Returns
-    -------
-    float
-        Mean of the logistic function, by 40-point Gauss-Hermite quadrature.
-    """
-    nodes, weights = special.roots_hermitenorm(40)
-    values = special.expit(log_odds + sd * nodes)
-    return float(np.sum(weights * values) / np.sqrt(2 * np.pi))
 
 
 def rating_models(ratings, *, first, level=0.95):
