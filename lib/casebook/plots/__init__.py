@@ -7,12 +7,23 @@ from casebook.plots.comparison import (
     per_query,
     score_matrix,
 )
+from casebook.plots.counterfactual import (
+    against_placebo,
+    case_matrix,
+    displacements,
+    edit_tree,
+    thresholds,
+)
 from casebook.plots.retrieval import attrition, stage_times, sweeps
 from casebook.plots.shift import rank_changes, shift_vector
 from casebook.plots.style import use_style
 
 __all__ = [
+    "against_placebo",
     "attrition",
+    "case_matrix",
+    "displacements",
+    "edit_tree",
     "forest",
     "histories",
     "pair_matrix",
@@ -22,5 +33,6 @@ __all__ = [
     "shift_vector",
     "stage_times",
     "sweeps",
+    "thresholds",
     "use_style",
 ]

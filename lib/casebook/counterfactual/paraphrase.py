@@ -1,0 +1,204 @@
+"""The same question in other words: results should stay, and how far they move."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.counterfactual.searching import CaseSearch
+from casebook.errors import InputError
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounded
+from casebook.inference.permutation import paired_randomization
+from casebook.measures.rankshift import (
+    as_arrays,
+    jaccard_batch,
+    mean_displacement_batch,
+    normalised_footrule_batch,
+    rbo_batch,
+)
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+
+LEAST_COSINE = 0.45  # below it two wordings do not ask the same
+PARAPHRASE, STRANGER = "paraphrase", "other question"
+
+
+def wording_pairs(dataset, encoder):
+    """Pair the two wordings of a question.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        ConsumerContractsQA, whose consecutive questions of one clause with one answer
+        are a plain and a legal wording, not marked as such; or the paraphrases of
+        PDPABench, whose groups are the questions they stand for.
+    encoder : encoder
+        Audits the pairs of the first kind: cosine at least ``LEAST_COSINE``, and each
+        the nearest question of the other within the clause.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns first, second (texts), group, cosine.
+
+    Raises
+    ------
+    InputError
+        If the dataset has neither groups nor answers.
+    """
+    if dataset.groups is None:
+        raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
+    queries = dataset.queries.assign(
+        group=dataset.queries["query_id"].map(dataset.groups)
+    )
+    vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
+    rows, last = [], len(queries) - 1
+    at = 0
+    while at < last:
+        one, other = queries.iloc[at], queries.iloc[at + 1]
+        same = one["group"] == other["group"]
+        if same and one.get("answer") == other.get("answer"):
+            rows.append((at, at + 1))
+            at += 1
+        at += 1
+    audited = "answer" in queries
+    kept = [p for p in rows if not audited or _mutual(queries, vectors, *p)]
+    return pd.DataFrame(
+        {
+            "first": [queries["text"].iloc[a] for a, _ in kept],
+            "second": [queries["text"].iloc[b] for _, b in kept],
+            "group": [queries["group"].iloc[a] for a, _ in kept],
+            "cosine": [float(vectors[a] @ vectors[b]) for a, b in kept],
+        }
+    )
+
+
+def invariance(pairs, documents, systems, k=10, encoder=None, seed=0, **retrieval):
+    """Measure how far results move from one wording to the other.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        From `wording_pairs`.
+    documents : pandas.DataFrame or CorpusIndex
+        The collection.
+    systems : sequence of str
+        Keys of `casebook.retrieval.config.MODES`.
+    k : int
+        Documents compared.
+    encoder : str, optional
+        For a new index.
+    seed : int
+        Of the strangers.
+    **retrieval
+        Settings of the pipeline.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per system, pair and kind, ``paraphrase`` or ``other question`` (the
+        control: the first wording against that of another group): group, footrule,
+        displacement, rbo_distance, jaccard_distance, and same_first (whether the first
+        document is the same).
+    """
+    index = documents
+    if not isinstance(documents, CorpusIndex):
+        index = CorpusIndex(documents, encoder)
+    strangers = _strangers(pairs["group"].tolist(), seed)
+    parts = []
+    for system in systems:
+        search = CaseSearch(HybridRetriever(index, mode=system, **retrieval), k)
+        first, second = (
+            search(pairs["first"].tolist()),
+            search(pairs["second"].tolist()),
+        )
+        kinds = ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers]))
+        for kind, others in kinds:
+            frame = _moved([f.cases for f in first], [f.cases for f in others], k)
+            frame.insert(0, "group", pairs["group"].to_numpy())
+            frame.insert(0, "kind", kind)
+            frame.insert(0, "system", system)
+            parts.append(frame)
+    return pd.concat(parts, ignore_index=True)
+
+
+def invariance_table(rows, measure="footrule", **options):
+    """Summarise paraphrases and their control per system.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `invariance`.
+    measure : str
+        One of its measures.
+    **options
+        ``n_boot`` and ``seed``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per system: pairs, groups, mean for paraphrases and for other questions with
+        bounds by group, share of pairs with the same first document, and p of the
+        paired sign-flip test over groups that paraphrases move less.
+    """
+    found = []
+    for system, part in rows.groupby("system", sort=False):
+        own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
+        clusters = own["group"].tolist()
+        moved = bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options)
+        control = bootstrap_mean(
+            other[measure].to_numpy(), clusters=clusters, **options
+        )
+        gain = other[measure].to_numpy() - own[measure].to_numpy()
+        means = pd.Series(gain).groupby(np.asarray(clusters, dtype=object)).mean()
+        test = paired_randomization(means.to_numpy(), n_resamples=20_000)
+        found.append(
+            {
+                "system": system,
+                "pairs": len(own),
+                "groups": own["group"].nunique(),
+                **bounded(PARAPHRASE, moved),
+                **bounded(STRANGER, control),
+                "same first document": own["same_first"].mean(),
+                "p": test.pvalue,
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def _mutual(queries, vectors, a, b):
+    """Tell whether two questions are near, and each other's nearest in their group."""
+    if vectors[a] @ vectors[b] < LEAST_COSINE:
+        return False
+    rows = np.flatnonzero((queries["group"] == queries["group"].iloc[a]).to_numpy())
+    for one, other in ((a, b), (b, a)):
+        rest = rows[rows != one]
+        if rest[np.argmax(vectors[rest] @ vectors[one])] != other:
+            return False
+    return True
+
+
+def _strangers(groups, seed):
+    """Give each pair the position of a pair of another group."""
+    if len(set(groups)) < 2:
+        raise InputError("a control needs pairs of at least two groups")
+    rng = np.random.default_rng([seed, 7])
+    order = rng.permutation(len(groups))
+    places = []
+    for at, group in enumerate(groups):
+        rolled = np.roll(order, at)
+        places.append(next(int(i) for i in rolled if groups[i] != group))
+    return places
+
+
+def _moved(before, after, k):
+    arrays = as_arrays(before, after)
+    same = [b[:1] == a[:1] and bool(b) for b, a in zip(before, after, strict=True)]
+    return pd.DataFrame(
+        {
+            "footrule": normalised_footrule_batch(*arrays, k),
+            "displacement": mean_displacement_batch(*arrays, k),
+            "rbo_distance": 1 - rbo_batch(*arrays).ext,
+            "jaccard_distance": 1 - jaccard_batch(*arrays, k),
+            "same_first": same,
+        }
+    )
