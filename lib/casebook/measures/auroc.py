@@ -93,4 +93,5 @@ def _variance(area, above, below, positive_codes, negative_codes):
     s10 = (x**2).sum() * len(in_x) / ((len(in_x) - 1) * m**2)
     s01 = (y**2).sum() * len(in_y) / ((len(in_y) - 1) * n**2)
     shared = 2 * (x * y).sum() * clusters / ((clusters - 1) * m * n)
-    return float(s10 + s01 + shared)
+    # Shared clusters can cancel all variance; rounding then leaves less than nothing.
+    return max(0.0, float(s10 + s01 + shared))

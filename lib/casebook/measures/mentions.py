@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from casebook.measures.citations import find_citations
 from casebook.measures.legal_text import fold, sentences
@@ -150,7 +151,7 @@ def agreement(explanation, source):
         One per kind of `KINDS`. A party counts as named if its words stand anywhere in
         the source.
     """
-    here, there = mentions(explanation), mentions(source)
+    here, there = mentions(explanation), _remembered(source)
     text = _spaced(source)
     found = []
     for kind in KINDS:
@@ -166,3 +167,9 @@ def agreement(explanation, source):
 def _spaced(text):
     """Give the words of a text, one space around each."""
     return f" {' '.join(re.findall(_WORDS, fold(text).casefold()))} "
+
+
+@lru_cache(maxsize=256)
+def _remembered(source):
+    """Give the mentions of a source, which many explanations may share."""
+    return mentions(source)

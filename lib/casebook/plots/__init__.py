@@ -1,5 +1,6 @@
 """One function per figure kind, in one style, legible on a phone."""
 
+from casebook.plots.audits import audit_matrix
 from casebook.plots.comparison import (
     forest,
     histories,
@@ -14,6 +15,7 @@ from casebook.plots.counterfactual import (
     edit_tree,
     thresholds,
 )
+from casebook.plots.explanations import detector_matrix, matched_lines
 from casebook.plots.retrieval import attrition, stage_times, sweeps
 from casebook.plots.shift import rank_changes, shift_vector
 from casebook.plots.style import use_style
@@ -21,11 +23,14 @@ from casebook.plots.style import use_style
 __all__ = [
     "against_placebo",
     "attrition",
+    "audit_matrix",
     "case_matrix",
+    "detector_matrix",
     "displacements",
     "edit_tree",
     "forest",
     "histories",
+    "matched_lines",
     "pair_matrix",
     "per_query",
     "rank_changes",

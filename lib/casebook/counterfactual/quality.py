@@ -1,0 +1,204 @@
+"""Study of faithfulness: whether a score tells true explanations from wrong ones."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from casebook.counterfactual.detection import detect
+from casebook.counterfactual.explained import Explained
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.proportions import wilson
+from casebook.measures import faithfulness_controls as controls
+from casebook.measures.citations import find_citations
+from casebook.measures.faithfulness import THRESHOLD, inverse_frequency
+
+LENGTHS = (50, 100, 200, 400, 800, 1600, 3200)
+CITED_COLUMNS = ["condition", "state", "count", "share", "low", "high", "n"]
+
+
+@dataclass(frozen=True, eq=False)
+class QualityStudy:
+    """Everything that the chapter shows.
+
+    Attributes
+    ----------
+    explained : casebook.counterfactual.explained.Explained
+        Explanations and sources.
+    pairing : casebook.measures.faithfulness_controls.Pairing
+        With foreign sources.
+    weights : dict
+        Inverse frequencies of words in the sources.
+    seed : int
+        Of all draws.
+    """
+
+    explained: Explained
+    pairing: controls.Pairing
+    weights: dict
+    seed: int
+
+    @cached_property
+    def rows(self):
+        """Shares of all sentences under all conditions, see `sentence_rows`."""
+        return controls.sentence_rows(self.pairing)
+
+    @cached_property
+    def sweep(self):
+        """Scores by threshold, see `threshold_sweep`."""
+        return controls.threshold_sweep(self.rows, seed=self.seed)
+
+    @cached_property
+    def detection(self):
+        """AUROC of every detector for every planted defect, a DataFrame."""
+        return detect(self.explained, self.weights, seed=self.seed)
+
+    def separation(self, rule):
+        """AUROC of own against foreign sources, see `separation`."""
+        return controls.separation(self.rows, rule)
+
+    def lengths(self):
+        """Scores by source length, up to the longest source; see `length_sweep`."""
+        own = {self.explained.sources[s] for s in self.explained.own.values()}
+        longest = max(len(text.split()) for text in own)
+        lengths = [
+            n for i, n in enumerate(LENGTHS) if i == 0 or LENGTHS[i - 1] < longest
+        ]
+        return controls.length_sweep(self.pairing, lengths, seed=self.seed)
+
+
+def run_quality(explained, *, draws=3, seed=0):
+    """Prepare the study of some explanations.
+
+    Parameters
+    ----------
+    explained : casebook.counterfactual.explained.Explained
+        Explanations and sources.
+    draws : int
+        Foreign sources per explanation.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    QualityStudy
+    """
+    pairing = controls.pair_sources(
+        explained.explanations, explained.sources, explained.own, draws=draws, seed=seed
+    )
+    used = sorted(set(explained.own.values()))
+    weights = inverse_frequency([explained.sources[key] for key in used])
+    return QualityStudy(explained, pairing, weights, seed)
+
+
+def cited_provisions(explained):
+    """Hold the provisions that explanations cite against those of their sources.
+
+    Parameters
+    ----------
+    explained : casebook.counterfactual.explained.Explained
+        With the citations of the sources.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per condition (own source, or that of the next explanation: the control) and
+        state: ``exact`` (the provision itself or a part of it), ``same section`` or
+        ``absent``: ``count``, ``share`` of all citations with ``low`` and ``high``
+        (Wilson) and ``n``. Empty without citations of sources.
+    """
+    keys = [key for key in explained.explanations if explained.cited.get(key)]
+    follow = dict(zip(keys, [*keys[1:], *keys[:1]], strict=True))
+    rows = []
+    for condition in (controls.MATCHED, controls.MISMATCHED):
+        states = []
+        for key in keys:
+            source = key if condition == controls.MATCHED else follow[key]
+            known = _provisions(explained.cited[source])
+            states += [
+                _cited(p, known) for p in _provisions(explained.explanations[key])
+            ]
+        for state in ("exact", "same section", "absent"):
+            found = wilson(states.count(state), len(states))
+            bounds = {"share": found.estimate, "low": found.low, "high": found.high}
+            row = {"condition": condition, "state": state, "count": states.count(state)}
+            rows.append(row | bounds | {"n": len(states)})
+    return pd.DataFrame(rows if keys else [], columns=CITED_COLUMNS)
+
+
+def _provisions(text):
+    """Give the distinct numbers of the provisions that a text cites."""
+    found = [c.parts[2] for c in find_citations(text) if c.kind == "provision"]
+    return [number.removesuffix("(0)") for number in dict.fromkeys(found)]
+
+
+def _cited(number, known):
+    if any(number == k or number.startswith(f"{k}(") for k in known):
+        return "exact"
+    section = number.partition("(")[0]
+    same = any(section == k.partition("(")[0] for k in known)
+    return "same section" if same else "absent"
+
+
+def score_numbers(study, *, n_boot=10_000):
+    """Collect what the book may quote.
+
+    Parameters
+    ----------
+    study : QualityStudy
+        The study.
+    n_boot : int
+        Of the bootstrap of the scores.
+
+    Returns
+    -------
+    dict
+        {system: {measure: {"value", "ci", "n", "control", "reason"}}}: per rule the
+        AUROC of own against foreign sources (control 0.5) and the score at the
+        documented threshold (control: the same with foreign sources); per defect the
+        AUROC of each detector.
+    """
+    found = {}
+    for rule in controls.RULES:
+        area = study.separation(rule)
+        numbers = {"AUROC": _number(area, 0.5)}
+        own, foreign = (
+            _score(study, rule, c, n_boot) for c in ("matched", "mismatched")
+        )
+        numbers["faithfulness"] = _number(own, foreign.estimate)
+        found[rule] = numbers
+    for row in study.detection.itertuples():
+        measure = f"AUROC, {row.defect}"
+        value = None if pd.isna(row.auroc) else float(row.auroc)
+        bounds = [None if pd.isna(x) else float(x) for x in (row.low, row.high)]
+        found.setdefault(row.detector, {})[measure] = {
+            "value": value,
+            "ci": bounds,
+            "n": int(row.judged),
+            "control": 0.5,
+            "reason": row.reason,
+        }
+    return found
+
+
+def _score(study, rule, condition, n_boot):
+    """Mean score at the documented threshold with its interval over sources."""
+    rows = study.rows
+    part = rows[(rows["rule"] == rule) & (rows["condition"] == condition)]
+    part = part.dropna(subset=["share"])
+    grounded = part.assign(grounded=part["share"] >= THRESHOLD - 1e-12)
+    means = grounded.groupby("explanation", sort=False)["grounded"].mean()
+    clusters = [study.explained.own[key] for key in means.index]
+    return bootstrap_mean(
+        means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=study.seed
+    )
+
+
+def _number(interval, control):
+    return {
+        "value": interval.estimate,
+        "ci": [interval.low, interval.high],
+        "n": interval.n,
+        "control": control,
+        "reason": interval.reason,
+    }

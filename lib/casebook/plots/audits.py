@@ -1,0 +1,45 @@
+"""Audits: which check flags which data."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import ListedColormap
+
+from casebook.plots.style import ORANGE, WIDTH
+
+_LEVELS = {"not applicable": 0, "passed": 1, "flagged": 2}
+_MARKS = np.array(["·", "passed", "FLAG"])
+
+
+def audit_matrix(frame):
+    """Draw the verdict of every check on everything audited.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns audited, check and verdict; of several findings with one name the worst
+        counts.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Checks x audited; the verdict is written in its cell, so that colour adds
+        nothing but speed.
+    """
+    levels = frame.assign(level=frame["verdict"].map(_LEVELS))
+    checks, names = (list(dict.fromkeys(frame[c])) for c in ("check", "audited"))
+    table = levels.pivot_table(
+        index="audited", columns="check", values="level", aggfunc="max", fill_value=0
+    ).loc[names, checks]
+    values = table.to_numpy().astype(int).T
+    size = (max(WIDTH, 0.62 * len(names) + 2.4), 0.42 * len(checks) + 2.0)
+    figure, axes = plt.subplots(figsize=size)
+    colours = ListedColormap(["#f2f2f2", "#9ecae1", ORANGE])
+    axes.imshow(values, cmap=colours, vmin=0, vmax=2, aspect="auto")
+    for (row, column), level in np.ndenumerate(values):
+        style = {"ha": "center", "va": "center", "fontsize": 8}
+        weight = "bold" if level == 2 else "normal"
+        axes.text(column, row, _MARKS[level], weight=weight, **style)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(checks)), checks)
+    axes.grid(visible=False)
+    return figure
