@@ -9,7 +9,18 @@ import sys
 import typer
 
 from casebook import __version__
-from casebook.cli import agreement, audit, data, factcheck, report, runs, scores, shift
+from casebook.cli import (
+    agreement,
+    audit,
+    data,
+    factcheck,
+    raters,
+    report,
+    runs,
+    scores,
+    sensitivity,
+    shift,
+)
 from casebook.errors import CasebookError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -28,6 +39,8 @@ shift.register(app)
 audit.register(app)
 factcheck.register(app)
 agreement.register(app)
+raters.register(app)
+sensitivity.register(app)
 
 
 def _version(value: bool):

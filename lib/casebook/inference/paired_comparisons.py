@@ -8,6 +8,7 @@ from scipy import special
 from casebook.errors import InputError
 
 OUTCOMES = ("first", "tie", "second")
+DAMPING = 1e-9
 STEPS = 100
 SMALL_STEP = 1e-10
 FAR_OUT = 25.0
@@ -197,7 +198,10 @@ def maximise(features, counts):
     theta = np.zeros((len(counts), features.shape[2]))
     value, gradient, information = _derivatives(features, counts, theta)
     for _ in range(STEPS):
-        step = np.linalg.solve(information, gradient[..., None])[..., 0]
+        # Where a maximum runs off to infinity the information fades out. The damping
+        # changes the steps there, not the maxima.
+        damped = information + DAMPING * np.eye(theta.shape[1])
+        step = np.linalg.solve(damped, gradient[..., None])[..., 0]
         size = np.ones(len(counts))
         for _ in range(STEPS):
             trial = theta + size[:, None] * step

@@ -60,6 +60,8 @@ def read_answers(files, fields=None, *, common=False):
         different questions under one id, or (without `common`) an item is missing.
     """
     fields = fields or Fields()
+    if not files:
+        raise InputError("give the answers of two systems or more, each with its name")
     read = {name: _read(Path(path), fields) for name, path in files.items()}
     every = list(dict.fromkeys(item for rows in read.values() for item in rows))
     missing = {n: [i for i in every if i not in rows] for n, rows in read.items()}

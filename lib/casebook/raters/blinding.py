@@ -13,6 +13,7 @@ from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, stream
 
 MOST_FEATURES = 20_000
+LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def _telling_words(focus, other, count=10):
     weights = LogisticRegression(max_iter=1000).fit(X, labels).coef_[0]
     names = vectors.get_feature_names_out()
     order = np.lexsort((names, -np.abs(weights)))[:count]
+    order = order[np.abs(weights[order]) > LEAST_WEIGHT]
     return pd.DataFrame({"word": names[order], "weight": weights[order]})
 
 

@@ -37,6 +37,9 @@ def position_table(panel):
     rows = []
     for name, raters in parts.items():
         cast = panel.votes[raters].notna()
+        if not cast.to_numpy().any():
+            rows.append({"rater": name, "p": None, "n": 0})
+            continue
         sides = panel.left[raters].where(cast, False).astype(bool)
         found = position_effect(panel.votes[raters].to_numpy(), sides.to_numpy())
         rows.append(

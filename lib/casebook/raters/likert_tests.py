@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from casebook.inference.bootstrap import bootstrap_mean, bootstrap_statistic
 from casebook.inference.effects import effect_sizes
@@ -10,6 +11,7 @@ from casebook.inference.paired import paired_t, wilcoxon_signed_rank
 from casebook.inference.permutation import paired_randomization
 from casebook.inference.samples import number_or_none
 from casebook.inference.two_way import two_way_mean
+from casebook.raters.preference_models import rating_models
 from casebook.raters.unblinding import RATINGS
 
 
@@ -172,8 +174,9 @@ def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
     rows = []
     for scale in RATINGS:
         by_item = panel.differences(scale).mean(axis=1)
-        pair = pd.DataFrame({"a": panel.votes.mean(axis=1), "b": by_item}).dropna()
-        found = bootstrap_statistic(pair, _spearman, n_boot=n_boot, seed=seed)
+        pair = np.column_stack([panel.votes.mean(axis=1), by_item])
+        known = pair[np.isfinite(pair).all(axis=1)]
+        found = bootstrap_statistic(known, _spearman, n_boot=n_boot, seed=seed)
         rows.append(
             {
                 "scale": scale,
@@ -187,7 +190,42 @@ def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
 
 
 def _spearman(pair):
-    ranks = pair.rank()
-    if len(ranks) < 3 or ranks.std().min() == 0:
+    if len(pair) < 3 or np.ptp(pair, axis=0).min() == 0:
         return None
-    return number_or_none(np.corrcoef(ranks["a"], ranks["b"])[0, 1])
+    ranks = stats.rankdata(pair, axis=0)
+    return number_or_none(np.corrcoef(ranks.T)[0, 1])
+
+
+def models(panel):
+    """Estimate the log odds of a higher rating, scale by scale.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column scale, and as `casebook.raters.preference_models.rating_models`; one row
+        with the reason ``one_category`` where a scale has fewer than two values.
+    """
+    tables = []
+    for scale in RATINGS:
+        long = pd.concat(
+            panel.ratings[scale, system]
+            .rename_axis(index="item", columns="rater")
+            .melt(ignore_index=False, value_name="rating")
+            .reset_index()
+            .assign(system=system)
+            for system in (panel.focus, panel.other)
+        )
+        long = long[panel.judged(long)]
+        if long["rating"].nunique() < 2:
+            known = int(long["rating"].notna().sum())
+            table = pd.DataFrame([{"n": known, "reason": "one_category"}])
+        else:
+            table = rating_models(long, first=panel.focus)
+        table.insert(0, "scale", scale)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)

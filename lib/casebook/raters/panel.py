@@ -49,6 +49,12 @@ class Panel:
         """Raters, in order."""
         return list(self.votes.columns)
 
+    def judged(self, table):
+        """Mark the rows of a table with item and rater that were to be judged."""
+        keys = pd.MultiIndex.from_frame(table[["item", "rater"]])
+        known = pd.MultiIndex.from_frame(self.rows[["item_id", "rater"]])
+        return keys.isin(known)
+
     def differences(self, scale):
         """Ratings of the focus system minus those of the other, items x raters."""
         return self.ratings[scale, self.focus] - self.ratings[scale, self.other]

@@ -68,17 +68,39 @@ def read_forms(paths):
     InputError
         If a file cannot be read at all, or there is none.
     """
-    files = []
-    for path in map(Path, paths):
-        files += _forms_in(path) if path.is_dir() else [path]
-    if not files:
-        raise InputError("there are no forms to read")
+    files = expand(paths)
     resolved = Counter(path.resolve() for path in files)
     twice = [str(path) for path, count in resolved.items() if count > 1]
     if twice:
         raise InputError(f"{twice[0]}: is given twice")
     names = Counter(path.stem for path in files)
     return [_labelled(read_form(p), names[p.stem] > 1) for p in files]
+
+
+def expand(paths):
+    """List the forms among files and folders.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Files, or folders of which all forms are taken by name.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Files, in the order given.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    files = []
+    for path in map(Path, paths):
+        files += _forms_in(path) if path.is_dir() else [path]
+    if not files:
+        raise InputError("there are no forms to read")
+    return files
 
 
 def _forms_in(folder):

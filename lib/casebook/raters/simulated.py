@@ -9,6 +9,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.samples import stream
+from casebook.inference.vote_simulation import marginal_probability
 from casebook.raters.grids import read_book
 from casebook.raters.layouts import SHEET
 from casebook.raters.packing import FORMS, KEY, SEALED
@@ -46,9 +47,9 @@ class Truth:
     @property
     def win_rate(self):
         """Expected share of wins without ties, over items and raters."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-        sd = np.hypot(self.item_sd, self.rater_sd)
-        return float(special.expit(self.effect + sd * nodes) @ weights / weights.sum())
+        return marginal_probability(
+            self.effect, float(np.hypot(self.item_sd, self.rater_sd))
+        )
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):

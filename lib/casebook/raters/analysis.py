@@ -1,0 +1,323 @@
+"""The whole analysis of a panel: tables, numbers, and an answer in words."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from casebook.inference.intervals import bounds_text
+from casebook.inference.preference import (
+    item_tests,
+    preference_intervals,
+    win_tie_loss_table,
+)
+from casebook.raters import agreement_tables as agreement
+from casebook.raters import checks, likert_tests, preference_tables
+from casebook.raters.blinding import blinding_index, guess_arms
+from casebook.raters.defects import defect_table
+from casebook.raters.panel import Panel, panel_of
+from casebook.raters.unblinding import Votes
+
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an analysis is made.
+
+    Attributes
+    ----------
+    margin : (float, float)
+        Win rates that count as no difference; fixed before the votes are seen.
+    alpha : float
+        Level of the primary test.
+    n_boot, n_resamples, permutations : int
+        Bootstrap resamples, random sign vectors, exchanges of the content audit.
+    seed : int
+        Of all of them.
+    """
+
+    margin: tuple = (0.45, 0.55)
+    alpha: float = 0.05
+    n_boot: int = 10_000
+    n_resamples: int = 100_000
+    permutations: int = 200
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What came out.
+
+    Attributes
+    ----------
+    votes : casebook.raters.unblinding.Votes
+        The judgements.
+    panel : casebook.raters.panel.Panel
+        The same as matrices.
+    tables : dict of pandas.DataFrame
+        By name; see `analyse`.
+    """
+
+    votes: Votes
+    panel: Panel
+    tables: dict = field(repr=False)
+
+    def win_rate(self, unit, ties="drop"):
+        """Give the row of one interval of the win rate."""
+        table = self.tables["intervals"]
+        chosen = (table["unit"] == unit) & (table["ties"] == ties)
+        return table[chosen].iloc[0]
+
+    def primary(self):
+        """Give the row of the primary test, the sign-flip over items."""
+        return self.tables["item_tests"].set_index("test").loc["sign-flip"]
+
+
+def analyse(votes, other=None, options=None):
+    """Analyse the judgements of a panel on two systems.
+
+    Parameters
+    ----------
+    votes : casebook.raters.unblinding.Votes
+        All judgements.
+    other : str, optional
+        System to hold against the focus system, if there are more than two.
+    options : Options, optional
+        How.
+
+    Returns
+    -------
+    Analysis
+        Tables ``preference`` (per rater and pooled), ``intervals`` (the win rate, four
+        units, ties dropped and as half), ``item_tests``, ``dependence``,
+        ``equivalence``, ``strengths`` and ``side_test`` (Davidson), ``models`` (mixed
+        and marginal), ``agreement``, ``vote_shares``, ``pairwise``, ``leave_one_out``,
+        ``rating_means``, ``rating_counts``, ``rating_tests``, ``rater_rating_tests``,
+        ``rating_agreement``, ``rating_models``, ``position``, ``length``, ``order``,
+        ``duplicates``, ``consistency``, ``strata``, ``correlation``, ``arm_guess``,
+        ``telling_words``, ``guesses`` and ``defects``.
+
+    Raises
+    ------
+    InputError
+        If there is no judgement, or the other system must be named.
+    """
+    options = options or Options()
+    panel = panel_of(votes, other)
+    boot = {"n_boot": options.n_boot, "seed": options.seed}
+    tables = {
+        **_preference(votes, panel, options, boot),
+        **_agreement(panel, options),
+        **_ratings(panel, options, boot),
+        **_validity(panel, options, boot),
+        "defects": defect_table(votes.defects),
+    }
+    return Analysis(votes, panel, tables)
+
+
+def _preference(votes, panel, options, boot):
+    few = {"n_boot": min(options.n_boot, 2_000), "seed": options.seed}
+    fitted, test = preference_tables.strengths(votes, **few)
+    counted = win_tie_loss_table(panel.votes)
+    names = {"ci_low": "win_rate low", "ci_high": "win_rate high"}
+    flips = {"n_resamples": options.n_resamples, "seed": options.seed}
+    held = {"alpha": options.alpha, **boot}
+    return {
+        "preference": counted.rename(columns=names),
+        "intervals": preference_intervals(panel.votes, **boot).rename(columns=names),
+        "item_tests": item_tests(panel.votes, **flips),
+        "dependence": preference_tables.dependence(panel, **few),
+        "equivalence": preference_tables.equivalence_row(panel, options.margin, **held),
+        "strengths": fitted,
+        "side_test": preference_tables.side_test(test, int(fitted["n"].iloc[0])),
+        "models": preference_tables.models(panel),
+    }
+
+
+def _agreement(panel, options):
+    boot = {"n_boot": min(options.n_boot, 1_000), "seed": options.seed}
+    return {
+        "agreement": agreement.vote_agreement(panel, **boot),
+        "vote_shares": agreement.vote_shares(panel),
+        "pairwise": agreement.pairwise_agreement(panel, **boot),
+        "leave_one_out": agreement.without_each_rater(panel),
+        "rating_agreement": agreement.rating_agreement(panel, **boot),
+    }
+
+
+def _ratings(panel, options, boot):
+    flips = {"n_resamples": options.n_resamples}
+    return {
+        "rating_means": likert_tests.rating_means(panel, **boot),
+        "rating_counts": likert_tests.rating_counts(panel),
+        "rating_tests": likert_tests.rating_tests(panel, **boot, **flips),
+        "rater_rating_tests": likert_tests.rater_rating_tests(panel),
+        "rating_models": likert_tests.models(panel),
+        "correlation": likert_tests.preference_rating_correlation(
+            panel, n_boot=min(options.n_boot, 2_000), seed=options.seed
+        ),
+    }
+
+
+def _validity(panel, options, boot):
+    return {
+        "position": checks.position_table(panel),
+        "length": checks.length_effect(panel, **boot),
+        "order": checks.order_drift(panel),
+        "duplicates": checks.duplicate_raters(panel),
+        "consistency": checks.consistency(panel),
+        "strata": checks.by_stratum(panel, **boot),
+        **content_audit(panel, options.permutations, options.seed),
+        "guesses": guesses(panel),
+    }
+
+
+def content_audit(panel, permutations=200, seed=0):
+    """Ask whether the texts alone give the systems away.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements with texts.
+    permutations, seed
+        Of the permutation test.
+
+    Returns
+    -------
+    dict of pandas.DataFrame
+        ``arm_guess``: accuracy (chance 1/2) with bounds, p, n, reason;
+        ``telling_words``: word and weight, positive for the focus system.
+    """
+    texts = panel.texts[[panel.focus, panel.other]].fillna("")
+    both = texts[(texts != "").all(axis=1)]
+    options = {"folds": FOLDS, "n_permutations": permutations, "seed": seed}
+    found = guess_arms(both[panel.focus], both[panel.other], **options)
+    row = {
+        "accuracy": found.accuracy.estimate,
+        "accuracy low": found.accuracy.low,
+        "accuracy high": found.accuracy.high,
+        "chance": 0.5,
+        "p": found.pvalue,
+        "n": found.n,
+        "reason": found.reason,
+    }
+    return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
+
+
+def guesses(panel):
+    """Give the blinding indices, if raters were asked for a guess.
+
+    Parameters
+    ----------
+    panel : casebook.raters.panel.Panel
+        Judgements.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns index, arm, value with bounds, n, reason. One row with the reason
+        ``not_asked`` if no rater guessed.
+    """
+    if panel.rows["guess"].isna().all():
+        return pd.DataFrame([{"index": "Bang, James", "n": 0, "reason": "not_asked"}])
+    arms = (f"{panel.focus} left", f"{panel.focus} right")
+    found = blinding_index(checks.guess_counts(panel), arms)
+    parts = [("Bang", arm, interval) for arm, interval in found.bang.items()]
+    rows = [
+        {
+            "index": name,
+            "arm": arm,
+            "value": interval.estimate,
+            "value low": interval.low,
+            "value high": interval.high,
+            "n": interval.n,
+            "reason": interval.reason,
+        }
+        for name, arm, interval in [*parts, ("James", "both", found.james)]
+    ]
+    return pd.DataFrame(rows)
+
+
+def answer(analysis):
+    """Answer the question of the study in a few sentences.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Analysis.
+
+    Returns
+    -------
+    list of str
+        Preference, scope, agreement, ratings and validity, each with number, interval
+        and n.
+    """
+    panel, test = analysis.panel, analysis.primary()
+    item, both = analysis.win_rate("item"), analysis.win_rate("item and rater")
+    naive = analysis.tables["preference"].set_index("rater").loc["pooled"]
+    held = analysis.tables["equivalence"].iloc[0]
+    items, raters = panel.votes.shape
+    return [
+        f"{panel.focus} wins {_share(item)} of the untied votes of this panel "
+        f"({items} items, {raters} raters, {int(naive['n'])} untied votes); with "
+        f"other raters too the interval is {_bounds(both)}. Chance is 0.5.",
+        f"Primary test, items as units: p = {test['pvalue']:.2g}; the pooled sign test "
+        f"says p = {naive['p_sign']:.2g}, as if votes were independent.",
+        f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
+        f"count as no difference, ties as half: {held['verdict']}.",
+        *_agreement_lines(analysis),
+        *_rating_lines(analysis),
+        *_validity_lines(analysis),
+    ]
+
+
+def _share(row):
+    return f"{row['win_rate']:.3f} {_bounds(row)}"
+
+
+def _bounds(row):
+    return bounds_text(row["win_rate low"], row["win_rate high"])
+
+
+def _agreement_lines(analysis):
+    table = analysis.tables["agreement"].set_index("coefficient")
+    row = table.loc["krippendorff_alpha"]
+    if pd.isna(row["estimate"]):
+        return [f"Agreement on the preference is undefined: {row['reason']}."]
+    panel = bounds_text(row["panel_low"], row["panel_high"])
+    new = bounds_text(row["new_panel_low"], row["new_panel_high"])
+    return [
+        f"Krippendorff's alpha of the preference is {row['estimate']:.3f} {panel} for "
+        f"this panel, {new} for a new one; 0 is chance, 1 agreement."
+    ]
+
+
+def _rating_lines(analysis):
+    lines = []
+    for row in analysis.tables["rating_tests"].to_dict("records"):
+        if row["n"]:
+            items = bounds_text(row["difference low"], row["difference high"], "+.2f")
+            both = bounds_text(row["both low"], row["both high"], "+.2f")
+            lines.append(
+                f"{row['scale'].capitalize()} differs by {row['difference']:+.2f} "
+                f"{items} points, with other raters too {both} ({row['n']} items)."
+            )
+    return lines
+
+
+def _validity_lines(analysis):
+    side = analysis.tables["position"].set_index("rater").loc["all"]
+    low, high = side["left_choice low"], side["left_choice high"]
+    lines = [
+        f"The left answer gets {side['left_choice']:.3f} {bounds_text(low, high)} of "
+        f"the {int(side['n'])} untied votes."
+    ]
+    guess = analysis.tables["arm_guess"].iloc[0]
+    if guess["reason"] is None:
+        bounds = bounds_text(guess["accuracy low"], guess["accuracy high"])
+        lines.append(
+            f"A classifier tells the two systems apart by their text for "
+            f"{guess['accuracy']:.2f} {bounds} of {guess['n']} items (chance 0.5, p = "
+            f"{guess['p']:.2g})."
+        )
+    return lines
