@@ -1,0 +1,259 @@
+"""The 2^4 ablation of the pipeline, run for real on the same claims."""
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.factcheck.comparing import compare_verdicts
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.factorial import CELLS, FULL, cell_name, effects
+from casebook.factcheck.memo import Memo
+from casebook.factcheck.noise import plant_noise
+from casebook.factcheck.performance import cost_rows
+from casebook.factcheck.pipeline import FactChecker, PipelineConfig
+from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
+
+FULL_NAME = cell_name(FULL)
+
+
+def cell_config(cell, config=None):
+    """Give the settings of one cell.
+
+    Parameters
+    ----------
+    cell : tuple of bool
+        Decomposition, diversity, weighting, three stages: on or off.
+    config : PipelineConfig, optional
+        The full system.
+
+    Returns
+    -------
+    PipelineConfig
+        Off means: the claim is its own only part; one query, the text; equal weights;
+        whole documents as evidence, without gate and extraction.
+    """
+    config = config or PipelineConfig()
+    decomposition, diversity, weighting, three_stage = cell
+    changes = {}
+    if not decomposition:
+        changes["decomposition"] = "none"
+    if not diversity:
+        changes["k"] = 1
+    if not weighting:
+        changes["rule"] = replace(config.rule, weights=dict(EQUAL_WEIGHTS))
+    if not three_stage:
+        changes["three_stage"] = False
+    return replace(config, **changes)
+
+
+def factorial_configs(config=None):
+    """Give the settings of all 16 cells by name."""
+    return {cell_name(cell): cell_config(cell, config) for cell in CELLS}
+
+
+def documented_configs(config=None):
+    """Give the nine documented configurations, as settings that are really run.
+
+    Parameters
+    ----------
+    config : PipelineConfig, optional
+        The full system.
+
+    Returns
+    -------
+    dict of PipelineConfig
+        By documented name. The minimal one also switched explanation and run log off,
+        which cannot change a verdict.
+    """
+    config = config or PipelineConfig()
+
+    def ruled(**changes):
+        return replace(config, rule=replace(config.rule, **changes))
+
+    return {
+        "full": config,
+        "no FOL": cell_config((False, True, True, True), config),
+        "k=1": cell_config((True, False, True, True), config),
+        "no credibility": cell_config((True, True, False, True), config),
+        "no 3-stage": cell_config((True, True, True, False), config),
+        "binary credibility": ruled(weights=dict(BINARY_WEIGHTS)),
+        "stricter threshold": ruled(upper=0.85),
+        "lenient threshold": ruled(upper=0.55),
+        "minimal": cell_config((False, False, False, False), config),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class AblationRun:
+    """Every configuration on every claim.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        One row per configuration and claim: ``config``, ``id``, ``group``, ``label``,
+        ``verdict`` (None after a crash), ``right``, ``support``, ``parts``,
+        ``queries``, ``evidence``, ``seconds``.
+    """
+
+    rows: pd.DataFrame
+
+    def right(self):
+        """Give a table of claims x configurations, 1 where right, else 0."""
+        wide = self.rows.pivot_table("right", "id", "config", aggfunc="first")
+        order = self.rows["id"].drop_duplicates(), self.rows["config"].drop_duplicates()
+        return wide.loc[list(order[0]), list(order[1])].astype(float)
+
+    def groups(self):
+        """Give the group of every claim, in the order of `right`, list of str."""
+        return self.rows.drop_duplicates("id")["group"].tolist()
+
+    def costs(self):
+        """Give accuracy beside cost: one row per configuration."""
+        table = self.rows.groupby("config", sort=False).agg(
+            accuracy=("right", "mean"),
+            crashed=("verdict", lambda column: int(column.isna().sum())),
+            n=("right", "size"),
+            queries=("queries", "mean"),
+            evidence=("evidence", "mean"),
+            seconds=("seconds", "mean"),
+        )
+        return table.reset_index()
+
+    def comparisons(self, against):
+        """Compare one configuration with all others on the same claims.
+
+        Parameters
+        ----------
+        against : str
+            The configuration that is compared, such as the full one.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `casebook.factcheck.comparing.compare_verdicts` gives it: McNemar exact
+            and mid-p, Holm over the others, interval by groups.
+        """
+        right = self.right().astype(bool)
+        others = {name: right[name] for name in right if name != against}
+        return compare_verdicts(right[against], others, clusters=self.groups())
+
+
+def run_configs(configs, base, stance, claims, *, share=True):
+    """Run configurations on the same claims.
+
+    Parameters
+    ----------
+    configs : dict of PipelineConfig
+        By name.
+    base : EvidenceBase
+        Collection.
+    stance : object
+        Judge of passages.
+    claims : sequence of Claim
+        Labelled claims with distinct ids.
+    share : bool
+        Whether configurations share searches, passages and judgements. The results
+        are the same either way; ``seconds`` are those of first computation, so that a
+        configuration costs what it costs alone.
+
+    Returns
+    -------
+    AblationRun
+        Crashes count as wrong, with verdict None.
+
+    Raises
+    ------
+    InputError
+        If there are no claims, an id repeats, or a label is missing.
+    """
+    ids = [claim.id for claim in claims]
+    if not ids or len(set(ids)) < len(ids) or not all(c.label for c in claims):
+        raise InputError("an ablation needs labelled claims with distinct ids")
+    memo, tables = Memo(), []
+    for name, config in configs.items():
+        checker = FactChecker(base, stance, config, memo=memo if share else Memo())
+        results = checker.check_all([(claim.id, claim.text) for claim in claims])
+        table = cost_rows(results)
+        table.insert(0, "config", name)
+        table["group"] = [claim.group or claim.id for claim in claims]
+        table["label"] = [claim.label for claim in claims]
+        table["verdict"] = pd.Series([r.verdict for r in results], dtype=object)
+        table["support"] = pd.Series([r.support for r in results], dtype=float)
+        table["right"] = table["verdict"] == table["label"]
+        tables.append(table)
+    return AblationRun(pd.concat(tables, ignore_index=True))
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseStudy:
+    """The factorial under planted noise.
+
+    Attributes
+    ----------
+    right : dict of pandas.DataFrame
+        By rate: claims x 16 cells, share of the seeds in which the verdict was right.
+    groups : list of str
+        Of the claims.
+    seeds : tuple of int
+        Draws of the noise; rate 0 needs none and is run once.
+    """
+
+    right: dict
+    groups: list
+    seeds: tuple
+
+    def effects(self, **options):
+        """Give all effects by rate, one table with the column ``rate`` first."""
+        tables = []
+        for rate, table in self.right.items():
+            found = effects(table, self.groups, **options)
+            found.insert(0, "rate", rate)
+            tables.append(found)
+        return pd.concat(tables, ignore_index=True)
+
+
+def noise_study(
+    documents,
+    stance,
+    claims,
+    *,
+    rates=(0.0, 0.5, 1.0),
+    seeds=(0, 1, 2),
+    config=None,
+    **options,
+):
+    """Run the factorial with contradicting notes planted at known rates.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        Clean collection.
+    stance : object
+        Judge, fitted without any of the noise.
+    claims : sequence of Claim
+        Labelled claims.
+    rates : sequence of float
+        Shares of the documents with a note.
+    seeds : sequence of int
+        Draws of the notes.
+    config : PipelineConfig, optional
+        The full system. Its gate decides whether notes reach the weights at all.
+    **options
+        For `EvidenceBase`.
+
+    Returns
+    -------
+    NoiseStudy
+        Verdicts of all 16 cells.
+    """
+    configs, right, groups = factorial_configs(config), {}, None
+    for rate in rates:
+        tables = []
+        for seed in seeds if rate else seeds[:1]:
+            base = EvidenceBase(plant_noise(documents, rate, seed), **options)
+            run = run_configs(configs, base, stance, claims)
+            tables.append(run.right())
+            groups = run.groups()
+        right[rate] = sum(tables) / len(tables)
+    return NoiseStudy(right, groups, tuple(seeds))
