@@ -82,7 +82,11 @@ def parameter_names(source):
 
     if not Path(source).is_file():
         raise InputError(f"{source}: no such notebook; see notebooks/experiments.yml")
-    found = papermill.inspect_notebook(str(source))
+    try:
+        found = papermill.inspect_notebook(str(source))
+    except Exception as error:  # papermill raises many kinds on damaged files
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
     return {name: item["default"] for name, item in found.items()}
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -186,6 +187,9 @@ def _check_size(path, sheet, rows, columns):
         )
 
 
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
+
+
 def _check_archive(path, content):
     """Refuse archives that unpack to too much, or whose XML declares entities."""
     try:
@@ -200,7 +204,7 @@ def _check_archive(path, content):
             for member in members:
                 if member.filename.endswith((".xml", ".rels")):
                     _check_xml(path, archive, member)
-    except (zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError) as error:
+    except (*_DAMAGED, NotImplementedError) as error:
         raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
 
 

@@ -191,7 +191,7 @@ def faults(path):
 
 
 def _parsed(line):
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         entry = json.loads(line)
         if isinstance(entry, dict):
             return entry

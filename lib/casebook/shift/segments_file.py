@@ -67,7 +67,7 @@ def read_segments(path):
         raise InputError(f"{path}: no such segments file") from None
     except KeyError:
         raise InputError(f"{path}: lacks Decisions") from None
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: not a segments file: {error}") from None
     files = [
         _file(path, values, *keys)

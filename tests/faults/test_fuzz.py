@@ -1,0 +1,243 @@
+"""Damaged files for every reader: a clear line or a result, no traceback, no hang."""
+
+import json
+import random
+import shutil
+import signal
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from casebook.counterfactual.facts import read_sheet
+from casebook.datasets.beir import load_beir
+from casebook.datasets.cards import load_card
+from casebook.datasets.claims_files import load_claims
+from casebook.datasets.records import read_records
+from casebook.errors import CasebookError
+from casebook.factcheck.joining import read_labels
+from casebook.formats.plain_yaml import read_yaml
+from casebook.formats.ratings import read_ratings
+from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
+from casebook.grid import DEFAULT_GRID, load_grid
+from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
+from casebook.raters.grids import read_book
+from casebook.raters.responses import read_form
+from casebook.runs.artifact import read_record
+from casebook.runs.chain import read_entries
+from casebook.runs.gate import read_gate
+from casebook.runs.manifest import read_manifest
+from casebook.runs.matrix import read_matrix
+from casebook.runs.per_query import read_per_query
+from casebook.shift.segments_file import read_segments
+
+MUTANTS = 300  # of each reader
+SECONDS = 10  # for one input; more is a hang
+NASTY = [
+    b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"NaN", b"nan", b"-1", b"1e999",
+    b"9" * 400, b"null", b"{}", b"[]", b"[" * 3000, b'"', b"'", b"\n", b"\r", b"\t",
+    b",", b"../../etc/passwd", b"=1+1", b"<script>alert(1)</script>",
+    "\u202e\u0000\U0001f600".encode(), b"true", b"0x10", b"1,2", b"&a", b"*a", b"!!x ",
+]  # fmt: skip
+
+
+def mutant(data, chance):
+    """Damage bytes as disks, editors and people do."""
+    for _ in range(chance.choice([1, 1, 1, 2, 5])):
+        at = chance.randrange(len(data) + 1)
+        to = min(len(data), at + chance.choice([0, 1, 4, 40, 400]))
+        kind = chance.randrange(6)
+        if kind == 0:
+            data = data[:at]
+        elif kind == 1:
+            data = data[:at] + chance.choice(NASTY) + data[to:]
+        elif kind == 2:
+            data = data[:at] + data[to:]
+        elif kind == 3:
+            data = data[:to] + data[at:to] * chance.choice([1, 50]) + data[to:]
+        elif kind == 4:
+            data = (
+                data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
+            )
+        else:
+            lines = data.split(b"\n")
+            chance.shuffle(lines)
+            data = b"\n".join(lines)
+    return data
+
+
+def survives(read, path):
+    """Read a damaged file: it may be refused in one line, and nothing else."""
+
+    def late(*_):
+        raise AssertionError(f"{read} hangs on {path}")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    try:
+        read(path)
+    except CasebookError as error:
+        text = str(error)
+        assert text and "Traceback" not in text and len(text) < 20_000
+    finally:
+        signal.alarm(0)
+
+
+def _first(pattern, folder):
+    return next(iter(sorted(folder.glob(pattern))))
+
+
+def text_seed(name, text):
+    def make(folder):
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return make
+
+
+def copied(source):
+    def make(folder):
+        return Path(shutil.copy(source, folder))
+
+    return make
+
+
+def rated_csv(folder):
+    rows = {"item": [f"i{n}" for n in range(9)], "a": range(9), "b": [1, 2, None] * 3}
+    path = folder / "ratings.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+DOCUMENTED = [
+    "prompt_id", "prompt_text", "system1_output", "system2_output", "preferred",
+    "factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment",
+    "_rag_side_for_analysis",
+]  # fmt: skip
+
+
+def form(folder, suffix=".xlsx"):
+    row = ["p", "Is it?", "yes", "no", "S1", 4, 4, 3, 3, "", "S1"]
+    frame = pd.DataFrame([[f"{row[0]}{n}", *row[1:]] for n in range(6)])
+    frame.columns = DOCUMENTED
+    path = folder / f"rater1{suffix}"
+    if suffix == ".xlsx":
+        frame.to_excel(path, index=False, sheet_name="ratings")
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+def form_csv(folder):
+    return form(folder, ".csv")
+
+
+def records_of(lines):
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
+GATE = "rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n"
+MATRIX = '{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 3}]}'
+TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
+QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
+BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\td{n}\t1\n" for n in range(9))
+SEGMENTS = {"segments": [{"name": "a", "queries": ["q1", "q2"]}]}
+
+READERS = {
+    "TREC run": (text_seed("a.run", TREC_RUN), read_run),
+    "TREC qrels": (text_seed("a.qrels", QRELS), read_qrels),
+    "BEIR qrels": (text_seed("a.tsv", BEIR), read_beir_qrels),
+    "grid": (copied(DEFAULT_GRID), load_grid),
+    "card": (copied(CARDS / "privacy_qa.yml"), load_card),
+    "YAML": (copied(CARDS / "insurance.yml"), read_yaml),
+    "gate": (text_seed("gate.yml", GATE), read_gate),
+    "matrix": (text_seed("matrix.json", MATRIX), read_matrix),
+    "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
+    "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_entries),
+    "per-query rows": (
+        text_seed(
+            "eval.csv",
+            "QueryId,RelevantDocId,Rank,Ap1,Ndcg3,TopDocId,TopScore\n"
+            + "".join(f"q{n},d,1,1.0,1.0,d,0.5\n" for n in range(9)),
+        ),
+        read_per_query,
+    ),
+    "segments": (text_seed("segments.json", json.dumps(SEGMENTS)), read_segments),
+    "manifest": (text_seed("manifest_latest.json", '{"id": "a"}'), read_manifest),
+    "fact sheet": (
+        text_seed(
+            "sheet.json",
+            json.dumps(
+                {
+                    "case_id": "c",
+                    "parties": {"petitioner_type": "Minor", "respondent_type": "State"},
+                    "evidence_items": [{"evidence_type": "FIR", "description": "d"}],
+                    "sections_cited": ["IPC-302"],
+                    "numerical_facts": {"ages": [{"value": 17, "descriptor": "boy"}]},
+                }
+            ),
+        ),
+        read_sheet,
+    ),
+    "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
+    "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_labels),
+    "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_records),
+    "ratings": (rated_csv, read_ratings),
+    "form, CSV": (form_csv, read_form),
+    "form, workbook bytes": (form, read_form),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_one_clear_line(name, tmp_path, count):
+    make, read = READERS[name]
+    seed = make(tmp_path)
+    data, chance = seed.read_bytes(), random.Random(name)
+    for number in range(MUTANTS):
+        seed.write_bytes(mutant(data, chance))
+        survives(read, seed)
+        count(f"damaged file: {name}")
+        del number
+
+
+def test_damaged_members_of_a_workbook(tmp_path, count):
+    path, chance = form(tmp_path), random.Random("members")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for _ in range(MUTANTS):
+        name = chance.choice(sorted(members))
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for other, data in members.items():
+                archive.writestr(other, mutant(data, chance) if other == name else data)
+        survives(read_book, path)
+        survives(read_form, path)
+        count("damaged file: member of a workbook", 2)
+
+
+def test_damaged_collections(tmp_path, count):
+    folder, chance = tmp_path / "toy", random.Random("beir")
+    shutil.copytree(DATA / "smoke", folder)
+    files = [p for p in sorted(folder.rglob("*")) if p.suffix in (".jsonl", ".tsv")]
+    whole = {path: path.read_bytes() for path in files}
+    for _ in range(MUTANTS):
+        path = chance.choice(files)
+        path.write_bytes(mutant(whole[path], chance))
+        survives(lambda place: load_beir(place, "test"), folder)
+        path.write_bytes(whole[path])
+        count("damaged file: BEIR collection")
+
+
+@pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
+def test_damaged_notebooks(tmp_path, count):
+    from casebook.notebooks import parameter_names
+
+    source = _first("*.ipynb", NOTEBOOKS)
+    path, chance = tmp_path / source.name, random.Random("notebook")
+    data = source.read_bytes()
+    for _ in range(100):
+        path.write_bytes(mutant(data, chance))
+        survives(parameter_names, path)
+        count("damaged file: notebook")
