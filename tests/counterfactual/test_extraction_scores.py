@@ -9,11 +9,17 @@ import pytest
 from casebook.counterfactual import facts
 from casebook.counterfactual.extract_model import extract_with_model
 from casebook.counterfactual.extraction import Extraction, extract_sheet
-from casebook.counterfactual.extraction_gold import GoldText, read_gold
+from casebook.counterfactual.extraction_gold import (
+    GoldText,
+    read_gold,
+    read_passages,
+)
 from casebook.counterfactual.extraction_scores import (
+    IN_PASSAGES,
     extraction_errors,
     extraction_scores,
 )
+from casebook.datasets import load
 from casebook.errors import InputError
 
 TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
@@ -109,6 +115,23 @@ def test_rules_reach_what_the_methods_page_says():
     pooled = cell(table, "all facts", "F1", "heldout")
     assert pooled["ci_low"] > 0.8 > 5 * pooled["control"]
     assert cell(table, "PartyType", "recall", "heldout")["value"] < 0.8  # weakest
+
+
+@pytest.mark.data
+def test_passages_of_real_judgments_are_found_and_harder_than_our_texts(
+    mirror, monkeypatch
+):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    documents = load("fire2017_irled").documents
+    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    table = extraction_scores(read_passages(texts), types=IN_PASSAGES)
+    real = cell(table, "all facts", "F1", "real_heldout")
+    ours = cell(extraction_scores(read_gold()), "all facts", "F1", "heldout")
+    assert real["value"] < ours["value"]
+    assert real["ci_low"] > 0.5 > 10 * real["control"]
+    name = next(iter(texts))
+    with pytest.raises(InputError, match="does not hold the annotated passage"):
+        read_passages({name: texts[name]})
 
 
 def test_scores_do_not_depend_on_the_order_of_texts():

@@ -31,6 +31,8 @@ WRITTEN = [
     ("O. XXXIX R. 1 CPC", "CPC-Order-39-Rule-1"),
     ("Order 18 Rule 19 of the Rules of Court", "ROC-Order-18-Rule-19"),
     ("Article 19(1)(g) of the Constitution of India", "Constitution-Article-19"),
+    ("Article 58 of the schedule to the [Limitation Act, 1963]", "LA-Article-58"),
+    ("s. 60 of the [Cantonments Act, 1924]", "CantonmentsAct-60"),
     ("Art. 300-A", "Constitution-Article-300A"),
     ("Article 14 of the Constitution of Singapore", "SGConstitution-Article-14"),
     ("section 300(c) of the Penal Code (Cap 224)", "SGPC-300"),

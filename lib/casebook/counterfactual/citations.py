@@ -32,7 +32,10 @@ _AFTER_NAME = re.compile(
     rf"[\s-](?:(?:Section|(?P<article>Article))-)?(?P<numbers>{_ONE}(?:\s?/\s?{_ONE})*)"
     r"(?!\s?(?:%|per\b|days?|weeks?|months?|years?|of\s\d))"
 )
-_BEFORE_ACT = re.compile(r"[\s,]*(?:Part [IVX]+,?\s*)?(?:of|under|in)?\s*(?:the\s+)?")
+_BEFORE_ACT = re.compile(
+    r"[\s,]*(?:Part [IVX]+,?\s*)?(?:of|under|in)?\s*(?:the\s+)?"
+    r"(?:schedule to\s+(?:the\s+)?)?\[?"
+)
 _AFTER_ACT = re.compile(r"[\s,:'’s-]{0,4}")
 _CHAIN = re.compile(
     r"[\s,;]*(?:and|or|&|r/w|read with|along with|as well as)?[\s,]*(?:under\s+)?"
@@ -174,10 +177,13 @@ def _attach_chains(text, groups):
 
 
 def _fits(group, code):
-    """Articles stand in constitutions, and only there."""
+    """Tell whether an act has such provisions: sections, articles, or orders."""
     if group.kind == "Rule":
         return code in {"CPC", "ROC"}
-    return (group.kind == "Article") == code.endswith("Constitution")
+    constitution = code.endswith("Constitution")
+    if group.kind == "Article":
+        return constitution or code == "LA"  # the schedule of the Limitation Act
+    return not constitution
 
 
 def _inherit(groups, mentions, country):

@@ -48,7 +48,8 @@ _TERMS = {
         r"|deposition|her statement (?:under section 164|was recorded)"
         r"|(?:\w+ )?witnesses were examined|spoke to the"
     ),
-    "FIR": r"f\.?\s?i\.?\s?r\b\.?|first information report|police report",
+    "FIR": r"f\.?\s?i\.?\s?r\b\.?|first information report|police report"
+    r"|report was lodged (?:in|at|with)",
     "PostMortem": r"post-?\s?mortem(?: report| examination)?|autopsy",
     "ExpertOpinion": (
         r"expert(?:'?s)? (?:opinions?|evidence|report|witness)|as an expert"

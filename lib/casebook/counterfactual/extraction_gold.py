@@ -1,16 +1,20 @@
 """Texts whose fact sheets somebody wrote down, to measure extraction with."""
 
+import hashlib
 from dataclasses import dataclass
 
 from casebook import paths
+from casebook.counterfactual.acts import INDIA, SINGAPORE
 from casebook.counterfactual.fact_types import FactSheet
 from casebook.counterfactual.facts import from_dict
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
 
-SHIPPED = paths.DATA / "counterfactual" / "extraction" / "texts.jsonl"
-SPLITS = ("dev", "heldout")
-_FIELDS = {"id": str, "split": str, "jurisdiction": str, "text": str, "sheet": dict}
+FOLDER = paths.DATA / "counterfactual" / "extraction"
+SHIPPED = FOLDER / "texts.jsonl"
+PASSAGES = FOLDER / "passages.jsonl"
+SPLITS = ("dev", "heldout", "real_dev", "real_heldout")
+_FIELDS = {"id": str, "split": str, "jurisdiction": str, "sheet": dict}
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ def read_gold(path=SHIPPED):
     Parameters
     ----------
     path : path-like
-        JSON lines with ``id``, ``split`` (dev, heldout), ``jurisdiction`` (IN, SG),
-        ``text`` and ``sheet``; by default the set that the project ships.
+        JSON lines with ``id``, ``split`` (one of ``SPLITS``), ``jurisdiction`` (IN,
+        SG), ``text`` and ``sheet``; by default the set that the project ships.
 
     Returns
     -------
@@ -43,20 +47,63 @@ def read_gold(path=SHIPPED):
     InputError
         If a line is wrong or an id comes twice; names file and line.
     """
+    records = read_jsonl(path, {**_FIELDS, "text": str})
+    return _unique(path, ((n, record, record["text"]) for n, record in records))
+
+
+def read_passages(texts, path=PASSAGES):
+    """Read annotated passages of judgments that are not ours and stand elsewhere.
+
+    Parameters
+    ----------
+    texts : mapping of str
+        Judgment by document id, as of the ``fire2017_irled`` collection.
+    path : path-like
+        JSON lines as for `read_gold`, with ``document``, ``start``, ``end`` and the
+        ``sha256`` of the passage in the place of ``text``.
+
+    Returns
+    -------
+    tuple of GoldText
+        In the order of the file; parties and outcome are not annotated.
+
+    Raises
+    ------
+    InputError
+        As `read_gold`, or if a judgment is absent or is another text.
+    """
+    fields = {**_FIELDS, "document": str, "sha256": str}
+    rows = []
+    for number, record in read_jsonl(path, fields):
+        text = texts.get(record["document"], "")[record["start"] : record["end"]]
+        if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
+            problem = f"{record['document']} does not hold the annotated passage"
+            raise InputError.at(path, number, problem)
+        rows.append((number, record, text))
+    return _unique(path, rows)
+
+
+def _unique(path, rows):
     texts = {}
-    for number, record in read_jsonl(path, _FIELDS):
-        name, split = record["id"], record["split"]
+    for number, record, text in rows:
+        name = record["id"]
         if name in texts:
             raise InputError.at(path, number, f"id {name!r} comes twice")
-        if split not in SPLITS:
-            raise InputError.at(path, number, f"split {split!r} is not dev or heldout")
-        if not record["text"].strip():
-            raise InputError.at(path, number, f"{name!r} has no text")
-        sheet = from_dict(
-            {"case_id": name, **record["sheet"]}, f"{path}:{number}", empty=True
-        )
-        country = record["jurisdiction"]
-        texts[name] = GoldText(name, split, country, record["text"], sheet)
+        texts[name] = _gold(path, number, record, text)
     if not texts:
         raise InputError(f"{path}: holds no records")
     return tuple(texts.values())
+
+
+def _gold(path, number, record, text):
+    name, split, country = (record[key] for key in ("id", "split", "jurisdiction"))
+    if split not in SPLITS:
+        known = ", ".join(SPLITS)
+        raise InputError.at(path, number, f"split {split!r} is not one of {known}")
+    if country not in (INDIA, SINGAPORE):
+        raise InputError.at(path, number, f"jurisdiction {country!r} is not IN or SG")
+    if not text.strip():
+        raise InputError.at(path, number, f"{name!r} has no text")
+    record = {"case_id": name, **record["sheet"]}
+    sheet = from_dict(record, f"{path}:{number}", empty=True)
+    return GoldText(name, split, country, text, sheet)

@@ -21,10 +21,16 @@ TYPES = {
     "all facts": ("Amount", "Age", "Duration", "Section", "PartyType", "Evidence"),
 }
 """Rows of the table: kinds of fact that each pools; the outcome is no fact."""
+IN_PASSAGES = {
+    **{name: TYPES[name] for name in ("Amount", "Age", "Duration", "Numerical")},
+    **{name: TYPES[name] for name in ("Section", "Evidence")},
+    "all facts": ("Amount", "Age", "Duration", "Section", "Evidence"),
+}
+"""Rows for passages of real judgments, whose sides and outcome are not annotated."""
 N_SHUFFLES = 200
 
 
-def extraction_scores(gold, extract=extract_sheet, *, seed=0):
+def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
     """Measure an extractor by split and type of fact.
 
     Parameters
@@ -33,6 +39,8 @@ def extraction_scores(gold, extract=extract_sheet, *, seed=0):
         From `casebook.counterfactual.extraction_gold.read_gold`.
     extract : callable
         Takes text and name, gives an `Extraction`.
+    types : dict of tuple
+        Rows of the table, ``TYPES`` or ``IN_PASSAGES``.
     seed : int
         Of the shuffles of the control.
 
@@ -66,7 +74,7 @@ def extraction_scores(gold, extract=extract_sheet, *, seed=0):
     for split in dict.fromkeys(one.split for one in gold):
         here = [at for at, one in enumerate(gold) if one.split == split]
         pairs = [found[at] for at in here], [true[at] for at in here]
-        for name, kinds in TYPES.items():
+        for name, kinds in types.items():
             rows += _rows(split, name, kinds, *pairs, seed)
     return pd.DataFrame(rows)
 
