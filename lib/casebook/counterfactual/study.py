@@ -209,9 +209,9 @@ def _number(row, name, control):
         "ci": [_none(low), _none(high)],
         "n": row["edges"],
         "control": _none(control),
-        "reason": row["reason"],
+        "reason": _none(row["reason"]),
     }
 
 
 def _none(value):
-    return None if value is None or value != value else float(value)
+    return None if value is None or value != value else value

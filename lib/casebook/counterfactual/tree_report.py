@@ -1,11 +1,14 @@
-"""The report of one tree: JSON per node, and Markdown that shows the same."""
+"""The report of one tree, node by node, as JSON."""
+
+import json
+from pathlib import Path
 
 from casebook.counterfactual.controls import coverage
 from casebook.counterfactual.edges import edge_frame, placebo_frame
 from casebook.counterfactual.evaluation import placebo_threshold
 from casebook.counterfactual.facts import to_dict
 from casebook.counterfactual.sensitivity import sensitivity
-from casebook.inference.intervals import bounds_text
+from casebook.errors import InputError
 from casebook.measures.rankshift import (
     jaccard,
     normalised_footrule,
@@ -13,7 +16,6 @@ from casebook.measures.rankshift import (
     rbo,
 )
 
-SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
 FORMAT = "casebook sensitivity tree 1"
 _SHOWN = 5  # cases named in a sentence
 
@@ -64,33 +66,37 @@ def as_json(tree, n_boot=10_000, explain=None):
     }
 
 
-def as_markdown(report):
-    """Write a report for reading.
+def read_report(path):
+    """Read a report that was written as JSON.
 
     Parameters
     ----------
-    report : dict
-        From `as_json`.
+    path : path-like
+        File of `as_json`.
 
     Returns
     -------
-    str
-        Markdown: the sensitivities, then every node with what it changed.
+    dict
+        The report.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no such report.
     """
-    root = report["nodes"][0]
-    lines = [f"# Sensitivity of the results for {_plain(report['case_id'])}", ""]
-    lines += [f"Query: {_plain(root['query'])}", "", *_score_table(root), ""]
-    counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
-    lines += [f"Counts: {counted}.", "", "## States", ""]
-    for node in report["nodes"]:
-        depth = "  " * node["depth"]
-        title = node["edge"]["description"] if node["edge"] else "as it is"
-        lines.append(f"{depth}- **{node['node_id']}** {_plain(title)}")
-        lines.append(f"{depth}  {_plain(node['counterfactual_summary'])}")
-    if report["noops"]:
-        lines += ["", "## Edits that leave the query as it was", ""]
-        lines += [f"- {n['node_id']}: {_plain(n['edit'])}" for n in report["noops"]]
-    return "\n".join(lines) + "\n"
+    path = Path(path)
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: is no report of a tree: make one with "
+            "'casebook sensitivity run CASE DATASET -o FILE'"
+        )
+    return report
 
 
 def _node(tree, node, explain):
@@ -173,6 +179,8 @@ def _summary(row):
 
 
 def _listed(what, cases):
+    if not cases:
+        return f"none {what}"
     more = ", ..." if len(cases) > _SHOWN else ""
     return f"{len(cases)} {what}: {', '.join(cases[:_SHOWN])}{more}"
 
@@ -195,7 +203,7 @@ def _scores(edges, n_boot, seed):
             "excess": _triple(row, "excess"),
             "p": _none(row["p"]),
             "mean_displacement": _triple(documented, "sensitivity"),
-            "reason": row["reason"],
+            "reason": _none(row["reason"]),
         }
     return scores
 
@@ -207,36 +215,3 @@ def _triple(row, name):
 
 def _none(value):
     return None if value is None or value != value else value
-
-
-def _score_table(root):
-    lines = [
-        "| fact type | edges | mean displacement | normalised footrule | placebo "
-        "| excess | reason |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, score in root["sensitivity_scores"].items():
-        cells = [
-            name,
-            str(score["edges"]),
-            _cell(score["mean_displacement"]),
-            _cell(score["normalised_footrule"]),
-            "–" if score["placebo"] is None else f"{score['placebo']:.3f}",
-            _cell(score["excess"]),
-            score["reason"] or "",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
-    return [*lines, "", f"Intervals resample the facts of this one case. {note}"]
-
-
-def _cell(number):
-    if number["value"] is None:
-        return "–"
-    return f"{number['value']:.3f} {bounds_text(*number['ci'])}"
-
-
-def _plain(text):
-    """Keep text of others from being read as Markdown or HTML."""
-    marks = {"<": "&lt;", ">": "&gt;", "\n": " "} | {c: f"\\{c}" for c in "\\`*_[]#|"}
-    return "".join(marks.get(character, character) for character in str(text))

@@ -1,0 +1,125 @@
+"""One case from a file, run against one collection: what the command line does."""
+
+from pathlib import Path
+
+from casebook.counterfactual.adjacency import shipped_adjacency
+from casebook.counterfactual.extraction import extract_sheet
+from casebook.counterfactual.facts import present_types, read_sheet
+from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.plausibility import ModelValidator, rules
+from casebook.counterfactual.searching import CaseSearch
+from casebook.counterfactual.tree import grow_tree
+from casebook.datasets.registry import load
+from casebook.errors import InputError
+from casebook.models.language_model import load_language_model
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+
+LARGEST = 20_000_000  # bytes of a judgment
+
+
+def read_case(path):
+    """Read a case: a fact sheet in JSON, or a judgment in text.
+
+    Parameters
+    ----------
+    path : path-like
+        A file whose name ends in ``.json`` holds a fact sheet; any other is a judgment
+        in UTF-8, from which the facts are extracted by rules.
+
+    Returns
+    -------
+    sheet : FactSheet
+        At least one fact.
+    notes : tuple of str
+        What the extraction remarked.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is too large, or no fact is found.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".json":
+        return read_sheet(path), ()
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
+    if not text.strip():
+        raise InputError(f"{path}: is empty: give a fact sheet or a judgment")
+    found = extract_sheet(text, path.stem or "case")
+    if not present_types(found.sheet):
+        raise InputError(
+            f"{path}: no fact was found in the text: write a fact sheet in JSON"
+        )
+    return found.sheet, found.notes
+
+
+def validator_for(name=None, documented=False):
+    """Choose who judges whether an edit is plausible.
+
+    Parameters
+    ----------
+    name : str, optional
+        A language model for `casebook.models.language_model.load_language_model`;
+        without one the rules judge.
+    documented : bool
+        Whether a model that fails accepts, as documented.
+
+    Returns
+    -------
+    callable
+        The validator.
+    """
+    if name is None:
+        return rules
+    return ModelValidator(load_language_model(name), documented)
+
+
+def run_case(sheet, dataset, *, split=None, mode="full", encoder=None, k=10, **options):
+    """Grow the tree of one case over a dataset.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The case.
+    dataset : str
+        Name of a dataset, or folder in the BEIR layout.
+    split : str, optional
+        Split of the dataset: its documents are the same in each.
+    mode : str
+        A key of `casebook.retrieval.config.MODES`.
+    encoder : str, optional
+        Instead of the packaged one.
+    k : int
+        Cases compared.
+    **options
+        ``settings`` and ``validator`` of `casebook.counterfactual.tree.grow_trees`.
+
+    Returns
+    -------
+    Tree
+        The tree; if the retrieval of the case itself failed, that is an error.
+
+    Raises
+    ------
+    InputError
+        If the dataset is unknown, holds fewer than k cases, or cannot be searched.
+    """
+    documents = load(dataset, split).documents
+    search = CaseSearch(HybridRetriever(CorpusIndex(documents, encoder), mode=mode), k)
+    tree = grow_tree(
+        sheet,
+        search,
+        neighbours=shipped_adjacency().neighbours,
+        inert=inert_words(documents["text"]),
+        **options,
+    )
+    if tree.root.found.error:
+        raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
+    return tree

@@ -1,0 +1,80 @@
+"""The report of one tree as Markdown: a projection of its JSON."""
+
+from casebook.inference.intervals import bounds_text
+
+SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
+
+
+def as_markdown(report):
+    """Write a report for reading.
+
+    Parameters
+    ----------
+    report : dict
+        From `as_json`.
+
+    Returns
+    -------
+    str
+        Markdown: the sensitivities, then every node with what it changed.
+    """
+    root = report["nodes"][0]
+    lines = [f"# Sensitivity of the results for {_plain(report['case_id'])}", ""]
+    lines += [f"Query: {_plain(root['query'])}", "", *_score_table(root), ""]
+    counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    lines += [f"Counts: {counted}.", "", "## States", ""]
+    for node in _parents_first(report["nodes"]):
+        depth = "  " * node["depth"]
+        title = node["edge"]["description"] if node["edge"] else "as it is"
+        lines.append(f"{depth}- **{node['node_id']}** {_plain(title)}")
+        lines.append(f"{depth}  {_plain(node['counterfactual_summary'])}")
+    if report["noops"]:
+        lines += ["", "## Edits that leave the query as it was", ""]
+        lines += [f"- {n['node_id']}: {_plain(n['edit'])}" for n in report["noops"]]
+    return "\n".join(lines) + "\n"
+
+
+def _parents_first(nodes):
+    """Order nodes so that each is followed by its own children."""
+    children = {}
+    for node in nodes:
+        children.setdefault(node["parent_id"], []).append(node)
+    order, stack = [], children.get(None, [])
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack += reversed(children.get(node["node_id"], []))
+    return order
+
+
+def _score_table(root):
+    lines = [
+        "| fact type | edges | mean displacement | normalised footrule | placebo "
+        "| excess | reason |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, score in root["sensitivity_scores"].items():
+        cells = [
+            name,
+            str(score["edges"]),
+            _cell(score["mean_displacement"]),
+            _cell(score["normalised_footrule"]),
+            "–" if score["placebo"] is None else f"{score['placebo']:.3f}",
+            _cell(score["excess"]),
+            score["reason"] or "",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
+    return [*lines, "", f"Intervals resample the facts of this one case. {note}"]
+
+
+def _cell(number):
+    if number["value"] is None:
+        return "–"
+    return f"{number['value']:.3f} {bounds_text(*number['ci'])}"
+
+
+def _plain(text):
+    """Keep text of others from being read as Markdown or HTML."""
+    marks = {"<": "&lt;", ">": "&gt;", "\n": " "} | {c: f"\\{c}" for c in "\\`*_[]#|"}
+    return "".join(marks.get(character, character) for character in str(text))
