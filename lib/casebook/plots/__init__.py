@@ -16,6 +16,12 @@ from casebook.plots.counterfactual import (
     thresholds,
 )
 from casebook.plots.explanations import detector_matrix, matched_lines
+from casebook.plots.preference import (
+    position_forest,
+    power_curves,
+    preference_forest,
+    rating_distributions,
+)
 from casebook.plots.retrieval import attrition, stage_times, sweeps
 from casebook.plots.shift import rank_changes, shift_vector
 from casebook.plots.style import use_style
@@ -33,7 +39,11 @@ __all__ = [
     "matched_lines",
     "pair_matrix",
     "per_query",
+    "position_forest",
+    "power_curves",
+    "preference_forest",
     "rank_changes",
+    "rating_distributions",
     "score_matrix",
     "shift_vector",
     "stage_times",
