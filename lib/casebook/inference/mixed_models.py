@@ -12,14 +12,18 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
+from casebook.inference.laplace import (
+    LinkData,
+    laplace_log_likelihood,
+    second_differences,
+)
 from casebook.inference.samples import check_share
 
 MOST_LEVELS = 3_000
 """Levels of all random intercepts together: their information matrix is dense."""
 
-NEWTON_STEPS = 100
-FLAT = 1e-10
 FAR_OUT = 25.0
+"""Log odds beyond which a maximum counts as infinite."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +65,6 @@ class _Frame:
     groups: list
     n: int
     level: float
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Category numbers, design matrix, one-hot matrix of all levels and their group."""
-
-    y: np.ndarray
-    X: np.ndarray
-    Z: object
-    group: np.ndarray
-    categories: int
-    groups: int
-
-    def split(self, theta):
-        """Thresholds with infinite ends, effects, one standard deviation per level."""
-        cuts, effects = self.categories - 1, self.X.shape[1]
-        thresholds = np.concatenate([[-np.inf], theta[:cuts], [np.inf]])
-        return thresholds, theta[cuts : cuts + effects], theta[cuts + effects :]
 
 
 def fit_cumulative_link(outcome, fixed=None, groups=None, *, level=0.95):
@@ -131,7 +117,7 @@ def fit_cumulative_link(outcome, fixed=None, groups=None, *, level=0.95):
     mode = np.zeros(len(data.group))
 
     def loss(theta):
-        return -_log_likelihood(theta, data, mode)
+        return -laplace_log_likelihood(theta, data, mode)
 
     found = optimize.minimize(
         lambda free: loss(_thresholds(free, data)),
@@ -142,7 +128,7 @@ def fit_cumulative_link(outcome, fixed=None, groups=None, *, level=0.95):
     theta = _thresholds(found.x, data)
     if not np.abs(theta).max() < FAR_OUT:
         return _result(frame, data, reason="separated")
-    variances = np.diag(np.linalg.pinv(_hessian(loss, theta)))
+    variances = np.diag(np.linalg.pinv(second_differences(loss, theta)))
     errors = np.sqrt(np.maximum(variances, 0))
     return _result(frame, data, theta, errors, -float(found.fun))
 
@@ -167,7 +153,7 @@ def _data(outcome, fixed, groups):
         raise InputError(f"{len(owner)} levels are more than {MOST_LEVELS}")
     Z = sparse.hstack(blocks, format="csr") if blocks else sparse.csr_array((len(y), 0))
     owner = np.array(owner, dtype=int)
-    return labels, _Data(y, X, Z, owner, len(labels), len(groups))
+    return labels, LinkData(y, X, Z, owner, len(labels), len(groups))
 
 
 def _why_not(data):
@@ -194,66 +180,6 @@ def _thresholds(free, data):
     cuts = data.categories - 1
     ordered = free[0] + np.concatenate([[0.0], np.cumsum(np.exp(free[1:cuts]))])
     return np.concatenate([ordered, free[cuts:]])
-
-
-def _log_likelihood(theta, data, mode):
-    """Laplace's log-likelihood; `mode` is the starting point and is moved to the mode.
-
-    For the logistic distribution F, ``F(a) - F(b) = F(a) F(-b) (1 - exp(b - a))``, so
-    the log-likelihood is concave in the predictor with slope ``F(a) + F(b) - 1``.
-    """
-    thresholds, effects, sds = data.split(theta)
-    fixed = data.X @ effects
-    upper, lower = thresholds[data.y + 1], thresholds[data.y]
-    gaps = np.log(-np.expm1(lower - upper)).sum()
-    sd = sds[data.group]
-
-    def conditional(u):
-        predictor = fixed + data.Z @ (sd * u)
-        a, b = upper - predictor, lower - predictor
-        value = special.log_expit(a).sum() + special.log_expit(-b).sum() + gaps
-        return float(value - u @ u / 2), special.expit(a), special.expit(b)
-
-    u = mode.copy()
-    value, F, G = conditional(u)
-    for _ in range(NEWTON_STEPS):
-        curvature = F * (1 - F) + G * (1 - G)
-        weighted = data.Z.T @ (data.Z * curvature[:, None])
-        information = np.eye(len(u)) + weighted.toarray() * np.outer(sd, sd)
-        gradient = sd * (data.Z.T @ (F + G - 1)) - u
-        if not len(u) or np.abs(gradient).max() < FLAT:
-            break
-        step = np.linalg.solve(information, gradient)
-        u, (value, F, G) = _uphill(conditional, u, step, value)
-    mode[:] = u
-    return value - np.linalg.slogdet(information)[1] / 2
-
-
-def _uphill(function, u, step, value):
-    """Take the Newton step, halved until the function does not fall."""
-    for _ in range(NEWTON_STEPS):
-        found = function(u + step)
-        if found[0] >= value - FLAT * abs(value):
-            break
-        step = step / 2
-    return u + step, found
-
-
-def _hessian(function, x):
-    """Second derivatives by central differences."""
-    steps = np.diag(1e-3 * np.maximum(np.abs(x), 0.5))
-    size = len(x)
-    hessian = np.empty((size, size))
-    for i in range(size):
-        for j in range(i + 1):
-            corners = [
-                s * t * function(x + s * steps[i] + t * steps[j])
-                for s in (1, -1)
-                for t in (1, -1)
-            ]
-            scale = 4 * steps[i, i] * steps[j, j]
-            hessian[i, j] = hessian[j, i] = sum(corners) / scale
-    return hessian
 
 
 def _result(frame, data, theta=None, errors=None, log_likelihood=None, reason=None):
