@@ -40,7 +40,7 @@ from casebook.measures.agreement_kappas import (
     scott_pi,
 )
 from casebook.measures.agreement_panel import Panel
-from casebook.measures.agreement_recipes import NAMES
+from casebook.measures.agreement_recipes import NAMES, TITLES
 from casebook.measures.agreement_reliability import (
     intraclass_correlation,
     kendall_w,
@@ -57,6 +57,7 @@ __all__ = [
     "FORMS",
     "LEVELS",
     "NAMES",
+    "TITLES",
     "Agreement",
     "AgreementDifference",
     "Benchmark",

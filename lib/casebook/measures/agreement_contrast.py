@@ -1,11 +1,9 @@
 """Two coefficients on the same items and raters, and a panel without each rater."""
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
@@ -16,8 +14,8 @@ from casebook.measures.agreement_result import (
     Settings,
     bootstrap_interval,
     item_draws,
-    jackknife_variance,
     whole,
+    widened,
 )
 
 
@@ -166,7 +164,7 @@ def _contrast(recipes, panels, settings):
     if why:
         reasons["panel_ci"] = why
     se = None if np.isnan(difference).any() else float(difference.std(ddof=1))
-    wide, why = _new_panel(recipes, panels, estimate, se, settings)
+    wide, why = _new_panel(recipes, panels, estimate, ci, settings)
     if why:
         reasons["new_panel_ci"] = why
     return AgreementDifference(estimate, *parts, se, ci, wide, **size, reasons=reasons)
@@ -176,17 +174,15 @@ def _undefined(coefficient):
     return coefficient.reason() is not None or whole(coefficient) is None
 
 
-def _new_panel(recipes, panels, estimate, se, settings):
+def _new_panel(recipes, panels, estimate, bounds, settings):
     if panels[0].n_raters < 3:
         return None, "fewer_than_three_raters"
-    if se is None:
+    if bounds is None:
         return None, "undefined_in_resamples"
     first, second = map(without_each_rater, recipes, panels)
     if np.isnan(first - second).any():
         return None, "undefined_without_a_rater"
-    z = special.ndtri(settings.tails[1])
-    reach = float(z * math.sqrt(se**2 + jackknife_variance(first - second)))
-    return (estimate - reach, estimate + reach), None
+    return widened(estimate, bounds, first - second, settings), None
 
 
 def _aligned(first, second):

@@ -11,9 +11,9 @@ from casebook.measures.agreement_result import (
     Agreement,
     bootstrap_interval,
     item_draws,
-    jackknife_variance,
     student,
     whole,
+    widened,
 )
 
 
@@ -124,9 +124,7 @@ def _report(recipe, coefficient, reason, panel, draws, settings):
     estimate = whole(coefficient)
     observed, expected = coefficient.agreement()
     fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
-    ci, why = new_panel_interval(
-        recipe, coefficient, panel, (estimate, fields.get("se")), settings
-    )
+    ci, why = _new_panel(recipe, coefficient, panel, estimate, fields, settings)
     if why:
         reasons["new_panel_ci"] = why
     fields |= size | {"observed": observed, "expected": expected, "new_panel_ci": ci}
@@ -175,45 +173,26 @@ def _standard_error(panel, influence, draws):
     return float(draws.std(ddof=1)), "item bootstrap"
 
 
-def new_panel_interval(recipe, coefficient, panel, found, settings):
-    """Give the interval for other raters and other items.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        How the coefficient is made.
-    coefficient : Coefficient
-        On its items.
-    panel : Panel
-        All ratings.
-    found : tuple of (float, float or None)
-        Estimate, and standard error over items.
-    settings : Settings
-        For the confidence.
-
-    Returns
-    -------
-    bounds : tuple of float or None
-        Cut at the bounds of the scale.
-    reason : str or None
-        Why there are none.
-    """
+def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
+    """Give the interval for other raters and items, or why there is none."""
     if panel.codes is None:
         return None, "raters_unknown"
     if coefficient.nested:
         return None, "raters_nested_in_items"
     if panel.n_raters < 3:
         return None, "fewer_than_three_raters"
-    estimate, se = found
-    if se is None:
-        return None, "no_standard_error"
+    bounds = fields.get("panel_ci")
+    if bounds is None:
+        se = fields.get("se")
+        if se is None or "panel_ci" in fields:
+            return None, "undefined_in_resamples"
+        reach = float(special.ndtri(settings.tails[1])) * se
+        bounds = (estimate - reach, estimate + reach)
     values = without_each_rater(recipe, panel)
     if np.isnan(values).any():
         return None, "undefined_without_a_rater"
-    z = float(special.ndtri(settings.tails[1]))
-    reach = z * math.sqrt(se**2 + jackknife_variance(values))
-    low = max(coefficient.lowest, estimate - reach)
-    return (low, min(1.0, estimate + reach)), None
+    low, high = widened(estimate, bounds, values, settings)
+    return (max(coefficient.lowest, low), min(1.0, high)), None
 
 
 def without_each_rater(recipe, panel):

@@ -43,6 +43,23 @@ _FIXED = {
     },
 }
 NAMES = (*_BASIC, *_FIXED)
+TITLES = {
+    "percent_agreement": "percent agreement",
+    "cohen_kappa": "Cohen's kappa",
+    "cohen_kappa_linear": "Cohen's kappa, linear weights",
+    "cohen_kappa_quadratic": "Cohen's kappa, quadratic weights",
+    "scott_pi": "Scott's pi",
+    "fleiss_kappa": "Fleiss' kappa",
+    "conger_kappa": "Conger's kappa",
+    "light_kappa": "Light's kappa",
+    "brennan_prediger": "Brennan-Prediger",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "kendall_w": "Kendall's W",
+    **{f"krippendorff_alpha_{x}": f"Krippendorff's alpha, {x}" for x in LEVELS},
+    **{f"icc_{form.replace(',', '_')}": f"ICC({form})" for form in FORMS},
+}
 
 
 def recipe(name, **options):

@@ -65,8 +65,8 @@ class Agreement:
     panel_ci : tuple of float or None
         Interval for *this panel* on other items, by the item bootstrap.
     new_panel_ci : tuple of float or None
-        Interval for *a new panel* on other items: variance over items plus
-        delete-one-rater jackknife variance, normal quantiles.
+        Interval for *a new panel* on other items: `panel_ci`, or without resamples
+        the standard error, widened by the delete-one-rater jackknife variance.
     n_items, n_raters, n_ratings : int
         Items used, raters, ratings used.
     n_left_out : int
@@ -236,6 +236,37 @@ def jackknife_variance(values):
     """
     r = len(values)
     return float((r - 1) / r * np.sum((values - values.mean()) ** 2))
+
+
+def widened(estimate, bounds, values, settings):
+    """Widen an interval over items by the variance over raters.
+
+    Squared distances of the bounds from the estimate add up (Zou & Donner 2008), so
+    that the interval keeps its skew and never lies within the narrower one.
+
+    Parameters
+    ----------
+    estimate : float
+        The coefficient.
+    bounds : tuple of float
+        For this panel on other items.
+    values : numpy.ndarray, shape [raters]
+        The coefficient without each rater.
+    settings : Settings
+        For the confidence.
+
+    Returns
+    -------
+    tuple of float
+        For a new panel on other items.
+    """
+    variance = jackknife_variance(values)
+    reach = float(special.ndtri(settings.tails[1])) * math.sqrt(variance)
+    below, above = estimate - bounds[0], bounds[1] - estimate
+    return (
+        estimate - math.hypot(max(below, 0.0), reach),
+        estimate + math.hypot(max(above, 0.0), reach),
+    )
 
 
 def whole(coefficient):
