@@ -1,5 +1,7 @@
 """``casebook audit``: look for defects in labels and in reported tables."""
 
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,6 +53,52 @@ def labels(
     from casebook.audits.labels import audit_labels
 
     finish(audit_labels(source, seed), as_json)
+
+
+@app.command()
+def tables(
+    source: Annotated[
+        Path, typer.Argument(help="CSV or JSON of reported rows, see the methods page.")
+    ],
+    n: Annotated[
+        int | None, typer.Option("--n", help="Claims, for rows that do not say.")
+    ] = None,
+    positives: Annotated[
+        int | None, typer.Option(help="Positive claims, for rows that do not say.")
+    ] = None,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, help="Of all values; else as shown.")
+    ] = None,
+    rounding: Annotated[str, typer.Option(help="half, down or either.")] = "either",
+    as_json: Json = False,
+):
+    """Say which reported scores no confusion table gives; exit 2 if there are any.
+
+    Example: casebook audit tables reported.csv --n 10 --positives 8
+    """
+    from casebook.audits import tables as checks
+    from casebook.audits.table_files import read_tables
+    from casebook.errors import CheckFailed
+
+    rows = checks.check_tables(
+        read_tables(source, n, positives), decimals=decimals, rounding=rounding
+    )
+    parts = {
+        "summary": checks.summary(rows),
+        "rows": rows,
+        "conflicts": checks.conflicts(rows),
+    }
+    if as_json:
+        found = {k: json.loads(v.to_json(orient="records")) for k, v in parts.items()}
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        for name, frame in parts.items():
+            if len(frame):
+                typer.echo(f"{name}:")
+                typer.echo(frame.to_string(index=False, float_format="%.4g", na_rep=""))
+    wrong = rows["verdict"] == "impossible"
+    if wrong.any():
+        raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")
 
 
 def finish(audit, as_json):

@@ -1,0 +1,104 @@
+"""Reading reported tables from CSV or JSON."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.audits.tables import MEASURES
+from casebook.datasets.records import read_records
+from casebook.errors import InputError
+
+_POSITIVES = ("positives", "n_positive", "n_supported")
+
+
+def read_tables(path, n=None, positives=None):
+    """Read reported rows.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV or JSONL with ``row`` and any of accuracy, precision, recall, f1, besides
+        ``table``, ``n`` and ``positives`` where they differ; or JSON: a list of such
+        objects, or an object with ``tables`` {name: [[row, value, ...]]},
+        ``table_columns``, ``n`` and ``positives``.
+    n, positives : int, optional
+        For rows that do not say.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For `casebook.audits.tables.check_tables`.
+
+    Raises
+    ------
+    InputError
+        Names the file, the row and what is missing.
+    """
+    path = Path(path)
+    whole = _object(path) if path.suffix == ".json" else None
+    if whole is not None:
+        rows = _from_object(path, whole)
+    else:
+        rows = [record | {"line": line} for line, record in read_records(path)[0]]
+    frame = pd.DataFrame(rows).astype(object)
+    for name, default in (("table", path.stem), ("n", n), ("positives", positives)):
+        given = frame[name] if name in frame else pd.Series(None, frame.index, object)
+        blank = given.isna() | (given == "")
+        frame[name] = given.where(~blank, default)
+    return _complete(path, frame)
+
+
+def _complete(path, frame):
+    if "row" not in frame:
+        first = next(
+            (name for name in ("config", "system", "name") if name in frame), None
+        )
+        if first is None:
+            raise InputError(f"{path}: no column 'row': it has {', '.join(frame)}")
+        frame = frame.rename(columns={first: "row"})
+    if not set(MEASURES) & set(frame):
+        raise InputError(f"{path}: none of the columns {', '.join(MEASURES)}")
+    for name in ("n", "positives"):
+        without = frame["row"][frame[name].isna()]
+        if len(without):
+            raise InputError(
+                f"{path}: row {without.iloc[0]!r} has no {name}: add a column, or give "
+                f"--{name}"
+            )
+    return frame
+
+
+def _object(path):
+    """Give the object that a JSON file holds, None if it is a list."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        number = getattr(error, "lineno", 1)
+        raise InputError.at(path, number, f"is not JSON: {error}") from error
+    return content if isinstance(content, dict) else None
+
+
+def _from_object(path, content):
+    tables = content.get("tables")
+    if not isinstance(tables, dict) or not tables:
+        raise InputError(f"{path}: has no object 'tables' of named tables")
+    columns = content.get("table_columns", ["row", *MEASURES])
+    shared = {"n": content.get("n")}
+    shared["positives"] = next((content[p] for p in _POSITIVES if p in content), None)
+    rows = []
+    for name, lines in tables.items():
+        for number, line in enumerate(lines, start=1):
+            if not isinstance(line, list) or len(line) != len(columns):
+                raise InputError(
+                    f"{path}: table {name!r}, row {number} has not the "
+                    f"{len(columns)} values {', '.join(columns)}"
+                )
+            rows.append(
+                dict(zip(columns, line, strict=True)) | shared | {"table": name}
+            )
+    return rows

@@ -1,0 +1,178 @@
+"""The checker of reported tables: known cases, all tables of small sets, bad files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from casebook.audits.table_files import read_tables
+from casebook.audits.tables import (
+    MEASURES,
+    check_row,
+    check_tables,
+    conflicts,
+    mean_improvement,
+    summary,
+)
+from casebook.cli import main
+from casebook.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def known(mirror):
+    path = mirror / "audit_factchecker" / "reported.json"
+    return path, check_tables(read_tables(path)), json.loads(path.read_text())
+
+
+@pytest.mark.data
+def test_the_known_cases_are_found(known):
+    found = summary(known[1]).set_index("table")["impossible"]
+    assert found["research_paper"] == 6
+    assert found["ablation_results_json"] == 0
+    assert found["ablation_output_txt"] == 0
+    rows = known[1].set_index(["table", "row"])
+    wrong = rows.loc["research_paper"].query("verdict == 'impossible'")
+    assert sorted(wrong["accuracy"]) == [0.47, 0.65, 0.68, 0.72, 0.82, 0.82]
+    assert sorted(wrong["implied accuracy low"]) == pytest.approx(
+        [0.3, 0.5, 0.7, 0.7, 0.8, 0.8]
+    )
+    assert wrong["implied accuracy low"].equals(wrong["implied accuracy high"])
+
+
+@pytest.mark.data
+def test_impossible_f1_of_the_readme(known):
+    rows = known[1].set_index(["table", "row"]).loc["readme"]
+    wrong = rows[rows["impossible alone"].str.contains("f1")]
+    assert sorted(wrong["f1"]) == [0.649, 0.692, 0.757]
+
+
+@pytest.mark.data
+def test_conflicts_between_tables_and_the_claimed_mean(known):
+    _, rows, content = known
+    found = conflicts(rows).set_index(["row", "measure"])
+    line = found.loc[("no_fol", "f1")]
+    assert (line["research_paper"], line["readme"]) == (0.769, 0.649)
+    line = found.loc[("k1", "accuracy")]
+    assert (line["ablation_results_json"], line["research_paper"]) == (1.0, 0.7)
+    pairs = dict(content["benchmarks"])
+    claimed = pairs.pop("claimed_mean_improvement")
+    improvement = mean_improvement(pairs, claimed)
+    assert improvement["mean"] == pytest.approx(0.118, abs=5e-4)
+    assert not improvement["agrees"]
+
+
+@given(st.data())
+def test_every_real_table_is_possible_however_it_is_rounded(data):
+    n = data.draw(st.integers(1, 25))
+    gold = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    said = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    options = {"zero_division": 0}
+    values = [
+        metrics.accuracy_score(gold, said),
+        metrics.precision_score(gold, said, **options),
+        metrics.recall_score(gold, said, **options),
+        metrics.f1_score(gold, said, **options),
+    ]
+    places = data.draw(st.integers(1, 4))
+    scale = 10**places
+    for rounding, cut in (("half", np.round), ("down", np.floor)):
+        shown = [
+            float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values
+        ]
+        reported = dict(zip(MEASURES, shown, strict=True))
+        for allowed in (rounding, "either"):
+            found = check_row(reported, n, int(gold.sum()), places, allowed)
+            assert found.possible
+        own = (
+            sum(gold & said),
+            sum(gold & ~said),
+            sum(~gold & said),
+            sum(~gold & ~said),
+        )
+        assert found.n_tables > 10 or own in found.tables
+
+
+def test_implied_values_and_the_share_that_passes_by_chance():
+    found = check_row({"accuracy": 0.68, "recall": 0.5}, 10, 8, decimals=2)
+    assert found.alone == {"accuracy": False, "recall": True}
+    assert found.implied["accuracy"] == (0.4, 0.6)
+    assert found.implied["recall"] is None
+    assert check_row({"accuracy": 0.7}, 10, 8, 2).chance == pytest.approx(11 / 101)
+    nothing = check_row({"accuracy": None}, 10, 8)
+    assert (nothing.possible, nothing.n_tables) == (True, 27)
+
+
+def test_percent_and_trailing_zeros_are_understood():
+    text = {"table": "t", "n": 300, "positives": 150}
+    rows = pd.DataFrame(
+        [
+            text | {"row": "a", "accuracy": "67.7"},
+            text | {"row": "b", "accuracy": "67.0%"},
+        ]
+    )
+    found = check_tables(rows)
+    assert found["verdict"].tolist() == ["possible", "possible"]
+    assert found["accuracy"].tolist() == pytest.approx([0.677, 0.67])
+    rows["accuracy"] = ["0.680", "0.672"]
+    found = check_tables(rows, rounding="half")
+    assert found["verdict"].tolist() == ["possible", "impossible"]
+    assert check_tables(rows, decimals=2)["verdict"].eq("possible").all()
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code
+
+
+def test_command_fails_the_check_and_prints_json(tmp_path, capsys):
+    path = tmp_path / "reported.csv"
+    path.write_text("system,accuracy,f1\nx,0.68,0.769\ny,0.7,\n")
+    arguments = ("audit", "tables", path, "--n", 10, "--positives", 8)
+    assert run(*arguments, "--json") == 2
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["summary"][0]["named"] == "x"
+    assert "1 of 2 rows are impossible" in printed.err
+    assert run(*arguments) == 2
+    path.write_text("system,accuracy\ny,0.7\n")
+    assert run(*arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "row,accuracy\na,0.5\n", "row 'a' has no n"),
+        ("t.csv", "row,n,positives,accuracy\na,10,12,0.5\n", "12 positives of 10"),
+        ("t.csv", "row,n,positives,accuracy\na,x,2,0.5\n", "n 'x' is not a number"),
+        ("t.csv", "row,n,positives,accuracy\na,10,2,high\n", "table 't', accuracy"),
+        ("t.csv", "row,n,positives,accuracy\na,10,2,-1\n", "lies outside 0 to 1"),
+        ("t.csv", "row,n,positives\na,10,2\n", "none of the columns accuracy"),
+        ("t.csv", "x,accuracy\na,0.5\n", "no column 'row'"),
+        ("t.csv", "row,n,positives,accuracy\na,9999999,2,1\n", "between 1 and 5,000"),
+        ("t.json", '{"tables": {}}', "no object 'tables'"),
+        ("t.json", '{"tables": {"a": [["x", 1]]}}', "row 1 has not the 5 values"),
+        ("t.json", "{", "t.json:1: is not JSON"),
+        ("t.json", "[1]", "element 1 is not an object"),
+        ("absent.json", None, "cannot be read"),
+    ],
+)
+def test_bad_files_end_with_one_line(tmp_path, capsys, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    assert run("audit", "tables", path) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_unknown_words_are_named():
+    with pytest.raises(InputError, match="unknown rounding 'up'"):
+        check_row({"accuracy": 0.5}, 10, 5, rounding="up")
+    with pytest.raises(InputError, match="unknown measure 'mcc'"):
+        check_row({"mcc": 0.5}, 10, 5)
