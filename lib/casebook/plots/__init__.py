@@ -1,6 +1,6 @@
 """One function per figure kind, in one style, legible on a phone."""
 
-from casebook.plots.audits import audit_matrix
+from casebook.plots.audits import audit_matrix, detection_line
 from casebook.plots.comparison import (
     forest,
     histories,
@@ -16,6 +16,7 @@ from casebook.plots.counterfactual import (
     thresholds,
 )
 from casebook.plots.explanations import detector_matrix, matched_lines
+from casebook.plots.factcheck import confusion_matrices, interval_rows, reliability
 from casebook.plots.preference import (
     position_forest,
     power_curves,
@@ -31,11 +32,14 @@ __all__ = [
     "attrition",
     "audit_matrix",
     "case_matrix",
+    "confusion_matrices",
+    "detection_line",
     "detector_matrix",
     "displacements",
     "edit_tree",
     "forest",
     "histories",
+    "interval_rows",
     "matched_lines",
     "pair_matrix",
     "per_query",
@@ -44,6 +48,7 @@ __all__ = [
     "preference_forest",
     "rank_changes",
     "rating_distributions",
+    "reliability",
     "score_matrix",
     "shift_vector",
     "stage_times",
