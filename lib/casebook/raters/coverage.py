@@ -15,7 +15,7 @@ from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
 from casebook.measures.agreement_input import as_panel
 from casebook.measures.agreement_measure import measure
-from casebook.measures.agreement_recipes import recipe
+from casebook.measures.agreement_recipes import TITLES, recipe
 from casebook.measures.agreement_result import Settings
 from casebook.paths import ROOT
 
@@ -240,11 +240,12 @@ def write_table(path=TABLE, n_studies=2000):
         The file written.
     """
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
-    tables = [coverage_study(design, n_studies) for design in designs]
-    text = pd.concat(tables).to_csv(
-        index=False, float_format="%.3f", lineterminator="\n"
+    table = pd.concat([coverage_study(design, n_studies) for design in designs])
+    table["coefficient"] = table["coefficient"].map(TITLES)
+    table.columns = table.columns.str.replace("_", " ")
+    return write_text(
+        path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
     )
-    return write_text(path, text)
 
 
 if __name__ == "__main__":
