@@ -14,7 +14,7 @@ LEAST_RELEVANT = 3
 DRAWS = 999
 
 
-def round_robin(labels, seed=0):
+def round_robin(labels, seed=0, draws=DRAWS):
     """Look for labels dealt out document after document.
 
     Parameters
@@ -23,6 +23,8 @@ def round_robin(labels, seed=0):
         Labels.
     seed : int
         Of the permutations.
+    draws : int
+        Number of permutations.
 
     Returns
     -------
@@ -42,13 +44,13 @@ def round_robin(labels, seed=0):
         return not_applicable("round robin", statistic, reason, int(again.sum()))
     step, count = _commonest(steps[again], size)
     rng = np.random.Generator(stream(seed, "round robin"))
-    draws = []
-    for _ in range(DRAWS):
+    found = np.empty(draws)
+    for i in range(draws):
         shuffled, used = _steps(rng.permutation(targets), size)
-        draws.append(_commonest(shuffled[used], size)[1] / max(used.sum(), 1))
+        found[i] = _commonest(shuffled[used], size)[1] / max(used.sum(), 1)
     interval = wilson(count, int(again.sum()))
-    chance = float(np.mean(draws))
-    p = (1 + np.sum(np.array(draws) >= interval.estimate - 1e-12)) / (DRAWS + 1)
+    chance = float(found.mean())
+    p = (1 + np.sum(found >= interval.estimate - 1e-12)) / (draws + 1)
     flagged = p <= ALPHA and interval.estimate - chance >= EXCESS
     every = int(np.sum(steps == step))
     return Finding(

@@ -12,8 +12,10 @@ from casebook.tables import Markup, estimate, to_html
 
 # The one number that answers an experiment's question: system and measure.
 HEADLINES = {
+    "audits": ("labels", "flagged"),
     "retrieval_ablation": ("full", "nDCG@10"),
     "embedding_shift": ("posneg-uniform", "nDCG@10"),
+    "explanation_quality": ("corrected", "AUROC"),
 }
 
 

@@ -176,7 +176,7 @@ def score_numbers(study, *, n_boot=10_000):
             "ci": bounds,
             "n": int(row.judged),
             "control": 0.5,
-            "reason": row.reason,
+            "reason": row.reason if isinstance(row.reason, str) else None,
         }
     return found
 

@@ -63,8 +63,8 @@ def answer(study, numbers):
         lines.append(
             f"Faithfulness {_SMALL_PRINT[rule]}: {_value(score)} on {score['n']} "
             f"explanations, but {score['control']:.3f} against sources that have "
-            "nothing to do with them. A sentence is told from one with a foreign source "
-            f"with AUROC {_value(area)} (chance 0.5)."
+            "nothing to do with them. Sentence by sentence, own and foreign sources "
+            f"are told apart with AUROC {_value(area)} (chance 0.5)."
         )
     table = study.detection.dropna(subset=["auroc"])
     for defect, part in table.groupby("defect", sort=False):

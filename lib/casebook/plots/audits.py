@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from casebook.plots.style import ORANGE, WIDTH
+from casebook.plots.style import BLUE, ORANGE, WIDTH
 
 _LEVELS = {"not applicable": 0, "passed": 1, "flagged": 2}
 _MARKS = np.array(["·", "passed", "FLAG"])
@@ -42,4 +42,29 @@ def audit_matrix(frame):
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(checks)), checks)
     axes.grid(visible=False)
+    return figure
+
+
+def detection_line(frame):
+    """Draw how often labels are flagged, by how many of them are dealt out.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns dealt, flagged, ``flagged low``, ``flagged high`` and n.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Share flagged with 95 % intervals; the value at 0 is the rate of false alarms.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    low, high = frame["flagged low"], frame["flagged high"]
+    axes.fill_between(frame["dealt"], low, high, color=BLUE, alpha=0.2)
+    axes.plot(frame["dealt"], frame["flagged"], color=BLUE, marker="o")
+    axes.set_ylim(-0.02, 1.02)
+    _ = axes.set(
+        xlabel="share of labels dealt out in order",
+        ylabel=f"flagged, of {frame['n'].iloc[0]} sets",
+    )
     return figure

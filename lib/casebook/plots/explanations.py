@@ -69,11 +69,7 @@ def detector_matrix(frame):
     values = frame.pivot(values="auroc", **shape).loc[detectors, defects]
     counts = frame.pivot(values="judged", **shape).loc[detectors, defects]
     values = values.astype(float)
-    labels = np.where(
-        values.isna(),
-        "–",
-        values.map("{:.2f}".format) + "\n(" + counts.astype(str) + ")",
-    )
+    labels = values.map("{:.2f}".format) + "\n(" + counts.astype(str) + ")"
     figure, axes = plt.subplots(figsize=(WIDTH, 0.55 * len(detectors) + 1.8))
     sns.heatmap(
         values,
@@ -87,6 +83,10 @@ def detector_matrix(frame):
         cbar_kws={"label": "AUROC (copies)", "shrink": 0.8},
         ax=axes,
     )
+    axes.set_facecolor("#e5e5e5")
+    axes.grid(visible=False)
+    for row, column in np.argwhere(values.isna().to_numpy()):
+        axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center")
     axes.set_xticklabels([name.replace(" ", "\n") for name in defects], rotation=0)
     axes.tick_params(axis="y", rotation=0)
     _ = axes.set(xlabel="", ylabel="")

@@ -1,0 +1,254 @@
+"""Audit of everything at hand, and what the checks do on labels of known making."""
+
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.audits.findings import FLAGGED, NOT_APPLICABLE
+from casebook.audits.label_order import round_robin
+from casebook.audits.label_tables import Labels, read_labels
+from casebook.audits.labels import audit_labels
+from casebook.datasets import registry
+from casebook.datasets.sources import MIRROR_VARIABLE, Absent
+from casebook.errors import InputError
+from casebook.inference.proportions import wilson
+
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+QUESTIONS, DOCUMENTS, RELEVANT = 120, 60, 4
+DRAWS = 199
+
+
+def audit_all(names=None, extra=(), seed=0):
+    """Audit the labels of datasets and of label tables of the mirror.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Datasets; by default all that have a card and relevance labels.
+    extra : sequence of str
+        Folders of the dataset mirror with label tables.
+    seed : int
+        Of permutations and intervals.
+
+    Returns
+    -------
+    audits : list of casebook.audits.findings.Audit
+        One per dataset on this machine.
+    absent : dict of str to str
+        Name to why it could not be audited.
+    """
+    audits, absent = [], {}
+    for name in [*(registry.list_datasets() if names is None else names), *extra]:
+        try:
+            labels = read_labels(_table(name) if name in extra else name)
+        except Absent as error:
+            absent[name] = str(error)
+        except InputError as error:
+            # Data of another kind is left out of "all", and an error if asked for.
+            if names is not None and name not in extra:
+                raise
+            absent[name] = str(error)
+        else:
+            audits.append(replace(audit_labels(labels, seed), name=name))
+    return audits, absent
+
+
+def _table(name):
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    path = Path(mirror or "") / name
+    if not mirror or not path.is_dir():
+        raise Absent(f"{name}: not in a dataset mirror; set {MIRROR_VARIABLE}")
+    return path
+
+
+def findings_table(audits):
+    """Join the findings of several audits.
+
+    Parameters
+    ----------
+    audits : sequence of casebook.audits.findings.Audit
+        Audits, at least one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per audit and check, named for `casebook.tables.with_intervals`.
+    """
+    frame = pd.concat([audit.frame() for audit in audits], ignore_index=True)
+    names = {"low": "value low", "high": "value high"}
+    frame = frame.rename(columns=names)
+    bounds = ["value", "value low", "value high", "chance", "p"]
+    return frame.astype(dict.fromkeys(bounds, float))
+
+
+def overview(table):
+    """Reduce the names of checks on pairs of splits to the check, for the figure.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `findings_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns audited, check, verdict.
+    """
+    short = table["check"].str.partition(":")[0]
+    return table[["audited", "verdict"]].assign(check=short)
+
+
+def made_labels(dealt, seed=0):
+    """Make labels of which a known share is dealt out document after document.
+
+    Parameters
+    ----------
+    dealt : float
+        Share of labels that follow the order of the collection, in [0, 1]; the others
+        are random.
+    seed : int
+        Of the random ones, and of which they are.
+
+    Returns
+    -------
+    casebook.audits.label_tables.Labels
+        120 questions with four relevant documents out of 60.
+    """
+    rng = random.Random(f"made labels {seed}")
+    names = [f"d{i:02d}" for i in range(DOCUMENTS)]
+    place, questions = 0, {}
+    for i in range(QUESTIONS):
+        found = []
+        while len(found) < RELEVANT:
+            place = place + 1 if rng.random() < dealt else rng.randrange(DOCUMENTS)
+            name = names[place % DOCUMENTS]
+            if name not in found:
+                found.append(name)
+        questions[f"q{i:03d}"] = found
+    return Labels(f"{dealt:.0%} dealt", {"all": questions}, names)
+
+
+def detection_curve(shares=SHARES, repeats=20):
+    """Measure how often dealt labels are flagged, by how many of them are dealt.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        Shares dealt; 0 gives the rate of false alarms.
+    repeats : int
+        Label sets per share.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns dealt, flagged (share of sets) with bounds by Wilson, n, and value (mean
+        statistic).
+    """
+    rows = []
+    for share in shares:
+        sets = [made_labels(share, seed) for seed in range(repeats)]
+        found = [round_robin(s, seed, DRAWS) for seed, s in enumerate(sets)]
+        interval = wilson(sum(f.verdict == FLAGGED for f in found), repeats)
+        row = {"dealt": share, "flagged": interval.estimate, "n": repeats}
+        row |= {"flagged low": interval.low, "flagged high": interval.high}
+        rows.append(row | {"value": float(np.mean([f.value for f in found]))})
+    return pd.DataFrame(rows)
+
+
+def answer(audits, absent, curve):
+    """Answer the chapter's question on labels.
+
+    Parameters
+    ----------
+    audits, absent
+        From `audit_all`.
+    curve : pandas.DataFrame
+        From `detection_curve`.
+
+    Returns
+    -------
+    str
+        Markdown: what is flagged and why, what passes, what is absent, and the rate of
+        false alarms.
+    """
+    lines = []
+    for audit in audits:
+        flagged = [f for f in audit.findings if f.verdict == FLAGGED]
+        reasons = "; ".join(f"{f.check}: {f.evidence[0]}" for f in flagged)
+        if flagged:
+            lines.append(f"{audit.name} is flagged: {reasons}.")
+    passed = [audit.name for audit in audits if audit.verdict != FLAGGED]
+    if passed:
+        lines.append(f"No check flags {', '.join(passed)}.")
+    none, all_ = curve.iloc[0], curve.iloc[-1]
+    lines.append(
+        f"On labels of known making, {none['flagged']:.0%} of {int(none['n'])} random "
+        f"sets are flagged as dealt out, and {all_['flagged']:.0%} of those that are."
+    )
+    if absent:
+        lines.append(f"Not audited: {', '.join(absent)}.")
+    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
+
+
+def audit_numbers(audits, curve):
+    """Collect what the book may quote.
+
+    Parameters
+    ----------
+    audits : sequence of casebook.audits.findings.Audit
+        Audits.
+    curve : pandas.DataFrame
+        From `detection_curve`.
+
+    Returns
+    -------
+    dict
+        {audited: {"labels": {check: {"value", "ci", "n", "control", "reason"}}}}, the
+        control being the chance level, and ``flagged``: the share of applicable checks
+        that are flagged, against the share of false alarms.
+    """
+    alarms = float(curve.loc[curve["dealt"] == 0, "flagged"].iloc[0])
+    found = {}
+    for audit in audits:
+        checks = {f.check: _number(f) for f in audit.findings}
+        applicable = [f for f in audit.findings if f.verdict != NOT_APPLICABLE]
+        share = wilson(sum(f.verdict == FLAGGED for f in applicable), len(applicable))
+        checks["flagged"] = {
+            "value": share.estimate,
+            "ci": [share.low, share.high],
+            "n": share.n,
+            "control": alarms,
+            "reason": share.reason,
+        }
+        found[audit.name] = {"labels": checks}
+    return found
+
+
+def _number(finding):
+    return {
+        "value": finding.value,
+        "ci": [finding.low, finding.high],
+        "n": finding.n,
+        "control": finding.chance,
+        "reason": finding.reason,
+    }
+
+
+def absent_table(absent):
+    """List what could not be audited.
+
+    Parameters
+    ----------
+    absent : dict of str to str
+        From `audit_all`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns data and reason.
+    """
+    return pd.DataFrame(list(absent.items()), columns=["data", "reason"])

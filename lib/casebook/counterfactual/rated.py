@@ -1,0 +1,85 @@
+"""Explanations for people to rate, and what they say of them."""
+
+import pandas as pd
+
+from casebook.raters.likert import COLUMNS
+from casebook.raters.likert_report import likert_summary
+from casebook.raters.responses import read_forms
+from casebook.raters.sealing import read_key
+from casebook.raters.unblinding import unblind_likert
+
+SHOWN = ("scale", "system", "mean", "mean low", "mean high", "median", "n", "ratings")
+ALPHA = ("alpha", "alpha low", "alpha high", "raters", "reason")
+
+
+def for_raters(explained):
+    """Give explanations as `casebook.raters.likert.make_likert_forms` takes them.
+
+    Parameters
+    ----------
+    explained : casebook.counterfactual.explained.Explained
+        Explanations and sources.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The documented columns: case_id, chunk_id, explanation_text, source_chunk_text.
+    """
+    rows = [
+        (key, explained.own[key], text, explained.sources[explained.own[key]])
+        for key, text in explained.explanations.items()
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def ratings_table(forms, key, *, n_boot=10_000, seed=0):
+    """Summarise returned Likert forms: clarity, legal accuracy, usefulness.
+
+    Parameters
+    ----------
+    forms : path-like or None
+        Folder of returned forms; None if nobody has rated.
+    key : path-like or None
+        The sealed key, ``key.json``.
+    n_boot, seed
+        Of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per scale and system: mean with bounds, median, numbers, ordinal
+        Krippendorff's alpha; empty without forms.
+
+    Raises
+    ------
+    InputError
+        As the readers of forms and key.
+    """
+    if forms is None:
+        return pd.DataFrame(columns=[*SHOWN, "defects"])
+    ratings, defects = unblind_likert(read_forms([forms]), read_key(key))
+    summary = likert_summary(ratings, n_boot=n_boot, seed=seed)
+    kept = [name for name in (*SHOWN, *ALPHA) if name in summary]
+    return summary[kept].assign(defects=len(defects))
+
+
+def ratings_note(table):
+    """Say what the ratings are, or that there are none.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `ratings_table`.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    if table.empty:
+        return (
+            "No person has rated these explanations: no ratings are shown, and none "
+            "are made up."
+        )
+    count, raters = int(table["ratings"].sum()), table["raters"].max()
+    return f"{count} ratings by up to {raters:.0f} raters on three scales."
