@@ -1,0 +1,92 @@
+"""Terms that a query and a passage share, the rarest first."""
+
+import math
+import re
+from collections import Counter
+
+from casebook.counterfactual.edits import LABELS
+from casebook.measures.legal_text import STOP_LIST
+
+TERMS = 3  # named in a sentence
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+_SHORTEST = 3
+_TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
+
+
+def terms(text):
+    """Split a text into terms.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    list of (str, int, int)
+        Lower-case runs of letters, digits and hyphens of at least three characters
+        that are not in `STOP_LIST`, each with its place.
+    """
+    return [
+        (match.group().lower(), match.start(), match.end())
+        for match in _TOKEN.finditer(text)
+        if match.end() - match.start() >= _SHORTEST
+        and match.group().lower() not in STOP_LIST
+    ]
+
+
+class TermWeights:
+    """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Documents.
+    """
+
+    def __init__(self, texts):
+        self.n, self.df = 0, Counter()
+        for text in texts:
+            self.n += 1
+            self.df.update({term for term, _, _ in terms(text)})
+
+    def weight(self, term):
+        """Give the weight of a term, at least 1.
+
+        Parameters
+        ----------
+        term : str
+            In lower case.
+
+        Returns
+        -------
+        float
+            Its inverse document frequency.
+        """
+        return math.log((self.n + 1) / (self.df[term] + 1)) + 1
+
+    def shared(self, query, text, documented=False):
+        """Find the terms that a query and a text share.
+
+        Parameters
+        ----------
+        query, text : str
+            Texts.
+        documented : bool, default False
+            Whether labels of the query's own template (*sections*, *versus*, ...)
+            count, as documented.
+
+        Returns
+        -------
+        list of (str, int, int)
+            The terms with their first place in the text, the rarest first; terms of
+            equal weight in alphabetical order.
+        """
+        asked = {term for term, _, _ in terms(query)}
+        if not documented:
+            asked -= _TEMPLATE
+        first = {}
+        for term, start, end in terms(text):
+            if term in asked:
+                first.setdefault(term, (term, start, end))
+        return sorted(first.values(), key=lambda one: (-self.weight(one[0]), one[0]))

@@ -1,0 +1,159 @@
+"""Explanations as data: sentences, each with the places that support it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Support:
+    """Words of a document that support a sentence: ``text[start:end] == quote``."""
+
+    document_id: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of an explanation.
+
+    Parameters
+    ----------
+    text : str
+        What it says.
+    kind : str
+        What it is about: sections, petitioner, respondent, evidence, numbers, terms,
+        similarity, nothing, change, lists, reason or order.
+    support : tuple of Support
+        Places in documents. Empty where the sentence is about the lists themselves
+        (change, lists, order, nothing), and where nothing was checked.
+    checked : bool
+        Whether it was held against the text or the lists before it was written.
+    """
+
+    text: str
+    kind: str
+    support: tuple = ()
+    checked: bool = True
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The part of a document that an explanation was made from, ``[start:end]``."""
+
+    document_id: str
+    text: str
+    start: int = 0
+
+    @property
+    def end(self):
+        """Give the end in the document."""
+        return self.start + len(self.text)
+
+    def support(self, start, end):
+        """Give the support at ``text[start:end]`` of the passage."""
+        quote = self.text[start:end]
+        return Support(self.document_id, self.start + start, self.start + end, quote)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a document was found, or what an edit did.
+
+    ``passages`` are what it was made from; ``documented`` says under which rules.
+    """
+
+    sentences: tuple
+    passages: tuple = ()
+    documented: bool = False
+
+    @property
+    def text(self):
+        """Give the sentences in one line."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    def to_dict(self):
+        """Give plain data.
+
+        Returns
+        -------
+        dict
+            ``text``, ``rules`` (documented or corrected), ``sentences`` (text, kind,
+            checked, support) and ``passages`` (document, span, words).
+        """
+        return {
+            "text": self.text,
+            "rules": "documented" if self.documented else "corrected",
+            "sentences": [_sentence(one) for one in self.sentences],
+            "passages": [
+                {
+                    "document_id": passage.document_id,
+                    "start": passage.start,
+                    "end": passage.end,
+                    "words": len(passage.text.split()),
+                }
+                for passage in self.passages
+            ],
+        }
+
+
+def as_markdown(explanation):
+    """Write an explanation with its supports quoted below it.
+
+    Parameters
+    ----------
+    explanation : dict
+        From `Explanation.to_dict`.
+
+    Returns
+    -------
+    str
+        One item per sentence; below it the quotations, with document and place, or
+        that nothing was checked.
+    """
+    lines = []
+    for sentence in explanation["sentences"]:
+        mark = "" if sentence["checked"] else " (not checked)"
+        lines.append(f"- {_plain(sentence['text'])}{mark}")
+        for one in sentence["support"]:
+            place = f"{one['document_id']}, {one['start']} to {one['end']}"
+            lines.append(f"  - “{_plain(one['quote'])}” ({_plain(place)})")
+    return "\n".join(lines) + "\n"
+
+
+def node_markdown(explained):
+    """Write the explanations of one state of a tree.
+
+    Parameters
+    ----------
+    explained : dict
+        ``results`` and ``edge``, from `casebook.counterfactual.explanations.Explainer`.
+
+    Returns
+    -------
+    str
+        A paragraph title per result in rank order, and one for the edit, if any.
+    """
+    parts = []
+    if explained["edge"]:
+        parts.append(f"**The edit**\n\n{as_markdown(explained['edge'])}")
+    for rank, (case, one) in enumerate(explained["results"].items(), start=1):
+        parts.append(f"**{rank}. {_plain(case)}**\n\n{as_markdown(one)}")
+    return "\n".join(parts)
+
+
+def _sentence(one):
+    return {
+        "text": one.text,
+        "kind": one.kind,
+        "checked": one.checked,
+        "support": [vars(place) for place in one.support],
+    }
+
+
+def _plain(text):
+    """Make text safe for one line of Markdown."""
+    flat = " ".join(str(text).split())
+    for mark in "\\`*_[]<>|":
+        flat = flat.replace(mark, f"\\{mark}")
+    return flat
