@@ -1,6 +1,10 @@
 import pytest
 
-from casebook.inference.false_positives import CONDITIONS, false_positive_study
+from casebook.inference.false_positives import (
+    CONDITIONS,
+    book_table,
+    false_positive_study,
+)
 from casebook.inference.preference_study import RECOMMENDED, TESTS
 
 
@@ -21,9 +25,14 @@ def test_the_pooled_test_fails_and_the_recommended_one_holds():
 
 
 def test_the_crossed_model_is_among_them():
-    table = false_positive_study(studies=40, models=6, items=20)
+    table = false_positive_study(studies=40, models=2, items=20)
     rows = table[table["test"] == "crossed logit"]
-    assert rows["n"].to_list() == [6, 6, 6]
+    assert rows["n"].to_list() == [2, 2, 2]
     assert (rows["rejected"] <= rows["ci_high"]).all()
-    again = false_positive_study(studies=40, models=6, items=20)
+    again = false_positive_study(studies=40, models=2, items=20)
     assert table.equals(again)
+    book = book_table(table).set_index("test")
+    assert len(book) == len(TESTS) + 1
+    row = table.iloc[0]
+    cell = f"{row['rejected']:.3f} [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
+    assert book.loc["pooled sign", "votes independent"].startswith(cell)

@@ -8,6 +8,7 @@ import sys
 import pandas as pd
 
 from casebook.files import write_text
+from casebook.inference.intervals import bounds_text
 from casebook.inference.mixed_models import fit_cumulative_link
 from casebook.inference.preference_study import rejection_rates
 from casebook.inference.proportions import wilson
@@ -89,6 +90,30 @@ def _model_rate(votes, alpha):
     return [MODEL, share.estimate, share.low, share.high, share.n]
 
 
+def book_table(study):
+    """Arrange the study for reading: tests in rows, conditions in columns.
+
+    Parameters
+    ----------
+    study : pandas.DataFrame
+        Of `false_positive_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``test``, one column per condition with the share and its interval, and
+        ``studies``. A star marks shares whose interval lies above the nominal level.
+    """
+    rows = {}
+    for row in study.itertuples():
+        cell = f"{row.rejected:.3f} {bounds_text(row.ci_low, row.ci_high)}"
+        cells = rows.setdefault(row.test, {"test": row.test})
+        cells[row.condition] = cell if row.holds else f"{cell} *"
+        cells["studies"] = row.n
+    columns = ["test", *dict.fromkeys(study["condition"]), "studies"]
+    return pd.DataFrame(rows.values())[columns]
+
+
 if __name__ == "__main__":
-    study = false_positive_study().round(4)
-    write_text(sys.argv[1], study.to_csv(index=False, lineterminator="\n"))
+    table = book_table(false_positive_study())
+    write_text(sys.argv[1], table.to_csv(index=False, lineterminator="\n"))
