@@ -12,6 +12,7 @@ from casebook.cli import main
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms
 
+QUICK = ("--resamples=200", "--no-mixed")
 EXAMPLE = Path(__file__).parents[1] / "raters" / "documented_example.txt"
 
 
@@ -22,7 +23,7 @@ def casebook(capsys, *arguments):
     return stop.value.code, found.out, found.err
 
 
-def write_answers(folder, count=14):
+def write_answers(folder, count=20):
     for name in ("alpha", "omega"):
         lines = [
             json.dumps(
@@ -50,7 +51,7 @@ def study(capsys, tmp_path):
 
 def test_design_fill_analyse(capsys, study):
     code, out, err = casebook(
-        capsys, "analyse", study / "back", "--key", study / "pilot", "--json"
+        capsys, "analyse", study / "back", "--key", study / "pilot", *QUICK, "--json"
     )
     assert code == 0, err
     values = json.loads(out)
@@ -60,8 +61,8 @@ def test_design_fill_analyse(capsys, study):
 
 
 def test_results_are_written_once_and_whole(capsys, study):
-    arguments = ["analyse", study / "back", "--key", study / "pilot"]
-    code, out, err = casebook(capsys, *arguments, "--out", study / "found")
+    arguments = ["analyse", study / "back", "--key", study / "pilot", *QUICK]
+    code, _out, err = casebook(capsys, *arguments, "--out", study / "found")
     assert code == 0, err
     table = pd.read_csv(study / "found" / "tables" / "intervals.csv")
     assert len(table) == 8
@@ -74,7 +75,7 @@ def test_blind_forms_stay_blind_without_key_and_until_all_are_in(capsys, study):
     code, _, err = casebook(capsys, "analyse", study / "back")
     assert code == 1 and "give the sealed key" in err
     (study / "back" / "pilot_r3.xlsx").unlink()
-    arguments = ["analyse", study / "back", "--key", study / "pilot"]
+    arguments = ["analyse", study / "back", "--key", study / "pilot", *QUICK]
     code, _, err = casebook(capsys, *arguments)
     assert code == 1 and "1 of 3 forms are not in (r3)" in err
     code, _, _ = casebook(capsys, *arguments, "--force")
@@ -90,7 +91,7 @@ def test_audit_before_and_after(capsys, study):
     )
     tables = json.loads(out)
     assert code == 0 and tables["leaks"] == []
-    assert tables["arm_guess"][0]["n"] == 14 and len(tables["duplicates"]) == 3
+    assert tables["arm_guess"][0]["n"] == 20 and len(tables["duplicates"]) == 3
 
 
 def test_documented_forms(capsys, tmp_path):

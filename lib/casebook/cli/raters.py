@@ -312,6 +312,10 @@ def analyse(
     report: Annotated[
         str | None, typer.Option(help="Run the chapter on the forms, as this run.")
     ] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed/--no-mixed", help="Fit the mixed models.")
+    ] = True,
+    resamples: Annotated[int, typer.Option(min=100, help="Of bootstraps.")] = 10_000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -319,6 +323,9 @@ def analyse(
 
     Example: casebook raters analyse returned --key pilot --out pilot_results
     """
+    from casebook.raters.analysis import Options
+    from casebook.raters.analysis import analyse as compute
+    from casebook.raters.opening import open_forms, registered_margin
     from casebook.raters.responses import read_forms
 
     if legacy:
@@ -328,22 +335,16 @@ def analyse(
     if not _paired(returned):
         _show_likert(returned, key, force, out, seed, as_json)
         return
-    found = _analysis(returned, key, side_col, last_column, force, against, seed)
+    votes = open_forms(returned, key, side_col, last_column, force)
+    options = {"n_boot": resamples, "seed": seed, "mixed": mixed}
+    if margin := registered_margin(key):
+        options["margin"] = margin
+    found = compute(votes, against, Options(**options))
     if out:
         _write(out, found)
     if report:
         _chapter(report, files, key, side_col, against, seed)
     _show_analysis(found, as_json)
-
-
-def _analysis(returned, key, side_col, last_column, force, against, seed):
-    from casebook.raters.analysis import Options, analyse
-    from casebook.raters.opening import open_forms, registered_margin
-
-    votes = open_forms(returned, key, side_col, last_column, force)
-    margin = registered_margin(key)
-    options = Options(seed=seed, **({"margin": margin} if margin else {}))
-    return analyse(votes, against, options)
 
 
 def _legacy(files, key, side_col, last_column, force, as_json):
@@ -386,7 +387,25 @@ def _write(out, found):
     from casebook.raters.opening import write_tables
 
     values = {"answer": answer(found), "tables": _records(found.tables)}
-    write_tables(out, found.tables, values, {})
+    write_tables(out, found.tables, values, _figures(found))
+
+
+def _figures(found):
+    import pandas as pd
+
+    from casebook.plots import agreement, preference, use_style
+    from casebook.raters.unblinding import RATINGS
+
+    use_style()
+    panel, tables = found.panel, found.tables
+    ratings = pd.concat(panel.long_ratings(scale) for scale in RATINGS)
+    return {
+        "preference": preference.preference_forest(tables["intervals"], panel.focus),
+        "votes": agreement.rating_matrix(panel.votes, (-1, 1)),
+        "position": preference.position_forest(found.side(), panel.focus),
+        "ratings": preference.rating_distributions(ratings.dropna(subset="rating")),
+        "agreement": agreement.agreement_intervals(tables["agreement"]),
+    }
 
 
 def _chapter(run, files, key, side_col, against, seed):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.inference.intervals import bounds_text
+from casebook.inference.position import position_effect
 from casebook.inference.preference import (
     item_tests,
     preference_intervals,
@@ -18,6 +19,7 @@ from casebook.raters.panel import Panel, panel_of
 from casebook.raters.unblinding import Votes
 
 FOLDS = 10
+NOT_ASKED = [{"model": "mixed", "reason": "not_asked"}]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Options:
         Bootstrap resamples, random sign vectors, exchanges of the content audit.
     seed : int
         Of all of them.
+    mixed : bool
+        Whether to fit the mixed models, the slowest part.
     """
 
     margin: tuple = (0.45, 0.55)
@@ -42,6 +46,7 @@ class Options:
     n_resamples: int = 100_000
     permutations: int = 200
     seed: int = 0
+    mixed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,12 @@ class Analysis:
         chosen = (table["unit"] == unit) & (table["ties"] == ties)
         return table[chosen].iloc[0]
 
+    def side(self):
+        """Give the effect of the side over all raters."""
+        votes = self.panel.votes
+        sides = self.panel.left.where(votes.notna(), False).astype(bool)
+        return position_effect(votes.to_numpy(), sides.to_numpy())
+
     def primary(self):
         """Give the row of the primary test, the sign-flip over items."""
         return self.tables["item_tests"].set_index("test").loc["sign-flip"]
@@ -91,8 +102,9 @@ def analyse(votes, other=None, options=None):
         Tables ``preference`` (per rater and pooled), ``intervals`` (the win rate, four
         units, ties dropped and as half), ``item_tests``, ``dependence``,
         ``equivalence``, ``strengths`` and ``side_test`` (Davidson), ``models`` (mixed
-        and marginal), ``agreement``, ``vote_shares``, ``pairwise``, ``leave_one_out``,
-        ``rating_means``, ``rating_counts``, ``rating_tests``, ``rater_rating_tests``,
+        and marginal), ``power`` (votes that other win rates need), ``agreement``,
+        ``vote_shares``, ``pairwise``, ``leave_one_out``, ``rating_means``,
+        ``rating_counts``, ``rating_tests``, ``rater_rating_tests``,
         ``rating_agreement``, ``rating_models``, ``position``, ``length``, ``order``,
         ``duplicates``, ``consistency``, ``strata``, ``correlation``, ``arm_guess``,
         ``telling_words``, ``guesses`` and ``defects``.
@@ -118,19 +130,20 @@ def analyse(votes, other=None, options=None):
 def _preference(votes, panel, options, boot):
     few = {"n_boot": min(options.n_boot, 2_000), "seed": options.seed}
     fitted, test = preference_tables.strengths(votes, **few)
-    counted = win_tie_loss_table(panel.votes)
-    names = {"ci_low": "win_rate low", "ci_high": "win_rate high"}
+    dependence = preference_tables.dependence(panel, **few)
     flips = {"n_resamples": options.n_resamples, "seed": options.seed}
     held = {"alpha": options.alpha, **boot}
+    skipped = pd.DataFrame(NOT_ASKED)
     return {
-        "preference": counted.rename(columns=names),
-        "intervals": preference_intervals(panel.votes, **boot).rename(columns=names),
+        "preference": win_tie_loss_table(panel.votes),
+        "intervals": preference_intervals(panel.votes, **boot),
         "item_tests": item_tests(panel.votes, **flips),
-        "dependence": preference_tables.dependence(panel, **few),
+        "dependence": dependence,
         "equivalence": preference_tables.equivalence_row(panel, options.margin, **held),
         "strengths": fitted,
         "side_test": preference_tables.side_test(test, int(fitted["n"].iloc[0])),
-        "models": preference_tables.models(panel),
+        "models": preference_tables.models(panel) if options.mixed else skipped,
+        "power": preference_tables.power(dependence, options.alpha),
     }
 
 
@@ -147,12 +160,13 @@ def _agreement(panel, options):
 
 def _ratings(panel, options, boot):
     flips = {"n_resamples": options.n_resamples}
+    skipped = pd.DataFrame(NOT_ASKED)
     return {
         "rating_means": likert_tests.rating_means(panel, **boot),
         "rating_counts": likert_tests.rating_counts(panel),
         "rating_tests": likert_tests.rating_tests(panel, **boot, **flips),
         "rater_rating_tests": likert_tests.rater_rating_tests(panel),
-        "rating_models": likert_tests.models(panel),
+        "rating_models": likert_tests.models(panel) if options.mixed else skipped,
         "correlation": likert_tests.preference_rating_correlation(
             panel, n_boot=min(options.n_boot, 2_000), seed=options.seed
         ),
@@ -276,7 +290,7 @@ def _share(row):
 
 
 def _bounds(row):
-    return bounds_text(row["win_rate low"], row["win_rate high"])
+    return bounds_text(row["ci_low"], row["ci_high"])
 
 
 def _agreement_lines(analysis):

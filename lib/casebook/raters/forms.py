@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 
 from casebook.errors import InputError
+from casebook.inference.preference_power import simulated_power
+from casebook.inference.preference_study import RECOMMENDED
 from casebook.inference.samples import check_share
 from casebook.raters.celltext import clean
 from casebook.raters.design import draw_items, make_design
@@ -11,6 +13,7 @@ from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import new_secret, opaque_id
 
+STUDIES = 400
 TEST = "paired randomisation of item net votes, two-sided"
 
 
@@ -204,4 +207,24 @@ def planned(plan, design):
             "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
         },
         "secondary": "per-rater exact sign tests, corrected by Holm",
+        "power": _power(plan, design, per_item),
+    }
+
+
+def _power(plan, design, per_item):
+    """Simulate the primary test for the planned sizes, with the spreads assumed."""
+    found = simulated_power(
+        items=(len(design.items),),
+        raters=(per_item,),
+        win_rates=(plan.win_rate,),
+        alpha=plan.alpha,
+        studies=STUDIES,
+    )
+    row = found.set_index("test").loc[RECOMMENDED]
+    assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
+    return {
+        "estimate": float(row["rejected"]),
+        "ci": [float(row["ci_low"]), float(row["ci_high"])],
+        "simulated_studies": STUDIES,
+        "assumed": {name: float(row[name]) for name in assumed},
     }

@@ -212,15 +212,7 @@ def models(panel):
     """
     tables = []
     for scale in RATINGS:
-        long = pd.concat(
-            panel.ratings[scale, system]
-            .rename_axis(index="item", columns="rater")
-            .melt(ignore_index=False, value_name="rating")
-            .reset_index()
-            .assign(system=system)
-            for system in (panel.focus, panel.other)
-        )
-        long = long[panel.judged(long)]
+        long = panel.long_ratings(scale)
         if long["rating"].nunique() < 2:
             known = int(long["rating"].notna().sum())
             table = pd.DataFrame([{"n": known, "reason": "one_category"}])

@@ -49,11 +49,20 @@ class Panel:
         """Raters, in order."""
         return list(self.votes.columns)
 
-    def judged(self, table):
-        """Mark the rows of a table with item and rater that were to be judged."""
+    def long_ratings(self, scale):
+        """Give a row per rating: item, rater, system, scale, rating (NaN: missing)."""
+        parts = [
+            self.ratings[scale, system]
+            .rename_axis(index="item", columns="rater")
+            .melt(ignore_index=False, value_name="rating")
+            .reset_index()
+            .assign(system=system, scale=scale)
+            for system in (self.focus, self.other)
+        ]
+        table = pd.concat(parts, ignore_index=True)
         keys = pd.MultiIndex.from_frame(table[["item", "rater"]])
-        known = pd.MultiIndex.from_frame(self.rows[["item_id", "rater"]])
-        return keys.isin(known)
+        judged = pd.MultiIndex.from_frame(self.rows[["item_id", "rater"]])
+        return table[keys.isin(judged)].reset_index(drop=True)
 
     def differences(self, scale):
         """Ratings of the focus system minus those of the other, items x raters."""

@@ -9,6 +9,7 @@ from casebook.inference.bradley_terry import (
 )
 from casebook.inference.bradley_terry_bootstrap import bootstrap_bradley_terry
 from casebook.inference.equivalence import equivalence
+from casebook.inference.preference_power import power_table
 from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
 from casebook.raters.preference_models import vote_models
 
@@ -202,6 +203,27 @@ def models(panel):
     sides = panel.left.to_numpy()
     both = len({bool(side) for side in sides[untied]}) == 2
     return vote_models(votes, np.where(untied, sides, False) if both else None)
+
+
+def power(dependence, alpha=0.05):
+    """Say how many votes other true win rates would need, at this panel's dependence.
+
+    Parameters
+    ----------
+    dependence : pandas.DataFrame
+        From the function of that name.
+    alpha : float
+        Two-sided level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `casebook.inference.preference_power.power_table`, for a power of 0.8; a
+        design effect below 1 or unknown counts as 1.
+    """
+    effect = dependence.set_index("measure").loc["design effect", "value"]
+    known = 1.0 if pd.isna(effect) else max(1.0, float(effect))
+    return power_table(alpha=alpha, design_effect=known)
 
 
 def cells(panel):
