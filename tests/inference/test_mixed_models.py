@@ -150,6 +150,8 @@ def test_undefined_and_bad_input():
         fit_cumulative_link([1, 2, 2, 1], split[:3])
     with pytest.raises(InputError, match="4 finite values"):
         fit_cumulative_link([1, 2, np.nan, 1], split)
+    with pytest.raises(InputError, match="3 finite values"):
+        fit_cumulative_link(["a", None, "b"])
     with pytest.raises(InputError, match="judge must name a level for each of 2 rows"):
         fit_cumulative_link([1, 2], groups={"judge": ["x", None]})
     with pytest.raises(InputError, match="levels are more than"):

@@ -9,6 +9,7 @@ from casebook.inference.votes import (
     count_votes,
     item_means,
     preference_scores,
+    vote_comparisons,
     vote_matrix,
 )
 
@@ -36,6 +37,25 @@ def test_matrix_has_items_and_raters_in_order():
 def test_defects_are_named(row, message):
     with pytest.raises(InputError, match=message):
         vote_matrix(table([*ROWS, row]), win="X", loss="Y")
+
+
+def test_missing_column():
+    with pytest.raises(InputError, match="lack the column 'preference'"):
+        vote_matrix(table().drop(columns="preference"), win="X", loss="Y")
+
+
+def test_comparisons_tell_side_item_and_rater():
+    votes = vote_matrix(table(), win="X", loss="Y")
+    sides = pd.DataFrame([[None, True], [False, False]])
+    rows = vote_comparisons(votes, sides, ("X", "Y"))
+    expected = [
+        ("a", "r2", "X", "Y", "second"),
+        ("b", "r1", "Y", "X", "second"),
+        ("b", "r2", "Y", "X", "tie"),
+    ]
+    assert list(rows.itertuples(index=False, name=None)) == expected
+    with pytest.raises(InputError, match="every vote needs a side"):
+        vote_comparisons(votes, pd.DataFrame([[None, None]] * 2), ("X", "Y"))
 
 
 def test_counts_add_up():

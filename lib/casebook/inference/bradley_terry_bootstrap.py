@@ -110,12 +110,18 @@ def _maximise_into(theta, design, counts, rows, columns):
 
 def _resampled_counts(design, comparisons, clusters, n_boot, seed):
     """Count outcomes in every resample, shape [n_boot, pairs, outcomes]."""
-    weight = np.tile(design.weight, (n_boot, 1))
+    drawn = []
     for name in clusters:
         codes, labels = pd.factorize(comparisons[name], sort=True)
         if (codes < 0).any():
             raise InputError(f"{(codes < 0).sum()} comparisons have no {name}")
         rng = np.random.Generator(stream(seed, f"strengths, {name}"))
         even = np.full(len(labels), 1 / len(labels))
-        weight *= rng.multinomial(len(labels), even, n_boot)[:, codes]
-    return np.array([design.counts(row) for row in weight])
+        drawn.append((rng.multinomial(len(labels), even, n_boot), codes))
+
+    def weight(k):
+        return design.weight * np.prod(
+            [table[k, codes] for table, codes in drawn], axis=0
+        )
+
+    return np.array([design.counts(weight(k)) for k in range(n_boot)])

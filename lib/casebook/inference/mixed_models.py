@@ -136,11 +136,14 @@ def fit_cumulative_link(outcome, fixed=None, groups=None, *, level=0.95):
 def _data(outcome, fixed, groups):
     from scipy import sparse
 
-    labels, y = np.unique(np.asarray(outcome), return_inverse=True)
-    fixed = pd.DataFrame(index=range(len(y))) if fixed is None else fixed
+    outcome = pd.Series(np.asarray(outcome))
+    labels, y = np.unique(outcome.dropna(), return_inverse=True)
+    fixed = pd.DataFrame(index=range(len(outcome))) if fixed is None else fixed
     X = fixed.to_numpy(float)
-    if len(X) != len(y) or not np.isfinite(X).all() or pd.isna(labels).any():
-        raise InputError(f"fixed effects and outcome must have {len(y)} finite values")
+    if len({len(X), len(y), len(outcome)}) > 1 or not np.isfinite(X).all():
+        raise InputError(
+            f"fixed effects and outcome must have {len(outcome)} finite values"
+        )
     blocks, owner = [], []
     for k, (name, values) in enumerate(groups.items()):
         codes, levels = pd.factorize(np.asarray(values), sort=True)

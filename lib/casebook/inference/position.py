@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casebook.errors import InputError
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import newcombe, wilson
 from casebook.inference.sign_tests import ExactPValue, exact_sign_test
-from casebook.inference.votes import check_votes, count_votes
+from casebook.inference.votes import check_sides, check_votes, count_votes
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,7 @@ def position_effect(votes, on_the_left, *, level=0.95):
     InputError
         If a value is no vote, the shapes differ or a side of a vote is missing.
     """
-    V = check_votes(votes)
-    left = np.asarray(on_the_left)
-    if left.shape != V.shape:
-        raise InputError(f"sides must have the shape of the votes, {V.shape}")
-    cast = ~np.isnan(V)
-    if any(side not in (True, False) for side in left[cast]):
-        raise InputError("every vote needs a side: True or False")
-    left = left == True  # noqa: E712 - sides of type object, as after a pivot
+    V, left = check_votes(votes), check_sides(votes, on_the_left)
     chosen = count_votes(np.where(left, V, -V))
     sides = [count_votes(V[left]), count_votes(V[~left])]
     pairs = [(x.wins, x.wins + x.losses) for x in sides]
@@ -83,7 +75,7 @@ def position_effect(votes, on_the_left, *, level=0.95):
         *rates,
         difference,
         _mean_of_rates(*rates),
-        float(left[cast].mean()),
+        float(left[~np.isnan(V)].mean()),
     )
 
 

@@ -40,8 +40,11 @@ def vote_matrix(table, *, win, loss, tie="Tie"):
     Raises
     ------
     InputError
-        If a label is unknown or a rater votes twice on an item.
+        If a column is missing, a label is unknown or a rater votes twice on an item.
     """
+    missing = {"item", "rater", "preference"} - set(table)
+    if missing:
+        raise InputError(f"votes lack the column {min(missing)!r}")
     known = table["preference"].isin([win, loss, tie]) | table["preference"].isna()
     if not known.all():
         row = table[~known].iloc[0]
@@ -88,6 +91,38 @@ def check_votes(votes):
     if np.isnan(V).all():
         raise InputError("there are no votes")
     return V
+
+
+def check_sides(votes, on_the_left):
+    """Check the sides of a matrix of votes and give them as an array.
+
+    Parameters
+    ----------
+    votes : array_like, shape [items, raters]
+        1, 0, -1 or NaN.
+    on_the_left : array_like of bool, same shape
+        Whether the first system's answer stood on the left for that vote.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape [items, raters]
+        The sides; False where there is no vote.
+
+    Raises
+    ------
+    InputError
+        If a value is no vote, the shapes differ or a side of a vote is missing.
+    """
+    V = check_votes(votes)
+    left = np.asarray(on_the_left)
+    if left.shape != V.shape:
+        raise InputError(f"sides must have the shape of the votes, {V.shape}")
+    cast = ~np.isnan(V)
+    if any(side not in (True, False) for side in left[cast]):
+        raise InputError("every vote needs a side: True or False")
+    sides = np.zeros(V.shape, dtype=bool)
+    sides[cast] = left[cast].astype(bool)
+    return sides
 
 
 def count_votes(votes):
@@ -180,11 +215,11 @@ def vote_comparisons(votes, on_the_left, systems):
     Raises
     ------
     InputError
-        As `check_votes`.
+        As `check_sides`.
     """
     V = check_votes(votes)
     items, raters = np.nonzero(~np.isnan(V))
-    left = np.asarray(on_the_left)[items, raters].astype(bool)
+    left = check_sides(V, on_the_left)[items, raters]
     chosen = np.where(left, V[items, raters], -V[items, raters]).astype(int)
     columns = {
         "item": votes.index[items],

@@ -8,7 +8,7 @@ from casebook.errors import InputError
 from casebook.inference.mixed_models import fit_cumulative_link
 from casebook.inference.samples import check_share
 from casebook.inference.vote_simulation import marginal_probability
-from casebook.inference.votes import check_votes
+from casebook.inference.votes import check_sides, check_votes
 
 SYSTEM, LEFT = "system", "left"
 
@@ -40,7 +40,7 @@ def vote_models(votes, on_the_left=None, *, level=0.95):
     Raises
     ------
     InputError
-        If a value is no vote.
+        If a value is no vote, all votes are ties or a side is missing.
 
     References
     ----------
@@ -66,7 +66,7 @@ def _untied(votes, on_the_left):
         raise InputError("all votes are ties: there is no preference to model")
     table = {"item": items, "rater": raters, "win": (V[items, raters] > 0).astype(int)}
     if on_the_left is not None:
-        left = np.asarray(on_the_left)[items, raters].astype(bool)
+        left = check_sides(V, on_the_left)[items, raters]
         table[LEFT] = np.where(left, 0.5, -0.5)
     return pd.DataFrame(table)
 
