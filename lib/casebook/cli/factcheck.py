@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.errors import InputError
+from casebook.errors import BatchFailed, InputError
 
 app = typer.Typer(
     help="Verify claims, and score verdicts that anyone produced.",
@@ -83,6 +83,102 @@ def score(
         labels=_meanings(label or ()),
         n_boot=resamples,
         seed=seed,
+    )
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
+    else:
+        typer.echo(report.as_text())
+
+
+@app.command()
+def run(
+    claims: Annotated[Path, typer.Argument(help="JSONL, or a claim a line.")],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Data set, BEIR folder, or own; repeatable.", show_default="own"
+        ),
+    ] = None,
+    mode: Annotated[str, typer.Option(help="System that searches.")] = "bm25_stemmed",
+    stance: Annotated[
+        str, typer.Option(help="features, placeholder, entailment:NAME, model:NAME.")
+    ] = "features",
+    decomposition: Annotated[
+        str, typer.Option(help="rules, documented, none, model:NAME.")
+    ] = "rules",
+    k: Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")] = 3,
+    gate: Annotated[
+        str, typer.Option(help="Least credibility: none, low, medium, high.")
+    ] = "low",
+    ratings: Annotated[Path | None, typer.Option(help="Rating table, YAML.")] = None,
+    documented: Annotated[
+        bool, typer.Option("--documented", help="The documented pipeline.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write id and label for the command score.")
+    ] = None,
+    as_json: Json = False,
+):
+    """Check claims against collections; exit 3 if some could not be checked.
+
+    Example: casebook factcheck run claims.jsonl --corpus own --out verdicts.jsonl
+    """
+    from casebook.factcheck import checking
+
+    _, results, config = checking.check_file(
+        claims,
+        corpus or [checking.OWN],
+        mode=mode,
+        stance=stance,
+        decomposition=decomposition,
+        documented=documented,
+        ratings=ratings,
+        k=k,
+        gate=gate,
+    )
+    if out is not None:
+        checking.write_predictions(out, results)
+    report = checking.as_report(results, config)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2, allow_nan=False))
+    else:
+        _show_checked(report)
+    crashed = sum(result.error is not None for result in results)
+    if crashed:
+        raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
+
+
+def _show_checked(report):
+    for claim in report["claims"]:
+        typer.echo(f"{claim['claim_id']}: {claim['verdict'] or claim['error']}")
+        for line in (claim["explanation"] or "").splitlines():
+            typer.echo(f"    {line}")
+    counted = (f"{n} {name}" for name, n in report["outcomes"].items())
+    typer.echo(", ".join(counted))
+
+
+@app.command()
+def ablate(
+    rate: Annotated[
+        list[float] | None,
+        typer.Option(help="Of documents with a planted note; repeatable."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of the notes.")] = 3,
+    gate: Annotated[
+        str, typer.Option(help="Least credibility: none, low, medium, high.")
+    ] = "low",
+    mode: Annotated[str, typer.Option(help="System that searches.")] = "bm25_stemmed",
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 0,
+    as_json: Json = False,
+):
+    """Run the 2^4 factorial and the nine configurations on the own test claims.
+
+    Example: casebook factcheck ablate --rate 0 --rate 1 --seeds 3 --json
+    """
+    from casebook.factcheck.ablation_report import ablation_report
+
+    report = ablation_report(
+        rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed
     )
     if as_json:
         typer.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.stance_features import features, negations
@@ -191,7 +192,6 @@ def _fold(X, questions, yes, train, test):
     The reader of the shuffled clauses is the one that learnt from gold clauses: what
     it keeps on them it did not get from the evidence.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -199,7 +199,7 @@ def _fold(X, questions, yes, train, test):
     reader = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
     reader.fit(X[GOLD][train], yes[train])
     found = {name: reader.predict_proba(table[test])[:, 1] for name, table in X.items()}
-    worded = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=2_000))
+    worded = claim_only_model()
     worded.fit([questions[n] for n in train], yes[train])
     asked = [questions[n] for n in test]
     found[QUESTION] = worded.predict_proba(asked)[:, 1]

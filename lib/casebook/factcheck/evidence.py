@@ -100,11 +100,12 @@ class EvidenceBase:
 
     @cached_property
     def rarity(self):
-        """Inverse document frequency of every content stem, dict of float."""
+        """Inverse document frequency of every content stem, ``""`` for any other."""
         counts = Counter()
         for text in self._named_texts():
             counts.update(content(text))
-        return {stem: math.log1p(len(self) / n) for stem, n in counts.items()}
+        known = {stem: math.log1p(len(self) / n) for stem, n in counts.items()}
+        return known | {"": math.log1p(len(self))}
 
     def url(self, row):
         """Give the address of a document, empty if it has none."""
@@ -160,7 +161,7 @@ class EvidenceBase:
         ranked = []
         for start, end in sentences(document):
             shared = wanted & content(document[start:end])
-            weight = sum(self.rarity.get(stem, 0.0) for stem in shared)
+            weight = sum(self.rarity[stem] for stem in shared)
             if weight > 0:
                 ranked.append((-weight, start, end))
         return [

@@ -22,6 +22,8 @@ _SAYS = {
     NOT_SUPPORTED: "is refuted",
     INSUFFICIENT: "cannot be decided",
 }
+# What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
+_DOCUMENTED_SAYS = _SAYS | {NOT_SUPPORTED: "is not supported"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def explain(result, rule, most=2):
         for item in _heaviest(result.evidence_of(part.subclaim_id), side, rule, most)
     )
     removal, found = minimal_removal(result, rule), conflicts(result)
-    text = _text(result, stated, cited, removal, found)
+    says = _DOCUMENTED_SAYS if rule.claim == "documented" else _SAYS
+    text = _text(result, says, stated, cited, removal, found)
     return Explanation(result.verdict, stated, cited, removal, found, text)
 
 
@@ -227,12 +230,12 @@ def _orders(items, rule):
     return support + against, against + support
 
 
-def _text(result, stated, cited, removal, found):
+def _text(result, says, stated, cited, removal, found):
     """Write the explanation in sentences."""
     parts = {part.id: part.text for part in result.subclaims}
-    lines = [f"The claim {_SAYS[result.verdict]}."]
+    lines = [f"The claim {says[result.verdict]}."]
     for name, verdict in stated.items():
-        lines.append(f'Part {name}, "{parts[name]}", {_SAYS[verdict]}.')
+        lines.append(f'Part {name}, "{parts[name]}", {says[verdict]}.')
         lines += [
             f"{item.source} ({item.level} credibility) {item.stance} it: "
             f'"{item.passage}" ({item.doc_id}, characters {item.start} to {item.end}).'

@@ -80,6 +80,23 @@ class FeatureStance:
         self._penalty = penalty
         self._fitted = None
 
+    def on(self, base):
+        """Give the same model with the word weights of another collection.
+
+        Parameters
+        ----------
+        base : EvidenceBase
+            Collection that it will judge.
+
+        Returns
+        -------
+        FeatureStance
+            A copy with the learnt weights.
+        """
+        other = FeatureStance(base.rarity, self._similarity, self._penalty)
+        other._fitted = self._fitted
+        return other
+
     def describe(self, claim, passages):
         """Give features of passages of one sub-claim, shape [passages, features]."""
         if not passages:

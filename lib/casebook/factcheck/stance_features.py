@@ -62,7 +62,7 @@ def features(claim, passage, header="", rarity=None, maxsim=None):
     header : str
         Name of the passage's document.
     rarity : dict, optional
-        Weight of each content stem; 1 where it is not given.
+        Weight of each content stem, and under ``""`` of any other; 1 without it.
     maxsim : float, optional
         Late-interaction similarity in [-1, 1]; 0 where there is none.
 
@@ -102,8 +102,9 @@ def features(claim, passage, header="", rarity=None, maxsim=None):
 
 
 def _weighted_share(wanted, have, rarity):
-    total = sum(rarity.get(stem, 1.0) for stem in wanted)
-    shared = sum(rarity.get(stem, 1.0) for stem in wanted & have)
+    unknown = rarity.get("", 1.0)
+    total = sum(rarity.get(stem, unknown) for stem in wanted)
+    shared = sum(rarity.get(stem, unknown) for stem in wanted & have)
     return shared / total if total else 0.0
 
 

@@ -1,0 +1,37 @@
+"""What claims give away by themselves: a text classifier that sees no evidence."""
+
+import pandas as pd
+
+
+def claim_only_model():
+    """Build the classifier, unfitted: tf-idf of words, logistic regression.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Takes texts.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=2_000))
+
+
+def claim_only_verdicts(train, test):
+    """Judge claims without evidence.
+
+    Parameters
+    ----------
+    train, test : sequence of Claim
+        Labelled claims to learn from, and claims to judge.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``id`` and ``label`` of every test claim.
+    """
+    model = claim_only_model()
+    model.fit([claim.text for claim in train], [claim.label for claim in train])
+    labels = model.predict([claim.text for claim in test])
+    return pd.DataFrame({"id": [claim.id for claim in test], "label": list(labels)})

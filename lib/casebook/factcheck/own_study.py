@@ -1,0 +1,163 @@
+"""The pipeline on the project's own claims: collection, judge, claims, verdicts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from casebook.factcheck.claimset import read_claims, shipped_documents, training_pairs
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.pipeline import FactChecker, PipelineConfig
+from casebook.factcheck.similarity import MaxSimilarity
+from casebook.factcheck.stance import FeatureStance
+from casebook.models.load import load_encoder
+
+
+def fitted_stance(base, claims, encoder=None):
+    """Fit the feature model on claims with gold evidence.
+
+    Parameters
+    ----------
+    base : EvidenceBase
+        Their collection.
+    claims : sequence of Claim
+        Training claims.
+    encoder : encoder, optional
+        For the MaxSim feature; without one it is left out. Passages and parts of the
+        training pairs are encoded at once.
+
+    Returns
+    -------
+    FeatureStance
+        Fitted.
+    """
+    pairs = training_pairs(claims, base)
+    similarity = None
+    if encoder is not None:
+        similarity = MaxSimilarity(encoder)
+        similarity.prepare([pair.passage.text for pair in pairs])
+        similarity.prepare([pair.claim for pair in pairs], "query")
+    return FeatureStance(base.rarity, similarity).fit(pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnStudy:
+    """Held-out claims, a stance model that never saw their sources, and verdicts.
+
+    Attributes
+    ----------
+    base : EvidenceBase
+        The two collections as one.
+    train, test : list of Claim
+        Without a source in common.
+    stance : FeatureStance
+        Fitted on ``train``.
+    config : PipelineConfig
+        Settings.
+    """
+
+    base: EvidenceBase
+    train: list
+    test: list
+    stance: object
+    config: PipelineConfig
+
+    @cached_property
+    def results(self):
+        """Results of the test claims, list of VerdictResult."""
+        checker = FactChecker(self.base, self.stance, self.config)
+        return checker.check_all([(claim.id, claim.text) for claim in self.test])
+
+    def evidence_recall(self):
+        """Compare evidence found with gold evidence, claim by claim.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per claim with gold evidence: ``id``, ``group``, ``hops``,
+            ``documents`` and ``passages`` (share of the gold documents, and of the
+            gold quotes touched by a passage, in [0, 1]), ``right``.
+        """
+        rows = []
+        for claim, result in zip(self.test, self.results, strict=True):
+            if claim.atoms:
+                documents, passages = recalled(claim, result)
+                rows.append(
+                    {
+                        "id": claim.id,
+                        "group": claim.group,
+                        "hops": claim.hops,
+                        "documents": documents,
+                        "passages": passages,
+                        "right": result.verdict == claim.label,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+
+def recalled(claim, result):
+    """Compare the evidence of one claim with its gold evidence.
+
+    Parameters
+    ----------
+    claim : Claim
+        With at least one atom.
+    result : VerdictResult
+        As checked.
+
+    Returns
+    -------
+    documents, passages : float
+        Share of the atoms whose document was found, and of those whose deciding words
+        a passage touches.
+    """
+    found = {item.doc_id for item in result.evidence}
+    documents = sum(atom.doc_id in found for atom in claim.atoms)
+    passages = sum(
+        any(_touches(item, atom) for item in result.evidence) for atom in claim.atoms
+    )
+    return documents / len(claim.atoms), passages / len(claim.atoms)
+
+
+def _touches(item, atom):
+    same = item.doc_id == atom.doc_id
+    return same and item.start < atom.end and atom.start < item.end
+
+
+def own_study(config=None, *, mode="bm25_stemmed", encoder=None, maxsim=False):
+    """Set the experiment up on the shipped collections and claims.
+
+    Parameters
+    ----------
+    config : PipelineConfig, optional
+        Settings.
+    mode : str
+        System that searches, of `casebook.retrieval.config.MODES`.
+    encoder : str or encoder, optional
+        For dense modes and for MaxSim; the packaged one by default.
+    maxsim : bool
+        Whether the stance model has the MaxSim feature.
+
+    Returns
+    -------
+    OwnStudy
+        Fitted; claims are checked when results are first asked for.
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown.
+    """
+    documents = shipped_documents()
+    base = EvidenceBase(documents, mode=mode, encoder=encoder)
+    claims = read_claims(documents=documents)
+    train = [claim for claim in claims if claim.split == "train"]
+    test = [claim for claim in claims if claim.split == "test"]
+    reader = _encoder(encoder) if maxsim else None
+    stance = fitted_stance(base, train, reader)
+    return OwnStudy(base, train, test, stance, config or PipelineConfig())
+
+
+def _encoder(given):
+    known = given is not None and not isinstance(given, str)
+    return given if known else load_encoder(given or "minilm")

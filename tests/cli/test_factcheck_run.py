@@ -1,0 +1,111 @@
+"""``casebook factcheck run | ablate`` from the command line."""
+
+import json
+
+import pytest
+
+from casebook.cli import main
+
+
+def invoke(capsys, *arguments):
+    """Run the command line and give exit code, output and error output."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return stopped.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def claims(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    rows = [
+        {
+            "id": "a",
+            "claim": "The Larkfield Home Insurance Policy limits stolen money to 500.",
+        },
+        {"id": "b", "claim": "The Larkfield Home Insurance Policy is the best."},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_claims_are_checked_explained_and_written_for_scoring(capsys, claims, tmp_path):
+    out = tmp_path / "verdicts.jsonl"
+    code, text, _ = invoke(capsys, "factcheck", "run", claims, "--out", out, "--json")
+    report = json.loads(text)
+    assert code == 0
+    assert report["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1}
+    first = report["claims"][0]
+    assert first["evidence"][0]["doc_id"] == "smoke:home-2"
+    assert "Money is limited to 500" in first["explanation"]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(
+        '{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n'
+    )
+    code, text, _ = invoke(
+        capsys, "factcheck", "score", gold, out, "--resamples", 10, "--json"
+    )
+    assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
+
+
+def test_documented_pipeline(capsys, claims):
+    code, text, _ = invoke(capsys, "factcheck", "run", claims, "--documented")
+    assert code == 0
+    assert "2 NOT_SUPPORTED" in text
+    assert "refuted" not in text
+
+
+def test_an_unreachable_endpoint_is_named_and_counted(capsys, claims, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
+    code, text, error = invoke(
+        capsys, "factcheck", "run", claims, "--stance", "model:endpoint:x"
+    )
+    assert code == 3
+    assert "1 crashed in stance: unreachable" in text
+    assert "1 of 2 claims could not be checked" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--corpus", "nowhere"], "nowhere"),
+        (["--stance", "magic"], "unknown stance"),
+        (["--decomposition", "magic"], "unknown decomposition"),
+        (["--gate", "x"], "gate"),
+        (["--mode", "x"], "mode"),
+        (["--ratings", "/nowhere.yml"], "nowhere.yml"),
+    ],
+)
+def test_wrong_options_are_one_line(capsys, claims, options, problem):
+    code, _, error = invoke(capsys, "factcheck", "run", claims, *options)
+    assert code == 1
+    assert problem in error
+    assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [("", "no claims"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")],
+)
+def test_wrong_files_are_named(capsys, tmp_path, content, problem):
+    path = tmp_path / "c.jsonl"
+    path.write_text(content)
+    code, _, error = invoke(capsys, "factcheck", "run", path)
+    assert code == 1
+    assert problem in error
+    assert "c.jsonl" in error
+
+
+def test_ablation_as_json(capsys):
+    code, text, _ = invoke(
+        capsys, "factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json"
+    )
+    report = json.loads(text)
+    assert code == 0
+    assert len(report["cells"]) == 16
+    assert len(report["configurations"]) == 9
+    reported = {row["configuration"]: row for row in report["reported"]}
+    assert reported["no FOL"]["reported"] == -12
+    assert reported["no FOL"]["origin"] == "input of a simulator"
+    assert reported["no FOL"]["ours high"] < 0
+    assert report["effects"][0]["n"] == 100
