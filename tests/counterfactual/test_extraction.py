@@ -194,6 +194,14 @@ def test_region_without_heading_is_the_first_fifth_and_short_texts_whole():
     assert facts_region(inline)[0] == 8_000
 
 
+def test_outcome_of_a_long_judgment_is_looked_for_at_its_end():
+    body = "The first appeal was allowed. " + "Nothing was said. " * 2_000
+    found = outcome(body + "The appeal is dismissed.")
+    assert found.fact == "Dismissed"
+    assert found.end == len(body) + len("The appeal is dismissed")
+    assert outcome(body) is None
+
+
 def test_every_fact_has_a_place_in_the_text():
     for one in read_gold():
         found = extract_sheet(one.text, one.id)

@@ -11,6 +11,7 @@ from functools import cache
 from casebook.counterfactual.acts_table import TABLE
 
 INDIA, SINGAPORE = "IN", "SG"
+HEAD = 20_000  # characters in which a judgment shows where it comes from
 
 _CHAPTER = r"Cap\.?\s*\d+[A-Z]?(?:,\s*\d{4}\s+Rev\.?\s+Ed\.?)?"
 _TAIL = rf"(?P<tail>(?:,?\s*(?:\(\s*)?(?:\d{{4}}\b|{_CHAPTER})\)?)?)"
@@ -63,7 +64,7 @@ def country_of(text):
     Parameters
     ----------
     text : str
-        A judgment, or a single citation.
+        A judgment, of which the first 20,000 characters are read, or a citation.
 
     Returns
     -------
@@ -71,8 +72,9 @@ def country_of(text):
         ``SG`` if marks of Singapore outnumber those of India, else ``IN``: the
         documented system knows Indian judgments only.
     """
-    singapore = len(_SINGAPORE_MARKS.findall(text))
-    return SINGAPORE if singapore > len(_INDIA_MARKS.findall(text)) else INDIA
+    head = text[:HEAD]
+    singapore = len(_SINGAPORE_MARKS.findall(head))
+    return SINGAPORE if singapore > len(_INDIA_MARKS.findall(head)) else INDIA
 
 
 def find_acts(text, country=None):

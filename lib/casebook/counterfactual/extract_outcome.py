@@ -38,13 +38,16 @@ _NOT = re.compile(
 )
 
 
+TAIL = 12_000  # characters at the end of a judgment in which it ends
+
+
 def outcome(text):
     """Find the outcome of the last proceeding.
 
     Parameters
     ----------
     text : str
-        Folded text; the end of a judgment suffices.
+        Folded text, of which the last 12,000 characters are read.
 
     Returns
     -------
@@ -52,8 +55,9 @@ def outcome(text):
         Its fact is one of ``OUTCOMES``; None if no appeal, petition, application or
         suit is said to have ended.
     """
-    last = None
-    for start, end in sentences(text):
+    last, skipped = None, max(0, len(text) - TAIL)
+    for first, stop in sentences(text[skipped:]):
+        start, end = skipped + first, skipped + stop
         for match in _ANY.finditer(text, start, end):
             if _PROCEEDING.search(text, start, end) and not _NOT.search(
                 text, start, match.start()

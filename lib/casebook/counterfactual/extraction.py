@@ -44,7 +44,7 @@ class Extraction:
         Place of every fact; facts of a language model that stand nowhere in the text
         have none.
     region : tuple of (int, int)
-        Part of the text that was read for facts; the outcome is looked for in all.
+        Part of the text that was read for facts; the outcome is looked for at the end.
     method : str
         ``rules``, or the name of a language model.
     notes : tuple of str
