@@ -274,6 +274,7 @@ def test_undefined_resamples_leave_no_bounds():
         ([("x", "y", "win", 1)], "outcome 'win' is none of first, tie, second"),
         ([("x", "x", "first", 1)], "compared with itself"),
         ([], "at least two systems"),
+        ([("x", "tie", "first", 1)], "rename the system"),
         ([("x", "y", "first", -1)], "at least 0"),
     ],
 )

@@ -138,6 +138,18 @@ def test_without_variation_between_groups_their_deviation_is_zero():
     assert fit.table["se"][0] == pytest.approx(2 / np.sqrt(80), abs=1e-3)
 
 
+@pytest.mark.parametrize("size", [2, 20, 500])
+def test_separated_data_have_no_estimate(size):
+    """Statsmodels' logit names the same defect: perfect separation."""
+    effect = pd.DataFrame({"a": np.repeat([0.0, 1.0], size)})
+    outcome = np.repeat([1, 2], size)
+    assert fit_cumulative_link(outcome, effect).reason == "separated"
+    outcome[0] = 2
+    assert fit_cumulative_link(outcome, effect).reason == "separated"
+    outcome[-1] = 1
+    assert fit_cumulative_link(outcome, effect).reason is None
+
+
 def test_undefined_and_bad_input():
     assert fit_cumulative_link([1, 1, 1]).reason == "one_category"
     twice = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 2, 0, 2]})

@@ -23,7 +23,10 @@ MOST_LEVELS = 3_000
 """Levels of all random intercepts together: their information matrix is dense."""
 
 FAR_OUT = 25.0
-"""Log odds beyond which a maximum counts as infinite."""
+"""Log odds, or a standard error of them, beyond which a maximum counts as infinite."""
+
+STEEP = 1e-2
+"""Slope of the log-likelihood at which a search has not arrived."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class MixedModel:
         Coverage of the intervals.
     reason : str or None
         ``"one_category"``, ``"not_identified"`` (a fixed effect is a combination of
-        others) or ``"separated"`` (no finite maximum): then all numbers are NaN.
+        others), ``"separated"`` (no finite maximum) or ``"not_converged"``: then all
+        numbers are NaN.
     """
 
     table: pd.DataFrame
@@ -126,10 +130,12 @@ def fit_cumulative_link(outcome, fixed=None, groups=None, *, level=0.95):
         method="BFGS",
     )
     theta = _thresholds(found.x, data)
-    if not np.abs(theta).max() < FAR_OUT:
-        return _result(frame, data, reason="separated")
     variances = np.diag(np.linalg.pinv(second_differences(loss, theta)))
     errors = np.sqrt(np.maximum(variances, 0))
+    if not max(np.abs(theta).max(), errors.max()) < FAR_OUT:
+        return _result(frame, data, reason="separated")
+    if np.abs(found.jac).max() > STEEP:
+        return _result(frame, data, reason="not_converged")
     return _result(frame, data, theta, errors, -float(found.fun))
 
 

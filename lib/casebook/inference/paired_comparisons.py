@@ -120,6 +120,8 @@ def _checked_systems(comparisons, reference):
     systems = sorted({*comparisons["first"], *comparisons["second"]}, key=str)
     if len(systems) < 2:
         raise InputError("strengths need comparisons of at least two systems")
+    if {"tie", "order"} & set(systems):
+        raise InputError("'tie' and 'order' name parameters: rename the system")
     if reference is not None and reference not in systems:
         names = ", ".join(map(str, systems))
         raise InputError(f"unknown reference {reference!r}: choose from {names}")
