@@ -1,5 +1,6 @@
 """What the sensitivity chapter says: its tables and sentences, all computed."""
 
+import numpy as np
 import pandas as pd
 
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
@@ -17,6 +18,7 @@ from casebook.inference.intervals import bounded, bounds_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
 
+THRESHOLDS = tuple(np.arange(0, 6.6, 0.25))
 _KINDS = {
     ("Section", "replace"): "section exchanged",
     ("Evidence", "remove"): "evidence removed",
@@ -204,8 +206,13 @@ def displacement_bands(study, system):
     return pd.DataFrame(rows)
 
 
-def threshold_sweep(study, system, thresholds):
-    """Score the documented accuracies at many thresholds; see `evaluation.sweep`."""
+def threshold_sweep(study, system, thresholds=THRESHOLDS):
+    """Score the documented accuracies at many thresholds; see `evaluation.sweep`.
+
+    Without annotations the frame is empty.
+    """
+    if not len(study.annotations):
+        return pd.DataFrame(columns=["threshold", "measure", "value", "low", "high"])
     scores = study.scores(system, PARITY, over_placebo=False)
     return sweep(scores, study.annotations, thresholds, seed=study.seed)
 

@@ -34,8 +34,8 @@ class SensitivityStudy:
         By system, from `edge_frame` and `placebo_frame`.
     annotations : pandas.DataFrame
         Which facts decide; without rows where nobody knows.
-    documents : int
-        Size of the collection.
+    documents : pandas.DataFrame
+        The collection.
     inert : Inert
         Words of the placebos.
     seed : int
@@ -47,7 +47,7 @@ class SensitivityStudy:
     edges: dict = field(repr=False)
     placebos: dict = field(repr=False)
     annotations: pd.DataFrame = field(repr=False)
-    documents: int
+    documents: pd.DataFrame = field(repr=False)
     inert: object = field(repr=False)
     seed: int = 0
 
@@ -195,7 +195,7 @@ def run_study(
         {system: edge_frame(grown) for system, grown in trees.items()},
         {system: placebo_frame(grown) for system, grown in trees.items()},
         annotation_frame([]) if annotations is None else annotations,
-        len(index),
+        index.documents,
         inert,
         settings.seed,
     )

@@ -1,0 +1,212 @@
+"""The runs of the sensitivity chapter: studies, budgets, annotated cases, wordings."""
+
+import pandas as pd
+
+from casebook.counterfactual.collections import (
+    PLANTED,
+    annotated_collection,
+    planted_collection,
+)
+from casebook.counterfactual.edges import OK, PRIMARY, edge_frame
+from casebook.counterfactual.evaluation import documented_evaluation, evaluate
+from casebook.counterfactual.facts import FACT_TYPES
+from casebook.counterfactual.paraphrase import (
+    PARAPHRASE,
+    STRANGER,
+    invariance,
+    invariance_table,
+    wording_pairs,
+)
+from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.report import retriever_table
+from casebook.counterfactual.searching import CaseSearch
+from casebook.counterfactual.sensitivity import case_scores, documented_scores
+from casebook.counterfactual.study import run_study
+from casebook.counterfactual.tree import TreeSettings, grow_trees
+from casebook.datasets.registry import load
+from casebook.models.load import load_encoder
+from casebook.retrieval.pipeline import HybridRetriever
+
+
+def run(cases, systems, settings, encoder=None):
+    """Run the study of a collection of cases.
+
+    Parameters
+    ----------
+    cases : CaseCollection
+        Cases and documents.
+    systems : sequence of str
+        Keys of `casebook.retrieval.config.MODES`.
+    settings : TreeSettings
+        How trees grow.
+    encoder : str, optional
+        Instead of the packaged one.
+
+    Returns
+    -------
+    SensitivityStudy
+        Documents are not cut into passages: an encoder reads their beginning.
+    """
+    return run_study(
+        cases.name,
+        cases.sheets,
+        cases.documents,
+        systems,
+        annotations=cases.annotations,
+        neighbours=cases.neighbours,
+        settings=settings,
+        encoder=encoder,
+        chunking=False,
+    )
+
+
+def budget_table(cases, settings):
+    """Compare budgets under BM25 by what they test and what scores come out.
+
+    Parameters
+    ----------
+    cases : CaseCollection
+        Cases and documents.
+    settings : TreeSettings
+        Depth and seed; the budgets replace the rest.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per budget: edges, pairs of case and type that were assessed out of all, edges
+        of each type, the documented accuracies, and the AUROC of the uncorrected
+        displacement over all pairs, untested ones taken as 0, as documented, with
+        bounds by case. Accuracies and AUROC are missing without annotations.
+    """
+    depth = {"max_depth": settings.max_depth, "seed": settings.seed}
+    budgets = {
+        "documented, first 5": TreeSettings.documented(outcome=False, **depth),
+        "stratified, 5": TreeSettings(placebo_draws=0, **depth),
+        "all, level 1": TreeSettings(1, None, placebo_draws=0, seed=settings.seed),
+    }
+    retriever = HybridRetriever(cases.documents, mode="bm25")
+    search = CaseSearch(retriever)
+    rows = []
+    for name, own in budgets.items():
+        trees = grow_trees(
+            cases.sheets, search, own, neighbours=cases.neighbours, inert=inert_words()
+        )
+        rows.append({"budget": name} | _budget(edge_frame(trees), cases))
+    return pd.DataFrame(rows)
+
+
+def run_annotated(name, study, systems, settings, encoder=None):
+    """Run the annotated cases against a collection.
+
+    Parameters
+    ----------
+    name : str
+        ``planted`` or a dataset; empty for none.
+    study : SensitivityStudy
+        Study of this chapter, whose documents are taken if it has that name.
+    systems, settings, encoder
+        As for `run`.
+
+    Returns
+    -------
+    SensitivityStudy or None
+        None if no collection is named.
+    """
+    if not name:
+        return None
+    documents = study.documents
+    if study.name != name:
+        planted = name == PLANTED
+        documents = planted_collection().documents if planted else load(name).documents
+    cases = annotated_collection(documents, name)
+    return run(cases, systems, settings, encoder)
+
+
+def agreement_table(study):
+    """Give the agreement with annotations; empty without a study."""
+    if study is None:
+        return pd.DataFrame(columns=["system", "pairs", "AUROC of excess"])
+    return retriever_table(study)
+
+
+def wordings(name, systems, encoder=None, seed=0):
+    """Measure wordings of one question against each other.
+
+    Parameters
+    ----------
+    name : str
+        Dataset with two wordings a question; empty for none.
+    systems : sequence of str
+        Keys of `casebook.retrieval.config.MODES`.
+    encoder : str, optional
+        Instead of the packaged one.
+    seed : int
+        Of the control.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column dataset, then those of `invariance_table`; empty without a name.
+    """
+    if not name:
+        return pd.DataFrame(columns=["dataset", "system", "pairs"])
+    data = load(name)
+    pairs = wording_pairs(data, load_encoder(encoder or "minilm"))
+    moved = invariance(
+        pairs, data.documents, systems, encoder=encoder, seed=seed, chunking=False
+    )
+    table = invariance_table(moved, seed=seed)
+    table.insert(0, "dataset", data.name)
+    return table
+
+
+def numbers(studies, wordings_table, **options):
+    """Collect the numbers of the chapter for ``numbers.json``.
+
+    Parameters
+    ----------
+    studies : sequence of SensitivityStudy or None
+        Studies; None is left out.
+    wordings_table : pandas.DataFrame
+        From `wordings`.
+    **options
+        ``n_boot`` and ``seed``.
+
+    Returns
+    -------
+    dict
+        {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
+    """
+    found = {s.name: s.numbers(**options) for s in studies if s is not None}
+    for row in wordings_table.to_dict("records"):
+        bounds = [row[f"{PARAPHRASE} low"], row[f"{PARAPHRASE} high"]]
+        found.setdefault(row["dataset"], {})[row["system"]] = {
+            f"{PRIMARY} between wordings": {
+                "value": row[PARAPHRASE],
+                "ci": bounds,
+                "n": row["pairs"],
+                "control": row[STRANGER],
+                "reason": None,
+            }
+        }
+    return found
+
+
+def _budget(edges, cases):
+    used = edges[edges["status"] == OK]
+    assessed = case_scores(edges, "displacement", over_placebo=False)
+    row = {
+        "edges": len(used),
+        "pairs assessed": int(assessed.notna().to_numpy().sum()),
+        "pairs": len(cases.sheets) * len(FACT_TYPES),
+    }
+    row |= {name: int((used["fact_type"] == name).sum()) for name in FACT_TYPES}
+    if not len(cases.annotations):
+        return row
+    scores = documented_scores(edges)
+    accuracy = documented_evaluation(scores, cases.annotations)
+    names = ("dispositive_accuracy", "non_dispositive_accuracy")
+    area = evaluate(scores, cases.annotations)["auroc"]
+    low, high = (float("nan") if b is None else b for b in area["ci"])
+    values = {"AUROC": area["value"], "AUROC low": low, "AUROC high": high}
+    return row | {name.replace("_", " "): accuracy[name] for name in names} | values

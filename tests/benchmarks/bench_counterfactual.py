@@ -1,0 +1,144 @@
+"""Trees of edited cases: one batch per level against one query at a time.
+
+Both sides run the same stages of the same retriever on the same prepared index and
+give identical trees; embeddings are not cached between them. Times are CPU seconds in
+one thread.
+"""
+
+import gc
+import statistics
+import time
+
+from casebook.counterfactual.edges import edge_frame
+from casebook.counterfactual.placebo import Inert
+from casebook.counterfactual.planted import plant_cases
+from casebook.counterfactual.searching import CaseSearch
+from casebook.counterfactual.tree import TreeSettings, grow_tree
+from casebook.models import rerankers
+from casebook.models.load import load_encoder
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+
+# 1 + 5 + 25 nodes, whatever moves.
+SETTINGS = TreeSettings(max_depth=2, threshold=0.0, placebo_draws=0)
+
+
+def rows():
+    """Measure every benchmark of this file.
+
+    Returns
+    -------
+    list of dict
+        ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio`` (peer over
+        ours), ``bar`` (least ratio), ``passed`` and ``note``.
+    """
+    return [lexical(), large_collection(), held_vectors(), linear_growth()]
+
+
+def lexical():
+    """Grow a tree over BM25."""
+    planted = plant_cases()
+    retriever = HybridRetriever(planted.documents, mode="bm25")
+    return _compare(planted, retriever, "BM25", 5, "identical trees", repeats=5)
+
+
+def large_collection():
+    """Grow a tree over the full system, token vectors encoded when they are needed."""
+    planted = plant_cases(cases=1, values=3)
+    held, rerankers.HELD_PASSAGES = rerankers.HELD_PASSAGES, 0
+    try:
+        retriever = _full(planted)
+        note = "identical trees; as for collections of more than 4,000 passages"
+        return _compare(planted, retriever, "full, passages on demand", 5, note)
+    finally:
+        rerankers.HELD_PASSAGES = held
+
+
+def held_vectors():
+    """Grow a tree over the full system whose document vectors stay in memory."""
+    planted = plant_cases(cases=1, values=3)
+    note = "identical trees; what is left is encoding 31 different queries"
+    return _compare(planted, _full(planted), "full, vectors held", 1.5, note)
+
+
+def linear_growth():
+    """Compare the time per node of a small and a five times larger tree."""
+    planted = plant_cases()
+    retriever = HybridRetriever(planted.documents, mode="bm25")
+    times = {}
+    for depth in (2, 3):
+        settings = TreeSettings(max_depth=depth, threshold=0.0, placebo_draws=0)
+        seconds, tree = _cpu_seconds(
+            lambda s=settings: _grown(planted, CaseSearch(retriever), s), 5
+        )
+        times[depth] = seconds / len(tree.nodes)
+    return _row(
+        "tree, time per node at 31 and at 156 nodes",
+        "31 nodes",
+        times[3],
+        times[2],
+        0.8,
+        "not below 0.8: linear in nodes",
+    )
+
+
+class OneByOne(CaseSearch):
+    """Search every node on its own."""
+
+    def _search(self, keys):
+        return [self._batch([key])[0] for key in keys]
+
+
+def _compare(planted, retriever, system, bar, note, repeats=1):
+    """Time both ways and check that they give the same edges."""
+    _grown(planted, CaseSearch(retriever), TreeSettings(max_depth=1))
+    ours, tree = _cpu_seconds(
+        lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats
+    )
+    peer, expected = _cpu_seconds(
+        lambda: _grown(planted, OneByOne(retriever), SETTINGS), repeats
+    )
+    assert len(tree.nodes) == 31, f"{len(tree.nodes)} nodes"
+    assert edge_frame([tree]).equals(edge_frame([expected])), "trees differ"
+    name = f"tree of 31 nodes, {system}"
+    return _row(name, "node by node", ours, peer, bar, note)
+
+
+def _full(planted):
+    """Make the full system without a cache, so that both sides encode."""
+    index = CorpusIndex(planted.documents, load_encoder(cache=False))
+    return HybridRetriever(index, mode="full", pool=20, mmr_pool=20)
+
+
+def _grown(planted, search, settings):
+    sheet = planted.sheets[0]
+    neighbours = planted.neighbours
+    return grow_tree(
+        sheet, search, settings=settings, neighbours=neighbours, inert=Inert()
+    )
+
+
+def _row(benchmark, peer, ours_cpu_s, peer_cpu_s, bar, note):
+    """Write one measurement as a row of the table."""
+    ratio = peer_cpu_s / ours_cpu_s
+    return {
+        "benchmark": benchmark,
+        "peer": peer,
+        "ours_cpu_s": ours_cpu_s,
+        "peer_cpu_s": peer_cpu_s,
+        "ratio": ratio,
+        "bar": bar,
+        "passed": ratio >= bar,
+        "note": note,
+    }
+
+
+def _cpu_seconds(call, repeats):
+    """Median CPU seconds of some calls, and the last result."""
+    seconds = []
+    for _ in range(repeats):
+        gc.collect()
+        start = time.process_time()
+        result = call()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
