@@ -15,7 +15,9 @@ HEADLINES = {
     "audits": ("labels", "flagged"),
     "retrieval_ablation": ("full", "nDCG@10"),
     "embedding_shift": ("posneg-uniform", "nDCG@10"),
+    "counterfactual_sensitivity": ("bm25", "auroc"),
     "explanation_quality": ("corrected", "AUROC"),
+    "rater_agreement": ("panel", "win rate"),
 }
 
 
