@@ -21,6 +21,7 @@ from casebook.counterfactual.extraction_scores import (
 )
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
+from casebook.models.language_model import NoAnswer
 
 TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
 
@@ -210,7 +211,7 @@ def test_model_is_asked_once_more_and_told_why():
     assert "outcome" in fake.prompts[1]
 
 
-@pytest.mark.parametrize("bad", [{"outcome": "Won"}, InputError("no JSON"), {"x": 1}])
+@pytest.mark.parametrize("bad", [{"outcome": "Won"}, {"x": 1}, ["a list"], None])
 def test_useless_model_gives_way_to_the_rules_and_it_is_said(bad):
     found = extract_with_model(TEXT, Fake(bad, bad))
     rules = extract_sheet(TEXT)
@@ -220,9 +221,8 @@ def test_useless_model_gives_way_to_the_rules_and_it_is_said(bad):
 
 
 def test_model_that_cannot_be_reached_is_not_asked_again():
-    problem = InputError("connection refused")
-    problem.cause = "unreachable"
-    fake = Fake(problem)
+    fake = Fake(NoAnswer("unreachable", "connection refused"))
     found = extract_with_model(TEXT, fake)
     assert found.method == "rules"
     assert len(fake.prompts) == 1
+    assert "connection refused" in found.notes[0]

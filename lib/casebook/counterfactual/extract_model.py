@@ -31,16 +31,16 @@ def extract_with_model(text, model, case_id="case", country=None):
         The judgment.
     model : object
         With ``complete_json(prompt, schema) -> dict`` that raises `InputError` if it
-        has no answer, and a ``name``, as of `casebook.models.language_model`.
+        has no answer, and a ``name``, as `casebook.models.language_model.JsonModel`.
     case_id, country
         As for `extract_sheet`.
 
     Returns
     -------
     Extraction
-        Its ``method`` is the model's name, or ``rules`` if the model gave no usable
-        sheet in two attempts; its notes say why. Facts of the model that stand nowhere
-        in the text are kept, have no span, and are counted in the notes.
+        Its ``method`` is the model's name, or ``rules`` if the model gave no answer or,
+        asked once more, no valid sheet; its notes say why. Facts of the model that
+        stand nowhere in the text are kept, have no span, and are counted in the notes.
 
     Raises
     ------
@@ -52,16 +52,17 @@ def extract_with_model(text, model, case_id="case", country=None):
     name = getattr(model, "name", "") or type(model).__name__
     again, notes = "", []
     for attempt in range(1, ATTEMPTS + 1):
+        prompt = _PROMPT.format(text=text[start:end], again=again)
         try:
-            answer = model.complete_json(
-                _PROMPT.format(text=text[start:end], again=again), _schema()
-            )
-            sheet = from_dict(answer | {"case_id": case_id}, name, empty=True)
-        except InputError as problem:
+            answer = model.complete_json(prompt, _schema())
+        except InputError as problem:  # the model has tried again by itself
+            notes.append(f"attempt {attempt}: {problem}")
+            break
+        try:
+            sheet = from_dict({**answer, "case_id": case_id}, name, empty=True)
+        except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
-            if getattr(problem, "cause", "nonsense") != "nonsense":
-                break
         else:
             return _placed(sheet, text, by_rules, name, notes)
     notes.append(f"{name} gave no usable fact sheet: the rules were used")
