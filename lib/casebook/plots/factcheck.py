@@ -69,8 +69,13 @@ def interval_rows(frame, xlabel, limits=None):
     Returns
     -------
     matplotlib.figure.Figure
-        The first row on top.
+        The first row on top; of an empty frame a note that there is nothing.
     """
+    if frame.empty:
+        figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
+        axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
+        axes.set_axis_off()
+        return figure
     rows, series = (list(dict.fromkeys(frame[c])) for c in ("row", "series"))
     height = 0.2 * len(rows) * (len(series) + 0.8) + 1.1
     figure, axes = plt.subplots(figsize=(WIDTH, height + 0.25 * (len(series) > 1)))

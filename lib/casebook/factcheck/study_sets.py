@@ -1,0 +1,163 @@
+"""Systems and controls for every set of claims that the experiment knows."""
+
+import numpy as np
+import pandas as pd
+
+from casebook.datasets import load
+from casebook.errors import InputError
+from casebook.factcheck import ablation as runs
+from casebook.factcheck.ablation_report import AblationReport
+from casebook.factcheck.claim_only import claim_only_model
+from casebook.factcheck.consumer_verdicts import (
+    GOLD,
+    QUESTION,
+    RETRIEVED,
+    SHUFFLED,
+    consumer_study,
+)
+from casebook.factcheck.own_study import own_study, recalled
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker
+from casebook.factcheck.stance import PlaceholderStance
+from casebook.factcheck.study_public import (
+    aggregation,
+    claim_only_study,
+    gold_evidence,
+)
+from casebook.factcheck.verdict_study import (
+    CLAIM_ONLY,
+    WRONG,
+    VerdictStudy,
+    of_verdict,
+)
+
+S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
+OWN = "factcheck_claims"
+
+
+def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
+    """Check the claims of one dataset by its systems and controls.
+
+    Parameters
+    ----------
+    dataset : str
+        ``factcheck_claims`` (our own), ``consumer_contracts_qa``, ``feverous_s``,
+        ``climate_fever_claims`` or ``hover``.
+    ablation : bool
+        Whether the pipeline's configurations are run (own claims only).
+    noise_rates : sequence of float
+        Rates of planted contradictions under which they are run again.
+    folds : int
+        Of the models that are fitted on the claims themselves, groups kept together.
+    seed : int
+        Of folds, shuffling and noise.
+
+    Returns
+    -------
+    casebook.factcheck.verdict_study.VerdictStudy
+        Verdicts of all systems.
+
+    Raises
+    ------
+    InputError
+        If the dataset is not one of these, or not here.
+    """
+    if dataset == OWN:
+        return own_claims(ablation, noise_rates, seed)
+    builders = {
+        "consumer_contracts_qa": consumer_contracts,
+        "feverous_s": gold_evidence,
+        "climate_fever_claims": aggregation,
+        "hover": claim_only_study,
+    }
+    if dataset not in builders:
+        known = ", ".join([OWN, *builders])
+        raise InputError(f"no verdicts for {dataset!r}: choose from {known}")
+    return builders[dataset](load(dataset), folds, seed)
+
+
+def own_claims(ablation=True, noise_rates=(), seed=0):
+    """Check the project's own claims; everything is fitted on other sources."""
+    own = own_study()
+    test, results = own.test, own.results
+    placeholder = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    documented = placeholder.check_all([(claim.id, claim.text) for claim in test])
+    model = claim_only_model()
+    model.fit([c.text for c in own.train], [c.label for c in own.train])
+    return VerdictStudy(
+        OWN,
+        _own_rows(test),
+        {
+            "pipeline": [result.verdict for result in results],
+            "documented": [result.verdict for result in documented],
+            CLAIM_ONLY: model.predict([claim.text for claim in test]).tolist(),
+        },
+        WRONG | {"nei": "three_class"},
+        blind=(CLAIM_ONLY,),
+        slices=("category", "hops"),
+        confidence={"pipeline": [_stated(result) for result in results]},
+        found=[
+            recalled(claim, result)[1] == 1 if claim.atoms else None
+            for claim, result in zip(test, results, strict=True)
+        ],
+        ablation=_ablated(own, noise_rates, seed) if ablation else None,
+        facts={"training claims": len(own.train), "documents": len(own.base)},
+    )
+
+
+def _ablated(own, rates, seed):
+    """Run all configurations, on clean documents and under planted notes."""
+    cells, named = runs.factorial_configs(), runs.documented_configs()
+    every = runs.run_configs(cells | named, own.base, own.stance, own.test).rows
+    factorial, nine = (
+        runs.AblationRun(every[every["config"].isin(configs)].reset_index(drop=True))
+        for configs in (cells, named)
+    )
+    right, seeds = {0.0: factorial.right()}, tuple(range(seed, seed + 3))
+    if rates:
+        documents = own.base.documents
+        right |= runs.noise_study(
+            documents, own.stance, own.test, rates=rates, seeds=seeds
+        ).right
+    noise = runs.NoiseStudy(right, factorial.groups(), seeds)
+    return AblationReport(factorial, nine, noise, seed)
+
+
+def _own_rows(claims):
+    return pd.DataFrame(
+        {
+            "id": [c.id for c in claims],
+            "label": [NEI if c.label not in (S, N) else c.label for c in claims],
+            "group": [c.group or c.id for c in claims],
+            "category": [c.category for c in claims],
+            "hops": [str(c.hops) for c in claims],
+        }
+    )
+
+
+def _stated(result):
+    """Probability that the verdict is right, from the degree of support."""
+    if result.support is None or result.verdict not in (S, N):
+        return None
+    return result.support if result.verdict == S else 1 - result.support
+
+
+def consumer_contracts(dataset, folds=5, seed=0):
+    """Answer yes or no from the clause that was retrieved."""
+    found = consumer_study(dataset, folds=folds, seed=seed)
+    systems = (RETRIEVED, GOLD, SHUFFLED, QUESTION)
+    names = dict(zip(systems, (*systems[:3], CLAIM_ONLY), strict=True))
+    rows = found.rows[["id", "label", "group"]].copy()
+    rows["clause found at"] = np.select(
+        [found.rows["rank"] == 1, found.rows["rank"] > 1], ["rank 1", "later"], "never"
+    )
+    return VerdictStudy(
+        dataset.name,
+        rows,
+        {name: found.verdicts(s).tolist() for s, name in names.items()},
+        WRONG,
+        blind=(SHUFFLED, CLAIM_ONLY),
+        slices=("clause found at",),
+        confidence={name: of_verdict(found.rows[s]) for s, name in names.items()},
+        found=(found.rows["rank"] == 1).tolist(),
+        facts={"clauses": len(dataset.documents)},
+    )
