@@ -16,6 +16,7 @@ from casebook.formats.trec import (
 )
 from casebook.formats.trec_columns import Columns
 from casebook.formats.trec_text import QRELS, RUN
+from casebook.measures.ranking import evaluate
 
 
 def write(folder, data, name="file.txt"):
@@ -179,3 +180,9 @@ def test_a_fractional_grade_is_not_written(tmp_path):
 def test_regular_files_take_the_fast_path(tmp_path):
     assert isinstance(load(write(tmp_path, RUN_TEXT), RUN), Columns)
     assert isinstance(load(write(tmp_path, b"q 0 d -1\n"), QRELS), Columns)
+
+
+def test_beir_judgements_are_known_by_their_header(tmp_path):
+    path = tmp_path / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
+    assert evaluate(path, {"q1": {"d1": 1.0}}, ["nDCG@10"]).mean["nDCG@10"] == 1.0

@@ -16,6 +16,9 @@ from casebook.formats.trec_lines import parse_lines
 from casebook.formats.trec_text import BEIR_QRELS, QRELS, RUN, read_bytes
 from casebook.formats.trec_tokens import tokenise
 
+_HEAD = 64  # bytes that hold the padding and a header
+_BEIR_HEADER = b"query-id\tcorpus-id\tscore"
+
 
 def read_run(path):
     """Read a TREC run: ``query Q0 document rank score tag``.
@@ -93,7 +96,8 @@ def load(path, layout):
     path : path-like
         File to read.
     layout : Layout
-        ``RUN`` or ``QRELS``.
+        ``RUN`` or ``QRELS``; judgements that begin with BEIR's header line are read
+        as BEIR's.
 
     Returns
     -------
@@ -107,6 +111,8 @@ def load(path, layout):
         As `read_run`.
     """
     raw = read_bytes(path)
+    if layout is QRELS and _BEIR_HEADER in raw[:_HEAD]:
+        return parse_lines(path, raw, BEIR_QRELS, header=True, separator=b"\t")
     columns = tokenise(raw, layout)
     return columns if columns is not None else parse_lines(path, raw, layout)
 
