@@ -150,7 +150,7 @@ def read_labels(source):
         If nothing of the kind is there, or it has a defect; names file and line.
     """
     path = Path(source)
-    if path.is_dir():
+    if str(source) and path.is_dir():
         if any(path.glob("corpus.jsonl*")):
             return _folder(path)
         return _tables(path.name, sorted(path.glob("*.csv")), path)
