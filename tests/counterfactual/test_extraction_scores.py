@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from casebook.counterfactual import facts
+from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.extract_model import extract_with_model
 from casebook.counterfactual.extraction import Extraction, extract_sheet
 from casebook.counterfactual.extraction_gold import (
     GoldText,
+    case_texts,
     read_gold,
     read_passages,
 )
@@ -116,6 +118,15 @@ def test_rules_are_far_above_chance_on_unseen_texts():
     pooled = cell(table, "all facts", "F1", "heldout")
     assert pooled["ci_low"] > 0.8 > 5 * pooled["control"]
     assert cell(table, "PartyType", "recall", "heldout")["value"] < 0.8  # weakest
+
+
+def test_restated_cases_are_a_harder_set_that_no_rule_was_mended_on():
+    texts = case_texts(read_cases())
+    assert len(texts) == 16
+    table = extraction_scores(texts)
+    pooled = cell(table, "all facts", "recall", "cases")
+    assert pooled["ci_low"] > 0.4 > 4 * pooled["control"]
+    assert pooled["ci_high"] < 0.8  # people tell facts in more ways than rules know
 
 
 @pytest.mark.data

@@ -27,7 +27,7 @@ class Case:
         Fact types that decide the case and that do not; types may stand on neither.
     ranking : dict
         Fact type -> importance, 1 for the most important; may be empty.
-    title, citation, facts, rationale : str
+    title, citation, facts, rationale, jurisdiction : str
         For the reader; empty if the file has none.
     """
 
@@ -39,6 +39,7 @@ class Case:
     citation: str = ""
     facts: str = ""
     rationale: str = ""
+    jurisdiction: str = ""
 
     @property
     def record(self):
@@ -102,8 +103,8 @@ def read_cases(path=SHIPPED, documented=False):
     path : path-like
         JSON lines with ``case_id``, ``fact_sheet``, ``dispositive_facts``,
         ``non_dispositive_facts`` and, optionally, ``expert_importance_ranking``,
-        ``title``, ``citation``, ``facts`` and ``rationale``; by default the set that
-        the project ships.
+        ``title``, ``citation``, ``facts``, ``rationale`` and ``jurisdiction``; by
+        default the set that the project ships.
     documented : bool, default False
         Read fact sheets as the documented system does (see `from_dict`).
 
@@ -140,7 +141,7 @@ def _case(path, number, record, documented):
     sides = [_types(path, number, record, name) for name in SIDES]
     told = {
         name: str(record.get(name) or "")
-        for name in ("title", "citation", "facts", "rationale")
+        for name in ("title", "citation", "facts", "rationale", "jurisdiction")
     }
     ranking = _ranking(path, number, record)
     case = Case(from_dict(sheet, where, documented), *sides, ranking, **told)

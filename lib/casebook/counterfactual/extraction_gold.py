@@ -83,6 +83,27 @@ def read_passages(texts, path=PASSAGES):
     return _unique(path, rows)
 
 
+def case_texts(cases):
+    """Take annotated cases as texts with sheets.
+
+    Parameters
+    ----------
+    cases : CaseSet
+        From `casebook.counterfactual.cases.read_cases`.
+
+    Returns
+    -------
+    tuple of GoldText
+        Of split ``cases``: facts as restated, and the sheet of the case. The rules were
+        never mended on them; but a sheet may hold what its text leaves out.
+    """
+    return tuple(
+        GoldText(case.sheet.case_id, "cases", case.jurisdiction, case.facts, case.sheet)
+        for case in cases.cases
+        if case.facts
+    )
+
+
 def _unique(path, rows):
     texts = {}
     for number, record, text in rows:
