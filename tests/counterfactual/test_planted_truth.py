@@ -1,0 +1,106 @@
+"""The planted truth is recovered, and what fails without its controls is shown."""
+
+import numpy as np
+import pytest
+
+from casebook.counterfactual import chapter, report
+from casebook.counterfactual.collections import planted_collection
+from casebook.counterfactual.edges import excess
+from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.planted import VALUES, WEIGHTS, plant_cases
+from casebook.counterfactual.tree import TreeSettings
+from casebook.errors import InputError
+from casebook.inference.bootstrap import bootstrap_mean
+
+
+@pytest.fixture(scope="module")
+def study():
+    return chapter.run(planted_collection(), ["bm25"], TreeSettings())
+
+
+def test_documents_and_cases_are_what_they_say():
+    planted = plant_cases(cases=1, values=2, per_line=3)
+    assert len(planted.documents) == 4 * 4 * 3
+    assert planted.truth.sum(axis=1).tolist() == [3] * 4
+    for row in planted.documents.itertuples():
+        for name, weight in WEIGHTS[row.area].items():
+            shown = str(getattr(row, name))
+            assert row.text.count(shown) >= 1 + 3 * weight
+    again = plant_cases(cases=1, values=2, per_line=3)
+    assert planted.documents.equals(again.documents)
+    assert planted.sheets == again.sheets
+    with pytest.raises(InputError, match="values must be 2 to"):
+        plant_cases(values=1 + min(map(len, VALUES.values())))
+
+
+def test_inert_words_are_as_common_as_values_of_noise():
+    inert = inert_words(plant_cases().documents["text"])
+    assert inert.known
+    assert [len(kind) for kind in inert.kinds] == [6, 6, 6]
+
+
+def test_excess_recovers_what_decides(study):
+    found = study.evaluated("bm25")
+    assert found["auroc"]["value"] >= 0.95
+    assert found["auroc"]["ci"][0] > 0.9
+    assert found["spearman"]["value"] > 0.8
+    assert found["spearman"]["p"] < 1e-6
+    blind = study.evaluated("random")["auroc"]
+    assert blind["ci"][0] < 0.5 < blind["ci"][1]
+
+
+def test_excess_of_planted_noise_covers_zero(study):
+    edges = study.edges["bm25"]
+    weight = np.array(
+        [
+            WEIGHTS[case.rsplit("-", 1)[0]][name]
+            for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)
+        ]
+    )
+    beyond = excess(edges, "footrule")
+    for name in ("all", *VALUES):
+        noise = (weight == 0) & ((edges["fact_type"] == name) | (name == "all"))
+        cases = edges["case_id"][noise].tolist()
+        found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
+        assert found.low < 0 < found.high, name
+    decides = bootstrap_mean(
+        beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist()
+    )
+    assert decides.low > 0.2
+
+
+def test_first_five_fails_where_the_stratified_budget_does_not():
+    table = chapter.budget_table(planted_collection(), TreeSettings())
+    table = table.set_index("budget")
+    first, mixed = table.loc["documented, first 5"], table.loc["stratified, 5"]
+    assert first["pairs assessed"] == 24
+    assert mixed["pairs assessed"] == first["pairs"] == 96
+    assert first["dispositive accuracy"] < 0.5 < mixed["dispositive accuracy"]
+    assert first["AUROC high"] < mixed["AUROC low"]
+
+
+def test_placebos_exceed_the_documented_threshold(study):
+    kinds = report.kind_table(study, "bm25", n_boot=200).set_index("kind")
+    assert kinds.loc["placebo", "share above 1.5"] > 0.3
+    parity = report.parity_table(study).set_index("system")
+    assert parity.loc["no retrieval", "non_dispositive_accuracy"] == 1
+    assert parity.loc["random", "dispositive_accuracy"] == 1
+    assert parity.loc["random", "non_dispositive_accuracy"] == 0
+
+
+def test_tables_and_sentences_of_the_chapter(study):
+    assert "AUROC" in report.answer(study, "bm25")
+    types = report.type_table(study, n_boot=200)
+    assert set(types["system"]) == {"bm25", "random"}
+    assert len(types) == 8
+    retrievers = report.retriever_table(study).set_index("system")
+    assert retrievers.loc["bm25", "balanced accuracy, held out"] > 0.7
+    numbers = chapter.numbers([study, None], chapter.wordings("", ["bm25"]), n_boot=200)
+    auroc = numbers["planted"]["bm25"]["auroc"]
+    assert auroc["control"] == 0.5
+    assert auroc["n"] == 96
+    for measures in numbers["planted"].values():
+        for number in measures.values():
+            assert set(number) == {"value", "ci", "n", "control", "reason"}
+    rows = study.rows()
+    assert {"Placebo", "Section"} <= set(rows["fact_type"])
