@@ -18,6 +18,7 @@ HEADLINES = {
     "counterfactual_sensitivity": ("bm25", "auroc"),
     "explanation_quality": ("corrected", "AUROC"),
     "rater_agreement": ("panel", "win rate"),
+    "factcheck_confusion": ("pipeline", "f1_macro"),
 }
 
 

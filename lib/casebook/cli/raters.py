@@ -391,19 +391,16 @@ def _write(out, found):
 
 
 def _figures(found):
-    import pandas as pd
-
     from casebook.plots import agreement, preference, use_style
-    from casebook.raters.unblinding import RATINGS
 
     use_style()
     panel, tables = found.panel, found.tables
-    ratings = pd.concat(panel.long_ratings(scale) for scale in RATINGS)
+    ratings = panel.long_ratings().dropna(subset="rating")
     return {
         "preference": preference.preference_forest(tables["intervals"], panel.focus),
         "votes": agreement.rating_matrix(panel.votes, (-1, 1)),
         "position": preference.position_forest(found.side(), panel.focus),
-        "ratings": preference.rating_distributions(ratings.dropna(subset="rating")),
+        "ratings": preference.rating_distributions(ratings),
         "agreement": agreement.agreement_intervals(tables["agreement"]),
     }
 

@@ -212,7 +212,7 @@ def models(panel):
     """
     tables = []
     for scale in RATINGS:
-        long = panel.long_ratings(scale)
+        long = panel.long_ratings([scale])
         if long["rating"].nunique() < 2:
             known = int(long["rating"].notna().sum())
             table = pd.DataFrame([{"n": known, "reason": "one_category"}])

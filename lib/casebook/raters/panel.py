@@ -49,7 +49,7 @@ class Panel:
         """Raters, in order."""
         return list(self.votes.columns)
 
-    def long_ratings(self, scale):
+    def long_ratings(self, scales=RATINGS):
         """Give a row per rating: item, rater, system, scale, rating (NaN: missing)."""
         parts = [
             self.ratings[scale, system]
@@ -57,6 +57,7 @@ class Panel:
             .melt(ignore_index=False, value_name="rating")
             .reset_index()
             .assign(system=system, scale=scale)
+            for scale in scales
             for system in (self.focus, self.other)
         ]
         table = pd.concat(parts, ignore_index=True)

@@ -224,20 +224,3 @@ def power(dependence, alpha=0.05):
     effect = dependence.set_index("measure").loc["design effect", "value"]
     known = 1.0 if pd.isna(effect) else max(1.0, float(effect))
     return power_table(alpha=alpha, design_effect=known)
-
-
-def cells(panel):
-    """Give every vote with its side, for the picture of raters by items.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame, shape [items, raters]
-        Votes (1, 0, -1, NaN), items from most to least in favour of the focus system.
-    """
-    order = np.argsort(-panel.votes.mean(axis=1).fillna(0), kind="stable")
-    return panel.votes.iloc[order]

@@ -46,10 +46,10 @@ class Truth:
 
     @property
     def win_rate(self):
-        """Expected share of wins without ties, over items and raters."""
-        return marginal_probability(
-            self.effect, float(np.hypot(self.item_sd, self.rater_sd))
-        )
+        """Expected share of wins without ties, over items, raters and sides."""
+        spread = float(np.hypot(self.item_sd, self.rater_sd))
+        sides = (self.effect + self.left, self.effect - self.left)
+        return sum(marginal_probability(odds, spread) for odds in sides) / 2
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):

@@ -1,0 +1,121 @@
+"""A study rehearsed with a simulated panel, to see whether its truth is found."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.inference.samples import stream
+from casebook.raters import preference_tables
+from casebook.raters.analysis import Analysis, Options, analyse
+from casebook.raters.forms import Plan, make_forms
+from casebook.raters.opening import open_forms
+from casebook.raters.responses import read_forms
+from casebook.raters.simulated import Truth, fill_forms
+
+SECRET = "of the simulated panel, which has nothing to hide"
+WORDS = [
+    *("act", "consent", "data", "notice", "purpose", "access", "request", "breach"),
+    *("the", "duty", "may", "must"),
+]
+TRUTH = Truth(effect=0.7, item_sd=1.3, rater_sd=0.5, left=0.5, ties=0.12)
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A simulated study, from blind forms to the analysis, and its truth.
+
+    Attributes
+    ----------
+    truth : casebook.raters.simulated.Truth
+        What the panel was made to think.
+    analysis : casebook.raters.analysis.Analysis
+        What the analysis found.
+    models : pandas.DataFrame
+        As `casebook.raters.preference_tables.models`.
+    """
+
+    truth: Truth
+    analysis: Analysis
+    models: pd.DataFrame
+
+    def recovery(self):
+        """Hold what was found against the truth.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns quantity, truth, found with ``found low/high``, covered (None
+            without an interval) and n.
+        """
+        crossed = self.models.set_index("model").loc["crossed logit"]
+        rows = []
+        for unit in ("item", "item and rater"):
+            row = self.analysis.win_rate(unit)
+            name = f"win rate, {unit} drawn anew"
+            bounds = (row["win_rate"], row["ci_low"], row["ci_high"], row["n"])
+            rows.append((name, self.truth.win_rate, *bounds))
+        guess = self.analysis.tables["arm_guess"].iloc[0]
+        found = (guess["accuracy"], guess["accuracy low"], guess["accuracy high"])
+        rows.append(("systems told apart by their text", 0.5, *found, guess["n"]))
+        spread = {"item_sd": self.truth.item_sd, "rater_sd": self.truth.rater_sd}
+        spread["left"] = 2 * self.truth.left
+        for name, value in spread.items():
+            rows.append((f"crossed logit: {name}", value, crossed[name], None, None))
+            rows[-1] += (crossed["n"],)
+        columns = ["quantity", "truth", "found", "found low", "found high", "n"]
+        table = pd.DataFrame(rows, columns=columns)
+        bounded = table["found low"].notna()
+        inside = table["truth"].between(table["found low"], table["found high"])
+        table.insert(5, "covered", inside.where(bounded, None).astype(object))
+        return table
+
+
+def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
+    """Run a whole study with a simulated panel: forms, answers, key, analysis.
+
+    Parameters
+    ----------
+    items, raters : int
+        Size of the study.
+    truth : casebook.raters.simulated.Truth
+        What the panel thinks.
+    options : casebook.raters.analysis.Options, optional
+        Of the analysis; mixed models of the ratings are left out.
+    seed : int
+        Of answers and panel.
+
+    Returns
+    -------
+    Rehearsal
+        Truth and findings. Both systems' texts are drawn from the same words, so that
+        nothing in them tells the system.
+    """
+    settings = vars(options or Options()) | {"mixed": False}
+    with tempfile.TemporaryDirectory(prefix="casebook-raters-") as name:
+        folder = Path(name)
+        labels = {f"rater{n + 1}": "lay" for n in range(raters)}
+        plan = Plan("rehearsal", labels, seed=seed)
+        make_forms(_answers(items, seed), folder / "study", plan, secret=SECRET)
+        paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
+        votes = open_forms(read_forms(paths), folder / "study")
+    found = analyse(votes, options=Options(**settings))
+    return Rehearsal(truth, found, preference_tables.models(found.panel))
+
+
+def _answers(items, seed):
+    rng = np.random.Generator(stream(seed, "answers of a rehearsal"))
+    texts = rng.choice(WORDS, (items, 2, 25))
+    rows = [
+        {
+            "item_id": f"q{n}",
+            "prompt": f"Question {n}?",
+            "stratum": "all",
+            "studied": " ".join(texts[n, 0]),
+            "compared": " ".join(texts[n, 1]),
+        }
+        for n in range(items)
+    ]
+    return pd.DataFrame(rows)
