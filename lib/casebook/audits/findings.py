@@ -3,10 +3,15 @@
 import json
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import pandas as pd
 
 FLAGGED, PASSED, NOT_APPLICABLE = "flagged", "passed", "not applicable"
 SHOWN = 5  # pieces of evidence kept
+ALPHA = 0.01
+EXCESS = 0.25  # of a statistic over chance, before labels are flagged
+ROUNDED = 1e-12
+TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,61 @@ def not_applicable(check, statistic, reason, n=0):
     Finding
     """
     return Finding(check, NOT_APPLICABLE, statistic, n=n, reason=reason)
+
+
+def above_chance(check, statistic, interval, draws, evidence):
+    """Flag what chance does not make and what is large enough to matter.
+
+    Parameters
+    ----------
+    check, statistic, evidence
+        As in `Finding`.
+    interval : casebook.inference.intervals.Interval
+        Of the statistic.
+    draws : numpy.ndarray
+        The statistic under random labels.
+
+    Returns
+    -------
+    Finding
+        Flagged if p is at most `ALPHA` and the excess over chance at least `EXCESS`.
+    """
+    chance = float(draws.mean())
+    # Sums of the same shares in another order may differ by rounding.
+    p = (1 + np.sum(draws >= interval.estimate - ROUNDED)) / (len(draws) + 1)
+    flagged = p <= ALPHA and interval.estimate - chance >= EXCESS
+    verdict = FLAGGED if flagged else PASSED
+    bounds = interval.estimate, interval.low, interval.high, interval.n
+    return Finding(
+        check, verdict, statistic, *bounds, chance, float(p), tuple(evidence)
+    )
+
+
+def above_tolerance(check, statistic, interval, evidence, draws=None):
+    """Flag a share of wrong units that is surely above what is tolerated.
+
+    Parameters
+    ----------
+    check, statistic, evidence
+        As in `Finding`.
+    interval : casebook.inference.intervals.Interval
+        Of the share.
+    draws : numpy.ndarray, optional
+        The share under random labels; p is that of a share as low as this.
+
+    Returns
+    -------
+    Finding
+        Flagged if the lower bound lies above `TOLERATED`.
+    """
+    chance = p = None
+    if draws is not None:
+        chance = float(draws.mean())
+        low = np.sum(draws <= interval.estimate + ROUNDED)
+        p = float((1 + low) / (len(draws) + 1))
+    verdict = FLAGGED if interval.low > TOLERATED else PASSED
+    bounds = interval.estimate, interval.low, interval.high, interval.n
+    return Finding(check, verdict, statistic, *bounds, chance, p, tuple(evidence))
 
 
 @dataclass(frozen=True)

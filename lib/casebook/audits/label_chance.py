@@ -4,8 +4,13 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from casebook.audits.findings import FLAGGED, PASSED, Finding, not_applicable
-from casebook.audits.label_order import EXCESS
+from casebook.audits.findings import (
+    EXCESS,
+    FLAGGED,
+    PASSED,
+    Finding,
+    not_applicable,
+)
 from casebook.inference.bootstrap import bootstrap_mean
 
 CUT = 10

@@ -4,12 +4,16 @@ from collections import defaultdict
 
 import numpy as np
 
-from casebook.audits.findings import FLAGGED, PASSED, SHOWN, Finding, not_applicable
-from casebook.audits.label_order import ALPHA, DRAWS, EXCESS
+from casebook.audits.findings import (
+    SHOWN,
+    above_chance,
+    above_tolerance,
+    not_applicable,
+)
+from casebook.audits.label_order import DRAWS
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
 
-TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
 SLACK = 1  # years between a judgment and its report
 FIRST_YEAR = 1800
 LEAST_SHARED = 2
@@ -50,27 +54,16 @@ def anachronisms(labels, seed=0):
             for _ in range(DRAWS)
         ]
     )
-    interval = wilson(count, n)
     examples = [
         f"{y} -> {t}"
         for y, t in zip(year[late & sound], target[late & sound], strict=True)
-    ][:SHOWN]
-    return Finding(
-        "anachronisms",
-        FLAGGED if interval.low > TOLERATED else PASSED,
-        statistic,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        n,
-        float(draws.mean()),
-        float((1 + np.sum(draws <= interval.estimate + 1e-12)) / (DRAWS + 1)),
-        (
-            f"{int(late.sum())} of {len(year)} with years unchecked",
-            f"{len(year) - n} entries have no possible year",
-            *(["for example " + ", ".join(examples)] if examples else []),
-        ),
-    )
+    ]
+    evidence = [
+        f"{int(late.sum())} of {len(year)} with years unchecked",
+        f"{len(year) - n} entries have no possible year",
+    ]
+    evidence += ["for example " + ", ".join(examples[:SHOWN])] if examples else []
+    return above_tolerance("anachronisms", statistic, wilson(count, n), evidence, draws)
 
 
 def _pairs(labels):
@@ -121,25 +114,16 @@ def duplicates(labels, seed=0):
     count = (
         len(labels.repeated) + doubled + len({text.split(",")[0] for text in left_out})
     )
-    interval = wilson(min(count, n), n)
     pairs = sum(len(others) for others in twins.values()) // 2
-    return Finding(
-        "duplicates",
-        FLAGGED if interval.low > TOLERATED else PASSED,
-        statistic,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        n,
-        evidence=(
-            f"{len(labels.repeated) + doubled} repeated judgements",
-            f"{pairs} pairs of documents with the same text"
-            if labels.document_texts
-            else "texts of the documents unknown",
-            *labels.repeated[:2],
-            *left_out[:2],
-        ),
+    known = f"{pairs} pairs of documents with the same text"
+    evidence = (
+        f"{len(labels.repeated) + doubled} repeated judgements",
+        known if labels.document_texts else "texts of the documents unknown",
+        *labels.repeated[:2],
+        *left_out[:2],
     )
+    interval = wilson(min(count, n), n)
+    return above_tolerance("duplicates", statistic, interval, evidence)
 
 
 def _twins(texts):
@@ -194,29 +178,14 @@ def reused_lists(labels, seed=0):
             for _ in range(DRAWS // 10)
         ]
     )
-    reused = inside.any(axis=1)
-    interval = wilson(int(reused.sum()), len(reused))
-    chance = float(draws.mean())
-    p = (1 + np.sum(draws >= interval.estimate - 1e-12)) / (len(draws) + 1)
-    names = list(relevant)
+    reused, names = inside.any(axis=1), list(relevant)
     examples = [
         f"all {len(relevant[names[i]])} of question {names[i]} are those of question "
         f"{names[int(inside[i].argmax())]}"
         for i in np.flatnonzero(reused)[:SHOWN]
     ]
-    flagged = interval.estimate - chance >= EXCESS and p <= ALPHA
-    return Finding(
-        "reused lists",
-        FLAGGED if flagged else PASSED,
-        statistic,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        len(reused),
-        chance,
-        float(p),
-        tuple(examples),
-    )
+    interval = wilson(int(reused.sum()), len(reused))
+    return above_chance("reused lists", statistic, interval, draws, examples)
 
 
 def _inside(member, other):

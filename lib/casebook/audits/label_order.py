@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from casebook.audits.findings import FLAGGED, PASSED, SHOWN, Finding, not_applicable
+from casebook.audits.findings import SHOWN, above_chance, not_applicable
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
 
-ALPHA = 0.01
-EXCESS = 0.25  # of a share over chance, before labels are flagged
 LEAST_STEPS = 20
 LEAST_RELEVANT = 3
 DRAWS = 999
@@ -48,27 +46,13 @@ def round_robin(labels, seed=0, draws=DRAWS):
     for i in range(draws):
         shuffled, used = _steps(rng.permutation(targets), size)
         found[i] = _commonest(shuffled[used], size)[1] / max(used.sum(), 1)
-    interval = wilson(count, int(again.sum()))
-    chance = float(found.mean())
-    p = (1 + np.sum(found >= interval.estimate - 1e-12)) / (draws + 1)
-    flagged = p <= ALPHA and interval.estimate - chance >= EXCESS
     every = int(np.sum(steps == step))
-    return Finding(
-        "round robin",
-        FLAGGED if flagged else PASSED,
-        statistic,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        int(again.sum()),
-        chance,
-        float(p),
-        (
-            f"{every} of {len(steps)} successive labels advance by {step:+d} modulo "
-            f"{size}",
-            "first positions: " + " ".join(map(str, targets[:15])),
-        ),
+    evidence = (
+        f"{every} of {len(steps)} successive labels advance by {step:+d} modulo {size}",
+        "first positions: " + " ".join(map(str, targets[:15])),
     )
+    interval = wilson(count, int(again.sum()))
+    return above_chance("round robin", statistic, interval, found, evidence)
 
 
 def _sequence(labels):
@@ -138,29 +122,14 @@ def neighbours(labels, seed=0):
             for _ in range(DRAWS)
         ]
     )
-    interval = bootstrap_mean(found, n_boot=2000, seed=seed)
-    value, chance = float(found.mean()), float(draws.mean())
-    p = (1 + np.sum(draws >= value - 1e-12)) / (DRAWS + 1)
     blocks = [query for query, share in zip(sets, found, strict=True) if share >= 0.999]
-    flagged = p <= ALPHA and value - chance >= EXCESS
-    return Finding(
-        "neighbours",
-        FLAGGED if flagged else PASSED,
-        statistic,
-        value,
-        interval.low,
-        interval.high,
-        len(sets),
-        chance,
-        float(p),
-        (
-            f"{len(blocks)} of {len(sets)} questions have one unbroken block",
-            *(
-                f"question {query}: positions {_range(sorted(sets[query]))}"
-                for query in blocks[: SHOWN - 1]
-            ),
-        ),
-    )
+    evidence = [f"{len(blocks)} of {len(sets)} questions have one unbroken block"]
+    evidence += [
+        f"question {query}: positions {_range(sorted(sets[query]))}"
+        for query in blocks[: SHOWN - 1]
+    ]
+    interval = bootstrap_mean(found, n_boot=2000, seed=seed)
+    return above_chance("neighbours", statistic, interval, draws, evidence)
 
 
 def _followed(rows, places, sizes, n):

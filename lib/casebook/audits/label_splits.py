@@ -4,8 +4,7 @@ import re
 
 import numpy as np
 
-from casebook.audits.findings import FLAGGED, PASSED, SHOWN, Finding, not_applicable
-from casebook.audits.label_content import TOLERATED
+from casebook.audits.findings import SHOWN, above_tolerance, not_applicable
 from casebook.audits.label_order import DRAWS
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
@@ -59,22 +58,11 @@ def _shared_documents(labels, first, other, seed):
     rng = np.random.Generator(stream(seed, check))
     everything, n = [*learned, *held_out.values()], len(held_out)
     draws = np.array([_random_share(everything, n, rng) for _ in range(DRAWS // 5)])
-    low = np.sum(draws <= interval.estimate + 1e-12)
     examples = [
         f"{query}: {sorted(held_out[query] & known)[0]}" for query in leaking[:SHOWN]
     ]
-    return Finding(
-        check,
-        FLAGGED if interval.low > TOLERATED else PASSED,
-        STATISTIC,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        n,
-        float(draws.mean()),
-        float((1 + low) / (len(draws) + 1)),
-        (f"{len(leaking)} of {n} questions", *examples),
-    )
+    evidence = [f"{len(leaking)} of {n} questions", *examples]
+    return above_tolerance(check, STATISTIC, interval, evidence, draws)
 
 
 def _random_share(sets, n, rng):
@@ -93,16 +81,8 @@ def _repeated_questions(labels, first, other):
         return not_applicable(check, REPEATED, "texts of the questions unknown")
     repeated = [query for query in again if _words(texts[query]) in asked]
     interval = wilson(len(repeated), len(again))
-    return Finding(
-        check,
-        FLAGGED if interval.low > TOLERATED else PASSED,
-        REPEATED,
-        interval.estimate,
-        interval.low,
-        interval.high,
-        len(again),
-        evidence=(f"{len(repeated)} of {len(again)} questions", *repeated[:SHOWN]),
-    )
+    evidence = [f"{len(repeated)} of {len(again)} questions", *repeated[:SHOWN]]
+    return above_tolerance(check, REPEATED, interval, evidence)
 
 
 def _words(text):

@@ -158,6 +158,8 @@ def read_labels(source):
         if path.suffix == ".csv":
             return _tables(path.stem, [path], path)
         return _trec(path)
+    if path.parent != Path():
+        raise InputError(f"{path}: no such file or folder")
     return _dataset(str(source))
 
 
