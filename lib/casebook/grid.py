@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.formats.plain_yaml import read_yaml
 from casebook.grid_rows import expand
 from casebook.paths import NOTEBOOKS, valid_name
+from casebook.plain_yaml import read_yaml
 from casebook.runs.fingerprint import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"

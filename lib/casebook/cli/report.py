@@ -147,7 +147,7 @@ def _say(line):
 
 def _overrides(pairs):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
-    from casebook.formats.plain_yaml import parse_yaml
+    from casebook.plain_yaml import parse_yaml
 
     result = {}
     for pair in pairs:

@@ -1,1 +1,1 @@
-"""Counterfactual sensitivity of retrieval: which facts of a case decide what is found."""
+"""Counterfactual sensitivity: which facts of a case decide what is found."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.formats.plain_yaml import read_yaml
+from casebook.plain_yaml import read_yaml
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0)]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
-from casebook.formats.plain_yaml import read_yaml
 from casebook.paths import valid_name
+from casebook.plain_yaml import read_yaml
 from casebook.runs.children import command_line, run_child
 
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
