@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
 from casebook.counterfactual.edits import LABELS
 from casebook.measures.legal_text import STOP_LIST
@@ -13,6 +14,7 @@ _SHORTEST = 3
 _TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
+@lru_cache(maxsize=4096)
 def terms(text):
     """Split a text into terms.
 
@@ -23,16 +25,19 @@ def terms(text):
 
     Returns
     -------
-    list of (str, int, int)
+    tuple of (str, int, int)
         Lower-case runs of letters, digits and hyphens of at least three characters
         that are not in `STOP_LIST`, each with its place.
     """
-    return [
+    return tuple(
         (match.group().lower(), match.start(), match.end())
         for match in _TOKEN.finditer(text)
-        if match.end() - match.start() >= _SHORTEST
-        and match.group().lower() not in STOP_LIST
-    ]
+        if _counts(match.group().lower())
+    )
+
+
+def _counts(word):
+    return len(word) >= _SHORTEST and word not in STOP_LIST
 
 
 class TermWeights:
@@ -48,7 +53,8 @@ class TermWeights:
         self.n, self.df = 0, Counter()
         for text in texts:
             self.n += 1
-            self.df.update({term for term, _, _ in terms(text)})
+            words = set(_TOKEN.findall(text.lower()))  # places are not needed here
+            self.df.update(filter(_counts, words))
 
     def weight(self, term):
         """Give the weight of a term, at least 1.
