@@ -107,5 +107,6 @@ def test_ablation_as_json(capsys):
     reported = {row["configuration"]: row for row in report["reported"]}
     assert reported["no FOL"]["reported"] == -12
     assert reported["no FOL"]["origin"] == "input of a simulator"
-    assert reported["no FOL"]["ours high"] < 0
+    assert reported["no FOL"]["ours"] < reported["no FOL"]["ours high"] < 0
+    assert reported["no credibility"]["ours"] == 0
     assert report["effects"][0]["n"] == 100

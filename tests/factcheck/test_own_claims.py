@@ -5,7 +5,6 @@ import pytest
 from casebook.datasets import load
 from casebook.datasets.sources import Absent
 from casebook.errors import InputError
-from casebook.factcheck.ablation_report import ablation_report
 from casebook.factcheck.claim_only import claim_only_verdicts
 from casebook.factcheck.claimset import training_pairs
 from casebook.factcheck.consumer_verdicts import MAJORITY, SYSTEMS, consumer_study
@@ -60,14 +59,6 @@ def test_shuffling_never_gives_the_own_group(base, claims):
         assert owners - {pair.group}
     with pytest.raises(InputError, match="two groups"):
         shuffle_passages(pairs[:1])
-
-
-def test_report_of_the_ablation_on_one_rate():
-    report = ablation_report(rates=(0.0,), seeds=1)
-    table = report.reported().set_index("configuration")
-    assert table.loc["no FOL", "ours"] < table.loc["no FOL", "ours high"] < 0
-    assert table.loc["no credibility", "ours"] == 0
-    assert "input of a simulator" in report.as_text()
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,7 @@ class AblationRun:
         return compare_verdicts(right[against], others, clusters=self.groups())
 
 
-def run_configs(configs, base, stance, claims, *, share=True):
+def run_configs(configs, base, stance, claims, *, share=True, memo=None):
     """Run configurations on the same claims.
 
     Parameters
@@ -156,6 +156,8 @@ def run_configs(configs, base, stance, claims, *, share=True):
         Whether configurations share searches, passages and judgements. The results
         are the same either way; ``seconds`` are those of first computation, so that a
         configuration costs what it costs alone.
+    memo : Memo, optional
+        Of an earlier run over the same collection and judge, to share with.
 
     Returns
     -------
@@ -170,7 +172,7 @@ def run_configs(configs, base, stance, claims, *, share=True):
     ids = [claim.id for claim in claims]
     if not ids or len(set(ids)) < len(ids) or not all(c.label for c in claims):
         raise InputError("an ablation needs labelled claims with distinct ids")
-    memo, tables = Memo(), []
+    memo, tables = Memo() if memo is None else memo, []
     for name, config in configs.items():
         checker = FactChecker(base, stance, config, memo=memo if share else Memo())
         results = checker.check_all([(claim.id, claim.text) for claim in claims])

@@ -18,6 +18,7 @@ from casebook.factcheck.ablation_documented import (
     simulated_accuracy,
     simulated_seconds,
 )
+from casebook.factcheck.memo import Memo
 from casebook.factcheck.own_study import own_study
 from casebook.factcheck.pipeline import PipelineConfig
 
@@ -150,18 +151,21 @@ def ablation_report(
         If a setting is not valid.
     """
     config = replace(PipelineConfig(), gate=gate)
-    study = own_study(config, mode=mode)
-    return AblationReport(
-        run_configs(factorial_configs(config), study.base, study.stance, study.test),
-        run_configs(documented_configs(config), study.base, study.stance, study.test),
-        noise_study(
-            study.base.documents,
-            study.stance,
-            study.test,
-            rates=rates,
-            seeds=tuple(range(seeds)),
-            config=config,
-            mode=mode,
-        ),
-        seed,
+    study, memo = own_study(config, mode=mode), Memo()
+    factorial, nine = (
+        run_configs(configs, study.base, study.stance, study.test, memo=memo)
+        for configs in (factorial_configs(config), documented_configs(config))
     )
+    noise = noise_study(
+        study.base.documents,
+        study.stance,
+        study.test,
+        rates=tuple(rate for rate in rates if rate),
+        seeds=tuple(range(seeds)),
+        config=config,
+        mode=mode,
+    )
+    # Without notes there is nothing to draw: the clean run serves.
+    right = {0.0: factorial.right()} if 0.0 in rates else {}
+    noise = replace(noise, right=right | noise.right, groups=factorial.groups())
+    return AblationReport(factorial, nine, noise, seed)

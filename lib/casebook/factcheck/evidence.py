@@ -77,7 +77,6 @@ class EvidenceBase:
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self._urls = [_text_of(row, "url") for row in self._records()]
-        self._rows = {doc_id: n for n, doc_id in enumerate(self.doc_ids)}
         self._table = table
 
     def __len__(self):
@@ -126,7 +125,9 @@ class EvidenceBase:
         """
         if not query.strip():
             return []
-        return [self._rows[hit.doc_id] for hit in self._retriever.retrieve(query)]
+        found = self._retriever.retrieve_many([query], depth=1)
+        ranked = found.final.ids[0, : found.top_k]
+        return ranked[ranked >= 0].tolist()
 
     def passage(self, row, start, end):
         """Give a part of a document, Passage."""
