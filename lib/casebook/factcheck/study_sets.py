@@ -145,7 +145,7 @@ def consumer_contracts(dataset, folds=5, seed=0):
     """Answer yes or no from the clause that was retrieved."""
     found = consumer_study(dataset, folds=folds, seed=seed)
     systems = (RETRIEVED, GOLD, SHUFFLED, QUESTION)
-    names = dict(zip(systems, (*systems[:3], CLAIM_ONLY), strict=True))
+    names = dict(zip(systems, ("pipeline", GOLD, SHUFFLED, CLAIM_ONLY), strict=True))
     rows = found.rows[["id", "label", "group"]].copy()
     rows["clause found at"] = np.select(
         [found.rows["rank"] == 1, found.rows["rank"] > 1], ["rank 1", "later"], "never"

@@ -49,7 +49,7 @@ def data_table(study):
     return pd.DataFrame(rows, columns=["item", "value"])
 
 
-def answer(study, scores, comparisons):
+def answer(study, scores, two_class, comparisons):
     """Answer the chapter's question in a few lines.
 
     Parameters
@@ -58,6 +58,8 @@ def answer(study, scores, comparisons):
         The study.
     scores : dict of casebook.measures.classification.Scores
         From `VerdictStudy.scores`.
+    two_class : dict of casebook.measures.classification.Scores
+        The same for the two-class question, see `VerdictStudy.two_class`.
     comparisons : pandas.DataFrame
         From `VerdictStudy.comparisons`.
 
@@ -88,15 +90,23 @@ def answer(study, scores, comparisons):
             f"{study.main} minus {row['rival']}: {row['difference']:+.3f} {bounds}"
             f"{tested}."
         )
-    spread = [own.policies[p]["accuracy"].estimate for p in own.policies]
-    known = [value for value in spread if value is not None]
-    lines.append(
-        f"{own.parse_rate.estimate:.1%} of the answers are one of the labels; counting "
-        f"the others as wrong, dropping them or calling them NOT_SUPPORTED moves "
-        f"accuracy between {min(known):.3f} and {max(known):.3f}."
-    )
+    lines.append(_policy_line(two_class[study.main]))
     lines += _evidence_line(study) + _ablation_line(study)
     return bullets(lines)
+
+
+def _policy_line(scores):
+    spread = [found["accuracy"].estimate for found in scores.policies.values()]
+    known = [value for value in spread if value is not None]
+    table = scores.counts.to_numpy()[:2]
+    neither = int(table[:, 2:].sum())
+    if not known:
+        return "No claim is SUPPORTED or NOT_SUPPORTED."
+    return (
+        f"Of {table.sum()} claims that are SUPPORTED or NOT_SUPPORTED {neither} get "
+        "neither answer; counting these as wrong, dropping them or calling them "
+        f"NOT_SUPPORTED moves accuracy between {min(known):.3f} and {max(known):.3f}."
+    )
 
 
 def _value(interval, spec=".3f"):
@@ -114,9 +124,9 @@ def _evidence_line(study):
         return []
     a, b = rows.loc["found"], rows.loc["not found"]
     return [
-        f"The deciding evidence was found for {a['share']:.1%} of {a['n'] + b['n']:.0f} "
-        f"claims; accuracy is {a['accuracy']:.3f} with it and {b['accuracy']:.3f} "
-        "without."
+        f"The deciding evidence was found for {a['share']:.1%} of "
+        f"{a['n'] + b['n']:.0f} claims; accuracy is {a['accuracy']:.3f} with it and "
+        f"{b['accuracy']:.3f} without."
     ]
 
 
@@ -171,6 +181,7 @@ def _line(name, kind, measures, parsed):
 
 def measure_rows(systems):
     """Turn the table of systems into rows of a figure: measures, systems as series."""
+    systems = systems[systems["system"] != "prior"]
     frames = [
         pd.DataFrame(
             {
@@ -186,13 +197,13 @@ def measure_rows(systems):
     return pd.concat(frames, ignore_index=True)
 
 
-def confusions(scores):
+def confusions(scores, two_class):
     """Give the table of outcomes, and what each off-label policy makes of it.
 
     Parameters
     ----------
-    scores : casebook.measures.classification.Scores
-        Of one system.
+    scores, two_class : casebook.measures.classification.Scores
+        Of one system, under the dataset's policy and for two classes.
 
     Returns
     -------
@@ -202,11 +213,10 @@ def confusions(scores):
     counts = scores.counts
     found = {"all outcomes": counts[counts.sum(axis=1) > 0]}
     for policy in confusion.OFF_LABEL_POLICIES:
-        options = scores.policy | {"off_label": policy}
+        options = two_class.policy | {"off_label": policy}
         table = confusion.collapse(counts.to_numpy(), **options)
         classes = list(GOLD[: len(table)])
-        frame = pd.DataFrame(table, classes, [*classes, "no_class"])
-        found[policy] = frame if frame["no_class"].any() else frame[classes]
+        found[policy] = pd.DataFrame(table, classes, [*classes, "no_class"])
     return found
 
 
@@ -241,35 +251,42 @@ def policy_rows(scores):
     return pd.DataFrame(rows).astype({"value": float, "low": float, "high": float})
 
 
-def slice_rows(scores):
+def slice_rows(study, scores):
     """Give the accuracy of each slice beside its own majority class.
 
     Parameters
     ----------
-    scores : casebook.measures.classification.Scores
-        Of one system, with groups.
+    study, scores
+        As for `answer`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns row, series (grouping), n, value, low, high.
+        Columns row, series, n, value, low, high, control (share of the slice's most
+        frequent class).
     """
-    rows = [
-        {
-            "row": f"{name}: {group}",
-            "series": "accuracy",
-            "n": measures["accuracy"].n,
-            "value": measures["accuracy"].estimate,
-            "low": measures["accuracy"].low,
-            "high": measures["accuracy"].high,
-        }
-        for name, groups in scores.groups.items()
-        for group, measures in groups.items()
-    ]
-    columns = ["row", "series", "n", "value", "low", "high"]
-    table = pd.DataFrame(rows, columns=columns).sort_values("row", kind="stable")
-    numbers = dict.fromkeys(["value", "low", "high"], float)
-    return table[table["n"] > 0].astype(numbers).reset_index(drop=True)
+    merged = {"CONFLICTING": "INSUFFICIENT"}
+    gold = study.rows["label"].replace(merged)[study.right(study.main).notna()]
+    rows = []
+    for name, groups in scores[study.main].groups.items():
+        for group, measures in sorted(groups.items()):
+            found = measures["accuracy"]
+            inside = gold[study.rows[name].astype(str) == group]
+            rows.append(
+                {
+                    "row": f"{name}: {group}",
+                    "series": "accuracy",
+                    "n": found.n,
+                    "value": found.estimate,
+                    "low": found.low,
+                    "high": found.high,
+                    "control": inside.value_counts(normalize=True).max(),
+                }
+            )
+    numbers = ["value", "low", "high", "control"]
+    columns = ["row", "series", "n", *numbers]
+    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+    return table[table["n"] > 0].reset_index(drop=True)
 
 
 def evidence_table(study, n_boot=1000):

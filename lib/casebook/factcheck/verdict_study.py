@@ -93,6 +93,21 @@ class VerdictStudy:
             for name, verdicts in self.verdicts.items()
         }
 
+    def two_class(self, **options):
+        """Score the claims that are SUPPORTED or NOT_SUPPORTED; all else is no class.
+
+        Parameters
+        ----------
+        **options
+            ``n_boot`` and ``seed``.
+
+        Returns
+        -------
+        dict of casebook.measures.classification.Scores
+            By system.
+        """
+        return self.scores(nei="exclude", conflict="exclude", **options)
+
     def right(self, system):
         """Give whether each verdict is right under the policies, None if left out."""
         return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)

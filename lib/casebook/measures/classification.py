@@ -150,7 +150,7 @@ def score_predictions(
     table = units.table.reshape(len(GOLD), len(OUTCOMES))
     draws = scorer.resampled(units)
     policies = {
-        name: scorer.measured(units.table, draws, off_label=name)
+        name: scorer.measured(units, draws, off_label=name)
         for name in confusion.OFF_LABEL_POLICIES
     }
     return Scores(

@@ -1,5 +1,7 @@
 """Tables of outcomes with their bootstrap: what every score of verdicts is made of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -73,40 +75,50 @@ class VerdictScorer:
         options = {name: self.options[name] for name in ("n_boot", "seed")}
         return counts.resample_tables(units, **options)
 
-    def measured(self, table, draws, **changes):
-        """Give every measure of one table of outcomes with its interval."""
+    def measured(self, units, draws, **changes):
+        """Give every measure of some units with its interval."""
         policy = self.policy | changes
         flat, spread = (
             confusion.collapse(np.reshape(counted, _SHAPE), **policy)
-            for counted in (table, draws)
+            for counted in (units.table, draws)
         )
-        return self._intervals(flat[0], spread)
+        return self._intervals(flat[0], spread, units.n_units)
 
-    def _intervals(self, flat, draws):
+    def _intervals(self, flat, draws, n_units=0):
         values, spread = confusion.formulas(flat), confusion.formulas(draws)
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
-        counted = self.clusters is None and flat.dtype.kind == "i"
-        shares = _shares(flat) if counted else {}
-        level = self.options["level"]
+        shares = _shares(flat) if flat.dtype.kind == "i" else {}
         return {
-            name: wilson(*shares[name], level)
+            name: self._share(shares[name], spread[name], n_units)
             if name in shares and shares[name][1]
-            else counts.percentile_interval(
-                values[name],
-                spread[name],
-                round(flat.sum()),
-                level=level,
-                reason=confusion.REASONS[name],
-            )
+            else self._statistic(name, values[name], spread[name], round(flat.sum()))
             for name in values
         }
+
+    def _statistic(self, name, value, draws, n):
+        level, reason = self.options["level"], confusion.REASONS[name]
+        return counts.percentile_interval(value, draws, n, level=level, reason=reason)
+
+    def _share(self, share, draws, n_units):
+        """Wilson's interval, or the bootstrap's where rows belong together.
+
+        A share of 0 or 1 has no bootstrap interval: Wilson's then counts clusters.
+        """
+        level, (hits, n) = self.options["level"], share
+        if self.clusters is None:
+            return wilson(hits, n, level)
+        if hits in (0, n):
+            clusters = min(n, n_units)
+            found = wilson(clusters if hits else 0, clusters, level)
+            return replace(found, n=n, method="wilson-clusters")
+        return counts.percentile_interval(hits / n, draws, n, level=level)
 
     def grouped(self, cells, values):
         """Give the primary measures of every group."""
         found = {}
         for name, rows in members(values, len(cells)):
             units = self.units(cells, rows)
-            found[name] = self.measured(units.table, self.resampled(units))
+            found[name] = self.measured(units, self.resampled(units))
         return found
 
     def baselines(self, table, draws, given, labels):
@@ -127,7 +139,7 @@ class VerdictScorer:
             _, predicted = verdict_labels.paired_labels(self.gold, predicted)
             columns, _ = verdict_labels.encode(predicted, labels)
             units = self.units(self.gold * len(OUTCOMES) + columns)
-            found[name] = self.measured(units.table, self.resampled(units))
+            found[name] = self.measured(units, self.resampled(units))
         return found
 
     def _blind(self, gold, draws, answer):

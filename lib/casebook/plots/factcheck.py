@@ -6,7 +6,7 @@ import numpy as np
 from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 GREEN = "#009e73"
-_SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (GREY, "D"))
+_SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), ("#cc79a7", "v"), (GREY, "D"))
 
 
 def confusion_matrices(tables):
