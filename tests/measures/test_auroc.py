@@ -54,3 +54,12 @@ def test_bad_scores_are_refused():
         auroc([True, False], [0.1, np.nan])
     with pytest.raises(InputError, match="give one of each"):
         auroc([True, False], [0.1])
+
+
+@pytest.mark.parametrize("n", range(3, 40))
+def test_a_variance_that_cancels_is_none_and_never_negative(n):
+    """A unit of each class with one score in every cluster: always one half."""
+    scores = np.repeat(np.arange(n) * 0.1, 2)
+    found = auroc([True, False] * n, scores, clusters=np.repeat(np.arange(n), 2))
+    assert found.estimate == pytest.approx(0.5)
+    assert found.low is None or found.low <= 0.5 <= found.high

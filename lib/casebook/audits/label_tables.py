@@ -212,7 +212,17 @@ def _trec(path):
 
 
 def natural(name):
-    """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``."""
+    """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``.
+
+    Parameters
+    ----------
+    name : str
+        An id.
+
+    Returns
+    -------
+    list of tuple
+    """
     return [
         (1, int(part), "") if part.isdigit() else (0, 0, part)
         for part in re.split(r"(\d+)", name)
