@@ -39,7 +39,8 @@ def lexical():
     """Grow a tree over BM25."""
     planted = plant_cases()
     retriever = HybridRetriever(planted.documents, mode="bm25")
-    return _compare(planted, retriever, "BM25", 5, "identical trees", repeats=5)
+    note = "identical trees; half of our time makes, checks and measures the edits"
+    return _compare(planted, retriever, "BM25", 2, note, repeats=5)
 
 
 def large_collection():
@@ -91,7 +92,7 @@ class OneByOne(CaseSearch):
 
 def _compare(planted, retriever, system, bar, note, repeats=1):
     """Time both ways and check that they give the same edges."""
-    _grown(planted, CaseSearch(retriever), TreeSettings(max_depth=1))
+    retriever.retrieve(planted.documents["text"].iloc[0])  # builds the index
     ours, tree = _cpu_seconds(
         lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats
     )

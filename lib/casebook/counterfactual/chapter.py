@@ -1,5 +1,7 @@
 """The runs of the sensitivity chapter: studies, budgets, annotated cases, wordings."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from casebook.counterfactual.collections import (
@@ -105,7 +107,7 @@ def run_annotated(name, study, systems, settings, encoder=None):
     study : SensitivityStudy
         Study of this chapter, whose documents are taken if it has that name.
     systems, settings, encoder
-        As for `run`.
+        As for `run`; but all edits of the case itself are tried, and no others.
 
     Returns
     -------
@@ -119,7 +121,9 @@ def run_annotated(name, study, systems, settings, encoder=None):
         planted = name == PLANTED
         documents = planted_collection().documents if planted else load(name).documents
     cases = annotated_collection(documents, name)
-    return run(cases, systems, settings, encoder)
+    # The annotations speak of the case as it is: every edit of it, and none beyond.
+    first_level = replace(settings, max_depth=1, children=None)
+    return run(cases, systems, first_level, encoder)
 
 
 def agreement_table(study):
