@@ -1,0 +1,90 @@
+"""Speed of blind forms and of the analysis of a panel.
+
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_raters.py``.
+"""
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.raters.analysis import Options, analyse
+from casebook.raters.example import example_votes
+from casebook.raters.forms import Plan, make_forms
+from casebook.raters.responses import read_forms
+from casebook.raters.sealing import read_key
+from casebook.raters.simulated import fill_forms
+from casebook.raters.unblinding import unblind
+
+ITEMS, RATERS, WORDS = 500, 20, 120
+LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}
+
+
+def rows():
+    """Give one row per benchmark.
+
+    Returns
+    -------
+    list of dict
+        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
+        ``bar``, ``passed`` and ``note``.
+    """
+    return list(_measure())
+
+
+def _measure():
+    size = f"{ITEMS} items x {RATERS} raters"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plan = Plan("speed", {f"r{n}": "lay" for n in range(RATERS)})
+        answers = _answers()
+        start = time.process_time()
+        make_forms(answers, folder / "study", plan, secret="s" * 64)
+        seconds = time.process_time() - start
+        note = f"workbooks, key and pre-registration; answers of {WORDS} words"
+        yield _row(f"blind forms, {size}", seconds, LIMIT["forms"], note)
+        paths = fill_forms(folder / "study", folder / "back")
+        start = time.process_time()
+        votes = unblind(
+            read_forms(paths), read_key(folder / "study" / "sealed" / "key.json")
+        )
+        seconds = time.process_time() - start
+        assert len(votes.frame) == ITEMS * RATERS
+        note = "every cell checked, every text against the key"
+        yield _row(f"forms read and unblinded, {size}", seconds, LIMIT["read"], note)
+    analyse(example_votes(), options=Options(n_boot=100))  # imports
+    start = time.process_time()
+    analyse(example_votes())
+    seconds = time.process_time() - start
+    note = "10,000 resamples, 100,000 sign vectors, mixed models"
+    yield _row("whole analysis, 50 items x 4 raters", seconds, LIMIT["analysis"], note)
+
+
+def _answers():
+    text = " ".join(["personal data of an individual"] * (WORDS // 5))
+    rows = [
+        {"item_id": f"q{n}", "prompt": f"Question {n}?", "stratum": "all"}
+        | {"one": f"{n} {text}", "two": f"{text} {n}"}
+        for n in range(ITEMS)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _row(benchmark, ours, limit, note):
+    return {
+        "benchmark": benchmark,
+        "peer": "limit",
+        "ours_cpu_s": round(ours, 4),
+        "peer_cpu_s": limit,
+        "ratio": round(limit / ours, 2),
+        "bar": 1,
+        "passed": ours <= limit,
+        "note": note,
+    }
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(json.dumps(row))

@@ -1,0 +1,91 @@
+"""What the chapter shows: computed tables, and a truth that is found again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from casebook.errors import InputError
+from casebook.raters import report
+from casebook.raters.analysis import Options
+from casebook.raters.published import further_agreement
+from casebook.raters.rehearsal import rehearse
+from casebook.raters.simulated import Truth
+
+QUICK = Options(n_boot=300, n_resamples=2_000, permutations=19, mixed=False)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return report.analyse_panel(options=QUICK)
+
+
+def test_documented_numbers_stand_beside_corrected_ones(example):
+    table = report.documented_beside(example).set_index("documented")
+    assert table.loc["p_value_sign_test", "its value"] == 0.00020218969307107758
+    assert table.loc["fleiss_kappa", "its value"] == 0.13
+    assert table.loc["factuality_mean, RAG minus BASE", "value"] == pytest.approx(0.545)
+    control = table.loc["raw_observed_agreement", "control"]
+    assert control == pytest.approx(0.43284999999999996)
+
+
+def test_numbers_have_value_interval_n_control_and_reason(example):
+    beside = report.documented_beside(example)
+    found = json.loads(json.dumps(report.numbers(example, beside)))
+    assert set(found) == {"panel", "documented"}
+    for measures in found.values():
+        for number in measures.values():
+            assert set(number) == {"value", "ci", "n", "control", "reason"}
+            assert (None in number["ci"]) == (number["reason"] is not None)
+    rate = found["panel"]["win rate"]
+    assert rate["ci"][0] < 0.5 < rate["value"] < rate["ci"][1]
+
+
+def test_the_panel_is_described_and_checked(example):
+    rows = report.about(example).set_index("item")["value"]
+    assert rows["votes"] == 200 and rows["missing votes"] == 0
+    checked = report.check_table(example).set_index("check")
+    assert checked.loc["share of left answers", "n"] == 176
+    assert "0.506" in report.side_sentence(example)
+
+
+def test_returned_forms_take_the_place_of_the_example(study, returned):
+    found = report.analyse_panel(returned, study, options=QUICK)
+    assert (found.panel.focus, found.panel.other) == ("grounded", "plain")
+
+
+def test_the_truth_of_a_simulated_panel_is_covered():
+    truth = Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4)
+    options = Options(n_boot=500, n_resamples=2_000, permutations=19)
+    table = rehearse(60, 6, truth=truth, options=options, seed=2).recovery()
+    rows = table.set_index("quantity")
+    assert rows.loc["win rate, item and rater drawn anew", "covered"]
+    assert rows.loc["systems told apart by their text", "covered"]
+    assert rows.loc["crossed logit: left", "found"] == pytest.approx(0.8, abs=0.6)
+    assert rows.loc["crossed logit: item_sd", "found"] == pytest.approx(1.0, abs=0.5)
+
+
+def test_without_a_data_set_there_is_no_further_agreement():
+    table, caveats = further_agreement(None)
+    assert table.empty and caveats == []
+
+
+@pytest.mark.data
+def test_published_agreement_of_the_vader_lexicon(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    try:
+        table, caveats = further_agreement("vader_lexicon", n_boot=50)
+    except InputError as absent:
+        pytest.skip(str(absent))
+    found = table.set_index("coefficient")["estimate"]
+    expected = {
+        "krippendorff_alpha": 0.726,
+        "icc_1_1": 0.726,
+        "icc_1_k": 0.964,
+        "fleiss_kappa": 0.232,
+        "fleiss_kappa, sign only": 0.630,
+    }
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=5e-4), name
+    assert np.isnan(table["new_panel_low"]).all()
+    assert any("positions, not persons" in text for text in caveats)
