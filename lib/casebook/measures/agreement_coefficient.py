@@ -33,11 +33,9 @@ class Coefficient:
         """Say why the coefficient is undefined on this panel, or None."""
         if self.panel.n_raters < 2:
             return "fewer_than_two_raters"
-        pairable = self.panel.per_item >= 2
-        if not pairable.any():
+        if not (self.panel.per_item >= 2).any():
             return "no_pairable_items"
-        used = self.panel.counts[pairable].sum(axis=0) > 0
-        return "no_variation" if used.sum() < 2 else None
+        return None if self.panel.vary else "no_variation"
 
     def values(self, weights):
         """Give the coefficient under item weights.

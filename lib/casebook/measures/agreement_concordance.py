@@ -20,7 +20,8 @@ class KendallW(Coefficient):
         super().__init__(panel)
         _ = panel.values  # refuses labels without an order
         if panel.codes is not None:
-            self.indicators = panel.flat_indicators * panel.complete[:, None]
+            self.complete = panel.complete.astype(float)
+            self.orders = np.argsort(panel.codes, axis=0, kind="stable")
 
     @classmethod
     def usable(cls, panel):
@@ -39,16 +40,27 @@ class KendallW(Coefficient):
 
     def values(self, weights):
         """Give W under item weights; see `Coefficient.values`."""
-        r = self.panel.n_raters
-        marginals = (weights @ self.indicators).reshape(len(weights), r, -1)
-        ranks = mid_ranks(marginals.reshape(len(weights) * r, -1))
-        sums = ranks.reshape(len(weights), -1) @ self.indicators.T
-        spread = (weights * sums**2).sum(axis=1)
-        n = weights @ self.panel.complete
-        ties = (marginals**3 - marginals).sum(axis=(1, 2))
+        weights = weights * self.complete
+        r, n = self.panel.n_raters, weights.sum(axis=1)
+        sums, ties = np.zeros(weights.shape), np.zeros(len(weights))
+        for rater in range(r):
+            ranks, tied = self._ranks(weights, rater)
+            sums += ranks
+            ties += tied
+        spread = np.einsum("di,di,di->d", weights, sums, sums)
         most = r * (r * (n**3 - n) - ties) / 12
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(most > 0, spread / most, np.nan)
+
+    def _ranks(self, weights, rater):
+        """Centred mid-ranks of the items for one rater, and the sum of ties."""
+        order = self.orders[:, rater]
+        sorted_codes = self.panel.codes[order, rater]
+        steps = np.diff(sorted_codes, prepend=-2) != 0
+        counts = np.add.reduceat(weights[:, order], np.flatnonzero(steps), axis=1)
+        ranks = np.empty(weights.shape)
+        ranks[:, order] = mid_ranks(counts)[:, np.cumsum(steps) - 1]
+        return ranks, (counts**3 - counts).sum(axis=1)
 
     def formula(self, settings):
         """Give the chi-squared test, ``r (n - 1) W``; see `Coefficient.formula`."""

@@ -120,6 +120,6 @@ class IntraclassCorrelation(Coefficient):
         with np.errstate(invalid="ignore", divide="ignore"):
             low = n * (between - f_low * error) / (f_low * common + n * between)
             high = n * (f_high * between - error) / (common + n * f_high * between)
-        if self.average:
-            low, high = (k * r / (1 + (k - 1) * r) for r in (low, high))
+            if self.average:
+                low, high = (k * r / (1 + (k - 1) * r) for r in (low, high))
         return float(low), float(high)

@@ -6,8 +6,6 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.measures.agreement_panel import Panel, tally
 
-MOST_CATEGORIES = 2000
-
 
 def as_panel(ratings, categories=None, wide=False, every_row=False):
     """Check a table of ratings.
@@ -184,11 +182,6 @@ def _encode(scores, numeric, categories):
         flat[~missing].astype(float if numeric else str), return_inverse=True
     )
     scale = found if categories is None else _scale(categories)
-    if len(scale) > MOST_CATEGORIES:
-        raise InputError(
-            f"{len(scale)} distinct ratings, at most {MOST_CATEGORIES}: these are "
-            "measurements; use the intraclass correlation, or round them"
-        )
     codes = np.full(flat.shape, -1)
     if categories is None:
         codes[~missing] = inverse

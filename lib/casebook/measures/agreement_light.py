@@ -1,7 +1,5 @@
 """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
 
-import itertools
-
 import numpy as np
 
 from casebook.measures.agreement_coefficient import Coefficient
@@ -14,23 +12,32 @@ class LightKappa(Coefficient):
     def __init__(self, panel, weights="identity"):
         super().__init__(panel)
         self.weights = weight_matrix(weights, panel)
-        self.pairs = []
-        if panel.codes is not None:
-            shown = panel.indicators
-            pairs = itertools.combinations(range(panel.n_raters), 2)
-            self.pairs = [self._features(shown[:, g], shown[:, h]) for g, h in pairs]
+        if panel.codes is None:
+            return
+        self.first, self.second = np.triu_indices(panel.n_raters, k=1)
+        one, other = (panel.codes[:, side] for side in self._pairs)
+        both = (one >= 0) & (other >= 0)
+        # A missing rating is -1, the last row and column: no credit.
+        agree = np.pad(self.weights, (0, 1))[one, other]
+        self.features = np.hstack([both, agree])
+        # Where both rated: of complete ratings that is everywhere, for every pair.
+        self.gaps = not both.all()
+        self.shown = panel.flat_indicators
+        if self.gaps:
+            sides = [
+                panel.indicators[:, side] * both[..., None] for side in self._pairs
+            ]
+            width = 2 * both.shape[1] * len(self.weights)
+            self.shown = np.concatenate(sides, 1).reshape(panel.n_items, width)
+
+    @property
+    def _pairs(self):
+        return self.first, self.second
 
     @classmethod
     def usable(cls, panel):
         """Items with two or more ratings."""
         return panel.per_item >= 2
-
-    def _features(self, first, second):
-        """Both rated, agreement, and the ratings of each where both rated."""
-        both = (first.any(axis=1) & second.any(axis=1)).astype(float)
-        agree = ((first @ self.weights) * second).sum(axis=1)
-        masked = [rater * both[:, None] for rater in (first, second)]
-        return np.column_stack([both, agree, *masked])
 
     def reason(self):
         """Say why it is undefined: also if one pair has no kappa."""
@@ -44,13 +51,15 @@ class LightKappa(Coefficient):
 
     def values(self, weights):
         """Give the mean kappa under item weights; see `Coefficient.values`."""
-        return np.mean([self._kappa(weights @ pair) for pair in self.pairs], axis=0)
-
-    def _kappa(self, totals):
-        size, q = totals[:, :1], len(self.weights)
+        size, agree = np.split(weights @ self.features, 2, axis=1)
+        counts = weights @ self.shown
+        counts = counts.reshape(len(weights), -1, len(self.weights))
+        if self.gaps:
+            first, second = np.split(counts, 2, axis=1)
+        else:
+            first, second = (counts[:, side] for side in self._pairs)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shares = totals / size
-            first, second = shares[:, 2 : 2 + q], shares[:, 2 + q :]
-            chance = ((first @ self.weights) * second).sum(axis=1)
-            kappa = (shares[:, 1] - chance) / (1 - chance)
-        return np.where(np.isfinite(kappa), kappa, np.nan)
+            chance = ((first @ self.weights) * second).sum(axis=2) / size**2
+            kappas = (agree / size - chance) / (1 - chance)
+        means = kappas.mean(axis=1)
+        return np.where(np.isfinite(means), means, np.nan)

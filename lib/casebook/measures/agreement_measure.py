@@ -132,6 +132,8 @@ def _report(recipe, coefficient, reason, panel, draws, settings):
 
 
 def _percent(panel):
+    if panel.tallied is None:
+        return None
     found = PercentAgreement(panel)
     return None if found.reason() else whole(found)
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from casebook.errors import InputError
 
+MOST_CATEGORIES = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -14,8 +16,9 @@ class Panel:
 
     Attributes
     ----------
-    counts : numpy.ndarray of float, shape [items, categories]
-        How many raters put the item into the category.
+    tallied : numpy.ndarray of float, shape [items, categories], or None
+        How many raters put the item into the category; None if there are more
+        categories than `MOST_CATEGORIES`: measurements.
     categories : numpy.ndarray, shape [categories]
         The rating scale, in order: numbers or labels.
     codes : numpy.ndarray of int, shape [items, raters], or None
@@ -33,7 +36,7 @@ class Panel:
         contingency table of two raters do.
     """
 
-    counts: np.ndarray
+    tallied: np.ndarray | None
     categories: np.ndarray
     codes: np.ndarray | None
     raters: tuple | None
@@ -45,7 +48,28 @@ class Panel:
     @property
     def n_items(self):
         """Number of items held."""
-        return len(self.counts)
+        return len(self.tallied if self.codes is None else self.codes)
+
+    @property
+    def counts(self):
+        """How many raters put each item into each category.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape [items, categories]
+            Counts.
+
+        Raises
+        ------
+        InputError
+            If the ratings are measurements.
+        """
+        if self.tallied is None:
+            raise InputError(
+                f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
+                "these are measurements; use the intraclass correlation, or round them"
+            )
+        return self.tallied
 
     @property
     def n_raters(self):
@@ -63,7 +87,18 @@ class Panel:
     @cached_property
     def per_item(self):
         """Ratings per item, shape [items]."""
-        return self.counts.sum(axis=1)
+        if self.codes is None:
+            return self.tallied.sum(axis=1)
+        return (self.codes >= 0).sum(axis=1).astype(float)
+
+    @property
+    def vary(self):
+        """Whether the pairable ratings fall into more than one category."""
+        pairable = self.per_item >= 2
+        if self.tallied is not None:
+            return np.count_nonzero(self.tallied[pairable].any(axis=0)) > 1
+        shown = self.codes[pairable]
+        return len(np.unique(shown[shown >= 0])) > 1
 
     @property
     def values(self):
@@ -122,8 +157,10 @@ class Panel:
         """
         if rows.all():
             return self
-        codes = None if self.codes is None else self.codes[rows]
-        return replace(self, counts=self.counts[rows], codes=codes)
+        codes, tallied = (
+            None if part is None else part[rows] for part in (self.codes, self.tallied)
+        )
+        return replace(self, tallied=tallied, codes=codes)
 
     def blank(self, rows):
         """Take the ratings of some items away, and leave the items.
@@ -140,9 +177,10 @@ class Panel:
         """
         if not rows.any():
             return self
-        counts = np.where(rows[:, None], 0.0, self.counts)
-        codes = None if self.codes is None else np.where(rows[:, None], -1, self.codes)
-        return replace(self, counts=counts, codes=codes)
+        gone = rows[:, None]
+        codes = None if self.codes is None else np.where(gone, -1, self.codes)
+        tallied = None if self.tallied is None else np.where(gone, 0.0, self.tallied)
+        return replace(self, tallied=tallied, codes=codes)
 
     def without(self, column):
         """Leave one rater out, and keep every item.
@@ -157,14 +195,16 @@ class Panel:
         Panel
             With the same categories.
         """
-        theirs = self.codes[:, [column]] == np.arange(len(self.categories))
-        counts = self.counts - theirs
+        codes, tallied = np.delete(self.codes, column, axis=1), None
+        if self.tallied is not None:
+            theirs = self.codes[:, [column]] == np.arange(len(self.categories))
+            tallied = self.tallied - theirs
         return replace(
             self,
-            counts=counts,
-            codes=np.delete(self.codes, column, axis=1),
+            tallied=tallied,
+            codes=codes,
             raters=self.raters[:column] + self.raters[column + 1 :],
-            n_rated=int(counts.any(axis=1).sum()),
+            n_rated=int((codes >= 0).any(axis=1).sum()),
         )
 
 
@@ -180,9 +220,11 @@ def tally(codes, size):
 
     Returns
     -------
-    numpy.ndarray of float, shape [items, size]
-        Counts.
+    numpy.ndarray of float, shape [items, size], or None
+        Counts; None for more than `MOST_CATEGORIES` categories.
     """
+    if size > MOST_CATEGORIES:
+        return None
     rows = np.arange(len(codes))[:, None] * size
     present = codes >= 0
     flat = (rows + codes)[present]

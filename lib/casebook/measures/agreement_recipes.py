@@ -93,25 +93,31 @@ def recipe(name, **options):
     return Recipe(name, kind, {**defaults, **options})
 
 
-def needs_order(wanted):
-    """Tell whether a coefficient needs categories in an order.
+def obstacle(wanted, panel):
+    """Say why a coefficient does not fit a panel's kind of ratings.
 
     Parameters
     ----------
     wanted : Recipe
         The coefficient with its options.
+    panel : Panel
+        The ratings.
 
     Returns
     -------
-    bool
-        False for those that compare categories for identity only.
+    str or None
+        ``"too_many_categories"`` for measurements where categories are compared,
+        ``"labels_without_order"`` where an order is needed.
     """
-    if wanted.kind in (KendallW, IntraclassCorrelation):
-        return True
+    ranked = wanted.kind in (KendallW, IntraclassCorrelation)
+    if panel.tallied is None and not ranked:
+        return "too_many_categories"
+    if panel.ordered:
+        return None
     weights = wanted.options.get("weights")
-    if weights is None:
-        return wanted.options.get("level", "nominal") != "nominal"
-    return isinstance(weights, str) and weights != "identity"
+    by_name = isinstance(weights, str) and weights != "identity"
+    by_level = wanted.options.get("level", "nominal") != "nominal" and weights is None
+    return "labels_without_order" if ranked or by_name or by_level else None
 
 
 def measure_one(name, ratings, chosen, n_boot, options):

@@ -10,6 +10,7 @@ from casebook.inference.resampling import resample_counts
 from casebook.inference.samples import check_count, check_share, number_or_none
 
 RESOLUTION = 1e-12
+LEAST_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -157,9 +158,21 @@ def item_draws(coefficients, n_items, settings):
     """
     blocks = [
         np.stack([c.values(weights) for c in coefficients], axis=1)
-        for weights in resample_counts(n_items, settings.n_boot, settings.seed)
+        for weights in _stacked(n_items, settings)
     ]
     return np.concatenate(blocks) if blocks else np.empty((0, len(coefficients)))
+
+
+def _stacked(n_items, settings):
+    """Yield resamples, several at once: a product with one row reads all features."""
+    held = []
+    for counts in resample_counts(n_items, settings.n_boot, settings.seed):
+        held.append(counts)
+        if sum(map(len, held)) >= LEAST_ROWS:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
 
 
 def bootstrap_interval(draws, estimate, n_items, settings, influence=None):

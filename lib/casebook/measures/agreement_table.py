@@ -5,7 +5,7 @@ import pandas as pd
 from casebook.measures.agreement_benchmark import benchmark
 from casebook.measures.agreement_input import as_panel
 from casebook.measures.agreement_measure import measure
-from casebook.measures.agreement_recipes import needs_order, recipe
+from casebook.measures.agreement_recipes import obstacle, recipe
 from casebook.measures.agreement_result import Agreement, Settings
 
 DEFAULT = (
@@ -63,7 +63,8 @@ def agreement_results(
     -------
     dict of Agreement
         By name. Labels without an order leave the coefficients that need one
-        undefined, with the reason ``"labels_without_order"``.
+        undefined (``"labels_without_order"``), measurements those that compare
+        categories (``"too_many_categories"``).
 
     Raises
     ------
@@ -77,14 +78,14 @@ def agreement_results(
         "krippendorff_alpha": {"level": level},
     }
     recipes = [recipe(name, **special.get(name, {})) for name in coefficients]
-    possible = [r for r in recipes if panel.ordered or not needs_order(r)]
+    possible = [r for r in recipes if obstacle(r, panel) is None]
     found = {a.coefficient: a for a in measure(possible, panel, settings)}
-    return {r.name: found.get(r.name) or _unordered(r, panel) for r in recipes}
+    return {r.name: found.get(r.name) or _unfit(r, panel) for r in recipes}
 
 
-def _unordered(wanted, panel):
+def _unfit(wanted, panel):
     size = {"n_items": panel.n_items, "n_raters": panel.n_raters}
-    reasons = {"estimate": "labels_without_order"}
+    reasons = {"estimate": obstacle(wanted, panel)}
     return Agreement(wanted.name, None, **size, reasons=reasons)
 
 
