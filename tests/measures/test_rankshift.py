@@ -309,6 +309,14 @@ def test_arrays_that_are_no_lists_are_refused(before, after, message):
         rankshift.footrule_batch(before, after)
 
 
+def test_ids_of_any_size_and_any_negative_filling():
+    small = rankshift.footrule_batch([[1, 2, 3, -1]], [[3, 4, -1, -1]], 4)
+    large = rankshift.footrule_batch(
+        [[10**12, 2, 3, -(10**12)]], [[3, 4, -5, -(10**15)]], 4
+    )
+    assert small == large
+
+
 def test_wrong_options_are_refused():
     for options in ({"k": 0}, {"affected": "all"}, {"absent": "0"}):
         with pytest.raises(InputError):

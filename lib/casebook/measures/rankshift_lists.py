@@ -116,11 +116,13 @@ def match(before, after):
         )
     width = before.shape[1]
     bits = int(width + after.shape[1]).bit_length()
-    both = np.concatenate([before, after], axis=1)
+    both = np.maximum(np.concatenate([before, after], axis=1), -1)
     if both.max(initial=0) >= 1 << (62 - bits):
         raise InputError("ids are too large: number them from 0")
     # One sort of (id, position) brings the two places of a common item together.
-    keys = (both << bits) | np.arange(both.shape[1])
+    small = both.max(initial=0) < 1 << (30 - bits)  # halves the memory to sort
+    keys = both.astype(np.int32 if small else np.int64) << bits
+    keys |= np.arange(both.shape[1], dtype=keys.dtype)
     keys.sort(axis=1)
     ids, place = keys >> bits, keys & ((1 << bits) - 1)
     rows, columns = np.nonzero((ids[:, 1:] == ids[:, :-1]) & (ids[:, 1:] >= 0))
