@@ -145,7 +145,7 @@ def _names_items(header, rows):
         return True
     if "" in first or len(set(first)) < len(first):
         return False
-    if not all(map(_NUMBER.fullmatch, first)):
+    if not all(map(_is_number, first)):
         return True
     others = {cell for _, cells in rows for cell in cells[1:]}
     counted = [[str(k + start) for k in range(len(first))] for start in (0, 1)]
@@ -168,7 +168,7 @@ def _ids(path, rows, column, name):
 def _values(path, lines, raters, cells, numbers):
     """Turn text into numbers or labels."""
     present = [cell for row in cells for cell in row if cell]
-    numeric = sum(_NUMBER.fullmatch(cell) is not None for cell in present)
+    numeric = sum(map(_is_number, present))
     if numbers is None:
         numbers = numeric >= len(present) / 2
     if not (numbers or numeric == len(present)):
@@ -179,10 +179,14 @@ def _values(path, lines, raters, cells, numbers):
     return np.array([[float(cell or "nan") for cell in row] for row in cells])
 
 
+def _is_number(cell):
+    return bool(_NUMBER.fullmatch(cell)) and np.isfinite(float(cell))
+
+
 def _refuse_text(path, lines, raters, cells):
     for line, row in zip(lines, cells, strict=True):
         for rater, cell in zip(raters, row, strict=True):
-            if cell and not _NUMBER.fullmatch(cell):
+            if cell and not _is_number(cell):
                 raise InputError.at(
                     path,
                     line,

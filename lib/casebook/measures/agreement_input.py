@@ -151,7 +151,7 @@ def _refuse_transposed(frame, wide):
     if raters > items and not wide:
         raise InputError(
             f"{items} items (rows) and {raters} raters (columns): more raters than "
-            "items; transpose the table, or say wide=True if that is meant"
+            "items; transpose the table, or allow wide tables if that is meant"
         )
 
 
