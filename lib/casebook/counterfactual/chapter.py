@@ -19,18 +19,19 @@ from casebook.counterfactual.paraphrase import (
     invariance_table,
     wording_pairs,
 )
-from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.placebo import MONTHS, Inert, inert_words
 from casebook.counterfactual.report import retriever_table
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.sensitivity import case_scores, documented_scores
 from casebook.counterfactual.study import run_study
 from casebook.counterfactual.tree import TreeSettings, grow_trees
 from casebook.datasets.registry import load
+from casebook.inference.samples import check_choice
 from casebook.models.load import load_encoder
 from casebook.retrieval.pipeline import HybridRetriever
 
 
-def run(cases, systems, settings, encoder=None):
+def run(cases, systems, settings, encoder=None, context="all"):
     """Run the study of a collection of cases.
 
     Parameters
@@ -43,12 +44,20 @@ def run(cases, systems, settings, encoder=None):
         How trees grow.
     encoder : str, optional
         Instead of the packaged one.
+    context : {"all", "month"}
+        Inert words of the queries: month, docket and counsel out of those that the
+        collection holds; or the filing month alone, so that a placebo is another month.
 
     Returns
     -------
     SensitivityStudy
         Documents are not cut into passages: an encoder reads their beginning.
     """
+    check_choice("context", context, ("all", "month"))
+    inert = None
+    if context == "month":
+        inert = Inert(MONTHS, (), ())
+        settings = replace(settings, context_words=1)
     return run_study(
         cases.name,
         cases.sheets,
@@ -57,6 +66,7 @@ def run(cases, systems, settings, encoder=None):
         annotations=cases.annotations,
         neighbours=cases.neighbours,
         settings=settings,
+        inert=inert,
         encoder=encoder,
         chunking=False,
     )
