@@ -10,6 +10,16 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from casebook.audits.table_files import read_tables
+from casebook.audits.table_study import (
+    ALONE,
+    ALTERED,
+    TRUE,
+    accuracy_rows,
+    check_reported,
+    known_rows,
+    table_answer,
+    table_numbers,
+)
 from casebook.audits.tables import (
     MEASURES,
     check_row,
@@ -176,3 +186,26 @@ def test_unknown_words_are_named():
         check_row({"accuracy": 0.5}, 10, 5, rounding="up")
     with pytest.raises(InputError, match="unknown measure 'mcc'"):
         check_row({"mcc": 0.5}, 10, 5)
+
+
+def test_rows_of_known_making():
+    found = known_rows((10, 100), repeats=30).set_index(["row", "series"])["value"]
+    assert found.loc[:, TRUE].tolist() == [0.0, 0.0]
+    assert found.loc[:, ALTERED].min() > 0.9
+    assert found["10 claims", ALONE] == 1.0
+    assert found["100 claims", ALONE] == 0.0
+
+
+@pytest.mark.data
+def test_the_audit_names_impossible_rows_and_absent_files(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    rows, absent = check_reported(["audit_factchecker/reported.json", "none.json"])
+    control = known_rows((10,), repeats=5)
+    text = table_answer(rows, absent, control)
+    assert "6 of 9 rows are impossible" in text
+    assert "none.json is not on this machine" in text
+    numbers = table_numbers(rows, control)["research_paper"]["reported table"]
+    assert numbers["impossible"]["value"] == pytest.approx(6 / 9)
+    shown = accuracy_rows(rows)
+    assert shown["row"].str.contains("impossible").any()
+    assert check_reported(["none.json"])[0].empty
