@@ -13,6 +13,7 @@ from casebook.factcheck.explanation_quality import (
     documented_quality,
     quality,
 )
+from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.model import (
     LEVELS,
     NEUTRAL,
@@ -194,3 +195,18 @@ def test_explanations_of_real_claims_hold_spans(base, stance, claims):
     again = explain(result, rule)
     assert again == explanation
     assert quality(result, explanation, rule) == quality(result, again, rule)
+
+
+def test_table_of_many_explanations(base, stance, claims):
+    checker = FactChecker(base, stance)
+    given = [(c.id, c.text) for c in claims[-40:-20]] + [("long", "x" * 20_000)]
+    results = checker.check_all(given)
+    rows = quality_rows(results, checker.config.rule, draws=10)
+    assert len(rows) == len(results) - 1
+    table = quality_table(rows, {c.id: c.group for c in claims}, n_boot=100)
+    table = table.set_index("measure")
+    assert (table["n"] + table["undefined"] == len(rows)).all()
+    # A high item decides alone or with few others: random sets do far less.
+    assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2
+    assert table.loc["insertion", "value"] > table.loc["insertion_random", "value"]
+    assert quality_table(quality_rows([], checker.config.rule))["value"].isna().all()

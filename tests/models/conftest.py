@@ -70,6 +70,12 @@ def two_label_classifier(tmp_path_factory):
     return classifier(tmp_path_factory.mktemp("cross") / "two", 2)
 
 
+@pytest.fixture(scope="session")
+def make_classifier():
+    """Give the function that writes a random classifier to a folder."""
+    return classifier
+
+
 def classifier(folder, labels):
     import torch
     from transformers import BertConfig, BertForSequenceClassification

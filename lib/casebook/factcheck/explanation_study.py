@@ -1,0 +1,95 @@
+"""Quality of many explanations: documented numbers beside what they should measure."""
+
+import pandas as pd
+
+from casebook.factcheck.explain import explain
+from casebook.factcheck.explain_documented import explain_documented
+from casebook.factcheck.explanation_quality import documented_quality, quality
+from casebook.inference.bootstrap import bootstrap_mean
+
+DOCUMENTED = ("coverage", "soundness", "readability", "overall")
+CORRECTED = (
+    "coverage",
+    "influence_coverage",
+    "soundness",
+    "readability",
+    "deletion",
+    "deletion_random",
+    "insertion",
+    "insertion_random",
+)
+
+
+def quality_rows(results, rule, draws=50, seed=0):
+    """Measure every explanation both ways.
+
+    Parameters
+    ----------
+    results : sequence of VerdictResult
+        Checked claims; crashed ones are left out, and `quality_table` says how many.
+    rule : Rule
+        The rule they were decided by.
+    draws, seed : int
+        Of the random sets that deletion and insertion are compared with.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per claim: ``id``, ``verdict``, the documented numbers under
+        ``documented: <name>``, the corrected ones by name; None where undefined.
+    """
+    rows = []
+    for result in results:
+        if result.error is not None:
+            continue
+        told = explain(result, rule)
+        names = [part.id for part in result.subclaims]
+        importance = explain_documented(result).importance
+        found = quality(result, told, rule, draws, seed)
+        documented = documented_quality(importance, result.evidence, names, told.text)
+        rows.append(
+            {"id": result.claim_id, "verdict": result.verdict}
+            | {f"documented: {name}": documented[name] for name in DOCUMENTED}
+            | {name: getattr(found, name) for name in CORRECTED}
+        )
+    columns = ["id", "verdict", *(f"documented: {name}" for name in DOCUMENTED)]
+    return pd.DataFrame(rows, columns=[*columns, *CORRECTED])
+
+
+def quality_table(rows, groups=None, n_boot=2_000, seed=0):
+    """Summarise the quality of explanations.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        As `quality_rows` gives them.
+    groups : dict of str, optional
+        Group of each claim id, resampled together.
+    n_boot, seed : int
+        Of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per number: ``value`` (mean), ``low``, ``high``, ``n`` (claims where it
+        is defined), ``undefined``, ``reason`` where there is no interval.
+    """
+    table = []
+    for name in rows.columns[2:]:
+        defined = rows[rows[name].notna()]
+        labels = [(groups or {}).get(claim, claim) for claim in defined["id"]]
+        found = bootstrap_mean(
+            defined[name].astype(float), clusters=labels, n_boot=n_boot, seed=seed
+        )
+        table.append(
+            {
+                "measure": name,
+                "value": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "n": found.n,
+                "undefined": len(rows) - len(defined),
+                "reason": found.reason,
+            }
+        )
+    return pd.DataFrame(table)
