@@ -46,7 +46,7 @@ def grow_trees(
         If a sheet has no fact, contradicts itself, or a case comes twice.
     """
     settings = settings or TreeSettings()
-    trees = [_planted(sheet, search.k, settings, inert or Inert()) for sheet in sheets]
+    trees = [_rooted(sheet, search.k, settings, inert or Inert()) for sheet in sheets]
     _refuse_doubles(trees)
     _search_level(search, [(tree, tree.root) for tree in trees])
     level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
@@ -107,7 +107,7 @@ def add_manual(tree, parent, sheet, fact_type, search):
     return node
 
 
-def _planted(sheet, k, settings, inert):
+def _rooted(sheet, k, settings, inert):
     """Start a tree with its root."""
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
