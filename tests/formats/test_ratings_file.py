@@ -70,7 +70,7 @@ def test_the_id_can_be_named_or_denied(table):
         ("A,B\n1,2\n2,n/a\n", r"ratings.csv:3: column 'B': 'n/a' is not a number"),
         ("A,B\n1,2\n2,nan\n", "column 'B': 'nan' is not a number"),
         ("A,B\n1,2\n2,inf\n", "column 'B': 'inf' is not a number"),
-        ("A,B\n1,2\n1e999,2\n", "ratings.csv:3: column 'A': '1e999' is not a number"),
+        ("A,B\n1,2\n2,1e999\n", "ratings.csv:3: column 'B': '1e999' is not a number"),
         ('A,B\n1,2\n"3,5,1\n', r"ratings.csv:\d: is not CSV"),
     ],
 )

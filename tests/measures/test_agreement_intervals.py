@@ -6,7 +6,8 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement_result import Settings, bootstrap_interval
+from casebook.measures.agreement_intervals import bootstrap_interval
+from casebook.measures.agreement_result import Settings
 
 
 def draw(seed=0, items=60, raters=5, severity=0.0, noise=1.0):
@@ -109,6 +110,8 @@ def test_paired_tables_are_matched_by_their_labels():
         agreement.paired_difference(first, first.iloc[:-1])
     with pytest.raises(InputError, match="items are not named uniquely"):
         agreement.paired_difference(first, pd.concat([first, first]))
+    with pytest.raises(InputError, match="D rated nothing in one table"):
+        agreement.paired_difference(first, first.assign(D=np.nan))
     with pytest.raises(InputError, match="n_boot must be"):
         agreement.paired_difference(first, first, n_boot=0)
 

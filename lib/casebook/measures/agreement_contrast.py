@@ -8,15 +8,15 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
 from casebook.measures.agreement_input import as_frame, as_panel
-from casebook.measures.agreement_measure import measure, without_each_rater
-from casebook.measures.agreement_recipes import panel_options, recipe
-from casebook.measures.agreement_result import (
-    Settings,
+from casebook.measures.agreement_intervals import (
     bootstrap_interval,
     item_draws,
     whole,
     widened,
 )
+from casebook.measures.agreement_measure import measure, without_each_rater
+from casebook.measures.agreement_recipes import panel_options, recipe
+from casebook.measures.agreement_result import Settings
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,10 @@ def paired_difference(
     chosen, scale = chosen or {}, panel_options(options)
     tables = _aligned(first, second)
     panels = [as_panel(t, every_row=True, **scale) for t in tables]
+    if panels[0].raters != panels[1].raters:
+        idle = set(panels[0].raters) ^ set(panels[1].raters)
+        names = ", ".join(sorted(map(str, idle)))
+        raise InputError(f"paired ratings: {names} rated nothing in one table")
     recipes = [recipe(coefficient, **chosen), recipe(other or coefficient, **chosen)]
     return _contrast(recipes, panels, Settings(n_boot, **options))
 
@@ -158,6 +162,9 @@ def _contrast(recipes, panels, settings):
         code = next(c.reason() or "no_variation" for c in built if _undefined(c))
         return AgreementDifference(None, *parts, **size, reasons={"estimate": code})
     estimate, reasons = parts[0] - parts[1], {}
+    if size["n_items"] < 2:
+        reasons = {"panel_ci": "fewer_than_two_items"}
+        return AgreementDifference(estimate, *parts, **size, reasons=reasons)
     draws = item_draws(built, size["n_items"], settings)
     difference = draws[:, 0] - draws[:, 1]
     ci, why = bootstrap_interval(difference, estimate, size["n_items"], settings)

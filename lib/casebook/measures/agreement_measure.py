@@ -7,14 +7,14 @@ import numpy as np
 from scipy import special
 
 from casebook.measures.agreement_chance import PercentAgreement
-from casebook.measures.agreement_result import (
-    Agreement,
+from casebook.measures.agreement_intervals import (
     bootstrap_interval,
     item_draws,
     student,
     whole,
     widened,
 )
+from casebook.measures.agreement_result import Agreement
 
 
 @dataclass(frozen=True)
