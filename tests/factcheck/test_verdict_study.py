@@ -7,6 +7,7 @@ import pytest
 from casebook import plots
 from casebook.errors import InputError
 from casebook.factcheck import verdict_report as report
+from casebook.factcheck import verdict_rows, verdict_tables
 from casebook.factcheck.study_sets import run_study
 from casebook.factcheck.verdict_study import WRONG, VerdictStudy
 
@@ -47,7 +48,7 @@ def test_policies_of_the_two_class_question(study):
     assert scores["pipeline"]["accuracy"].estimate == 5 / 8
     values = {k: m["accuracy"].estimate for k, m in two["pipeline"].policies.items()}
     assert values == pytest.approx({"wrong": 4 / 7, "drop": 1.0, "negative": 5 / 7})
-    tables = report.confusions(scores["pipeline"], two["pipeline"])
+    tables = verdict_rows.confusions(scores["pipeline"], two["pipeline"])
     assert tables["all outcomes"].to_numpy().sum() == 8
     assert tables["wrong"].loc[S].tolist() == [2, 0, 2]
     assert tables["negative"].loc[N].tolist() == [0, 3, 0]
@@ -64,21 +65,21 @@ def test_the_answer_names_what_the_tables_say(study):
 
 def test_tables_of_the_chapter(study):
     scores = study.scores(n_boot=50)
-    systems = report.systems_table(study, scores)
+    systems = verdict_tables.systems_table(study, scores)
     assert systems["system"].tolist() == ["pipeline", "claim only", "majority", "prior"]
     assert systems["parse rate"].tolist()[0] == 6 / 8
-    slices = report.slice_rows(study, scores).set_index("row")
+    slices = verdict_rows.slice_rows(study, scores).set_index("row")
     assert slices.loc["hops: 0", ["value", "control", "n"]].tolist() == [1.0, 1.0, 1]
     assert slices.loc["hops: 2", "control"] == pytest.approx(2 / 3)
     assert 0 < slices.loc["hops: 0", "low"] < 1
-    evidence = report.evidence_table(study).set_index("evidence")
+    evidence = verdict_tables.evidence_table(study).set_index("evidence")
     assert evidence["accuracy"].to_dict() == {"found": 1.0, "not found": 0.0}
-    parity = report.parity_table(scores["pipeline"]).set_index("documented")
+    parity = verdict_tables.parity_table(scores["pipeline"]).set_index("documented")
     assert parity.loc["f1", "S"] == pytest.approx(0.8)  # the crash counts as negative
     assert parity.loc["f1", "value"] == pytest.approx(2 * 2 / (2 + 4))
-    assert report.outcome_table(scores).loc[0, "no_verdict"] == 1
-    assert report.effect_rows(study)[1].empty
-    assert report.reported_table(study).empty
+    assert verdict_tables.outcome_table(scores).loc[0, "no_verdict"] == 1
+    assert verdict_rows.effect_rows(study)[1].empty
+    assert verdict_tables.reported_table(study).empty
 
 
 def test_confidence_and_rows_keep_every_claim(study):
@@ -88,7 +89,7 @@ def test_confidence_and_rows_keep_every_claim(study):
     tidy = study.tidy()
     assert len(tidy) == 16
     assert tidy["verdict"].isna().sum() == 1
-    numbers = report.verdict_numbers(study, study.scores(n_boot=20), found)
+    numbers = verdict_tables.verdict_numbers(study, study.scores(n_boot=20), found)
     assert numbers["toy"]["pipeline"]["brier"]["n"] == 4
     assert set(numbers["toy"]["claim only"]["accuracy"]) == {
         *("value", "ci", "n", "control", "reason")
@@ -97,14 +98,14 @@ def test_confidence_and_rows_keep_every_claim(study):
 
 def test_figures_can_be_drawn_even_of_nothing(study):
     scores, two = study.scores(n_boot=20), study.two_class(n_boot=20)
-    systems = report.measure_rows(report.systems_table(study, scores))
+    systems = verdict_rows.measure_rows(verdict_tables.systems_table(study, scores))
     found = study.calibrated(n_boot=20)
     made = [
         plots.interval_rows(systems, "value"),
-        plots.interval_rows(report.effect_rows(study)[1], "change"),
-        plots.interval_rows(report.slice_rows(study, scores), "x", limits=(0, 1)),
+        plots.interval_rows(verdict_rows.effect_rows(study)[1], "change"),
+        plots.interval_rows(verdict_rows.slice_rows(study, scores), "x", limits=(0, 1)),
         plots.confusion_matrices(
-            report.confusions(scores["pipeline"], two["pipeline"])
+            verdict_rows.confusions(scores["pipeline"], two["pipeline"])
         ),
         plots.reliability(found.bins, found.curve, found.n, found.missing),
     ]

@@ -1,0 +1,231 @@
+"""Tables of the fact-checking chapter, and its numbers."""
+
+import pandas as pd
+
+from casebook.factcheck.verdict_rows import SHOWN
+from casebook.inference.bootstrap import bootstrap_mean
+from casebook.measures.verdict_labels import OUTCOMES
+
+PARITY = {
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1_binary",
+}
+CONTROLS = ("majority", "prior")
+
+
+def data_table(study):
+    """Describe the claims in a few rows.
+
+    Parameters
+    ----------
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        The study.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns item and value.
+    """
+    rows = [("claims", len(study.rows))]
+    rows += study.rows["label"].value_counts().items()
+    groups = study.rows["group"].nunique()
+    rows.append(("groups of claims that belong together", groups))
+    rows += study.facts.items()
+    rows.append(("systems", ", ".join(study.verdicts)))
+    rows += [(f"policy: {name}", value) for name, value in study.policy.items()]
+    return pd.DataFrame(rows, columns=["item", "value"])
+
+
+def systems_table(study, scores):
+    """Give every system's measures with intervals, controls last.
+
+    Parameters
+    ----------
+    study, scores
+        As for `casebook.factcheck.verdict_report.answer`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns system, kind, n, parse rate, and each measure of `SHOWN` with its
+        bounds; a dash where undefined.
+    """
+    rows = []
+    for name, found in scores.items():
+        kind = "control" if name in study.blind else "system"
+        rows.append(_line(name, kind, found.measures, found.parse_rate.estimate))
+    for name in CONTROLS:
+        rows.append(_line(name, "control", scores[study.main].baselines[name], 1.0))
+    table = pd.DataFrame(rows)
+    return table.sort_values("kind", ascending=False, kind="stable", ignore_index=True)
+
+
+def _line(name, kind, measures, parsed):
+    row = {"system": name, "kind": kind, "n": measures["accuracy"].n}
+    row["parse rate"] = parsed
+    for measure in SHOWN:
+        found = measures[measure]
+        row[measure] = found.estimate
+        row[f"{measure} low"], row[f"{measure} high"] = found.low, found.high
+    bounds = {k: float("nan") if v is None else v for k, v in row.items()}
+    return bounds
+
+
+def evidence_table(study, n_boot=1000):
+    """Set accuracy beside whether the deciding evidence was found.
+
+    Parameters
+    ----------
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        The study.
+    n_boot : int
+        Of the intervals, which resample groups.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows found, not found: n, share of the claims, accuracy with its bounds. Empty
+        where evidence is not searched.
+    """
+    if study.found is None:
+        return pd.DataFrame(columns=["evidence", "n", "share", "accuracy"])
+    right = study.right(study.main).to_numpy()
+    frame = pd.DataFrame({"found": study.found, "right": right})
+    frame["group"] = study.rows["group"].tolist()
+    frame = frame[frame["found"].notna() & frame["right"].notna()]
+    rows = []
+    for name, value in (("found", True), ("not found", False)):
+        part = frame[frame["found"] == value]
+        if len(part):
+            right = part["right"].astype(float).to_numpy()
+            found = bootstrap_mean(right, clusters=part["group"], n_boot=n_boot)
+            rows.append(
+                {
+                    "evidence": name,
+                    "n": found.n,
+                    "share": len(part) / len(frame),
+                    "accuracy": found.estimate,
+                    "accuracy low": found.low,
+                    "accuracy high": found.high,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def calibration_table(found):
+    """Give the calibration measures with intervals and controls.
+
+    Parameters
+    ----------
+    found : casebook.measures.calibration.Calibration
+        Calibration.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns measure, value with bounds, control, n, reason.
+    """
+    rows = [
+        {
+            "measure": name,
+            "value": interval.estimate,
+            "value low": interval.low,
+            "value high": interval.high,
+            "control": found.controls.get(name),
+            "n": interval.n,
+            "reason": interval.reason or "",
+        }
+        for name, interval in found.measures.items()
+    ]
+    numbers = dict.fromkeys(["value", "value low", "value high", "control"], float)
+    return pd.DataFrame(rows).astype(numbers)
+
+
+def reported_table(study):
+    """Set the documented impacts, inputs of a simulator, beside what was measured."""
+    return pd.DataFrame() if study.ablation is None else study.ablation.reported()
+
+
+def parity_table(scores):
+    """Put each documented metric beside the standard one.
+
+    Parameters
+    ----------
+    scores : casebook.measures.classification.Scores
+        Of one system.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns documented, S, L (both behaviours), standard, its value with bounds, n
+        and majority.
+    """
+    rows = []
+    for key, name in PARITY.items():
+        found = scores[name]
+        rows.append(
+            {
+                "documented": key,
+                "S": scores.parity["S"][key],
+                "L": scores.parity["L"][key],
+                "standard": name,
+                "value": found.estimate,
+                "value low": found.low,
+                "value high": found.high,
+                "n": found.n,
+                "majority": scores.baselines["majority"][name].estimate,
+            }
+        )
+    numbers = ["value", "value low", "value high", "majority"]
+    return pd.DataFrame(rows).astype(dict.fromkeys(numbers, float))
+
+
+def outcome_table(scores):
+    """Count the outcomes of every system.
+
+    Parameters
+    ----------
+    scores : dict of casebook.measures.classification.Scores
+        By system.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns system, n and the six outcomes.
+    """
+    rows = [
+        {"system": name, "n": found.n} | found.counts.sum().to_dict()
+        for name, found in scores.items()
+    ]
+    return pd.DataFrame(rows, columns=["system", "n", *OUTCOMES])
+
+
+def verdict_numbers(study, scores, calibrated):
+    """Give every measure for ``numbers.json``.
+
+    Parameters
+    ----------
+    study, scores
+        As for `casebook.factcheck.verdict_report.answer`.
+    calibrated : casebook.measures.calibration.Calibration or None
+        Of the first system that states confidence.
+
+    Returns
+    -------
+    dict
+        {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
+    """
+    found = {name: score.numbers() for name, score in scores.items()}
+    if calibrated is not None:
+        system = next(iter(study.confidence))
+        for name, interval in calibrated.measures.items():
+            found[system][name] = {
+                "value": interval.estimate,
+                "ci": [interval.low, interval.high],
+                "n": interval.n,
+                "control": calibrated.controls.get(name),
+                "reason": interval.reason,
+            }
+    return {study.name: found}
