@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from casebook.counterfactual import chapter, report
+from casebook.counterfactual import chapter, documented, report
 from casebook.counterfactual.collections import planted_collection
 from casebook.counterfactual.edges import excess
 from casebook.counterfactual.placebo import inert_words
@@ -80,9 +80,9 @@ def test_first_five_fails_where_the_stratified_budget_does_not():
 
 
 def test_placebos_exceed_the_documented_threshold(study):
-    kinds = report.kind_table(study, "bm25", n_boot=200).set_index("kind")
+    kinds = documented.kind_table(study, "bm25", n_boot=200).set_index("kind")
     assert kinds.loc["placebo", "share above 1.5"] > 0.3
-    parity = report.parity_table(study).set_index("system")
+    parity = documented.parity_table(study).set_index("system")
     assert parity.loc["no retrieval", "non_dispositive_accuracy"] == 1
     assert parity.loc["random", "dispositive_accuracy"] == 1
     assert parity.loc["random", "non_dispositive_accuracy"] == 0

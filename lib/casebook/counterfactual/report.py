@@ -1,31 +1,18 @@
 """What the sensitivity chapter says: its tables and sentences, all computed."""
 
-import numpy as np
 import pandas as pd
 
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
 from casebook.counterfactual.evaluation import (
     THRESHOLD,
     development_threshold,
-    documented_evaluation,
     evaluate,
     placebo_threshold,
-    sweep,
 )
-from casebook.counterfactual.sensitivity import documented_scores, sensitivity
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded, bounds_text
+from casebook.counterfactual.sensitivity import sensitivity
+from casebook.inference.intervals import bounds_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
-
-THRESHOLDS = tuple(np.arange(0, 6.6, 0.25))
-_KINDS = {
-    ("Section", "replace"): "section exchanged",
-    ("Evidence", "remove"): "evidence removed",
-    ("Evidence", "add"): "evidence added",
-    ("PartyType", "replace"): "party exchanged",
-    ("Numerical", "replace"): "number changed",
-}
 
 
 def answer(study, system):
@@ -114,109 +101,6 @@ def retriever_table(study):
     return pd.DataFrame([_retriever(study, system) for system in study.systems])
 
 
-def parity_table(study):
-    """Put the documented evaluation beside what it is worth.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per system, and for no retrieval at all: documented dispositive and
-        non-dispositive accuracy at 1.5, mean rank correlation and accept rate.
-    """
-    rows = []
-    for system in study.systems:
-        scores = documented_scores(study.edges[system])
-        rows.append({"system": system} | _parity(study, scores, 1))
-    rows.append({"system": "no retrieval"} | _parity(study, 0 * scores, 1))
-    return pd.DataFrame(rows)
-
-
-def kind_table(study, system, **options):
-    """Say how far each kind of edit moves the results, placebos among them.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        The system.
-    **options
-        ``n_boot`` and ``seed``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns kind, n, cases, mean displacement with bounds by case, and the shares
-        above the documented thresholds 1.0 and 1.5.
-    """
-    edges, placebos = study.edges[system], study.placebos[system]
-    used = edges[edges["status"] == OK]
-    kinds = pd.Series(
-        [_KINDS[key] for key in zip(used["fact_type"], used["operation"], strict=True)],
-        index=used.index,
-        dtype=object,
-    )
-    parts = [(name, used[kinds == name]) for name in _KINDS.values()]
-    parts.append(("placebo", placebos[placebos["status"] == OK]))
-    rows = [_kind(name, part, options) for name, part in parts]
-    frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys(frame.columns[3:], float))
-
-
-def displacement_bands(study, system):
-    """Count edits in the documented bands, beside placebos.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        The system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns band, edits and placebos (shares), and what the band is called.
-    """
-    bands = [
-        ("above 3.0", "substantial", lambda d: d > 3),
-        ("1.5 to 3.0", "moderate", lambda d: (d >= 1.5) & (d <= 3)),
-        ("1.0 to 1.5", "not named", lambda d: (d >= 1) & (d < 1.5)),
-        ("below 1.0", "minimal", lambda d: d < 1),
-    ]
-    edges, placebos = study.edges[system], study.placebos[system]
-    real = edges[edges["status"] == OK][PARITY]
-    inert = placebos[placebos["status"] == OK][PARITY]
-    rows = [
-        {
-            "mean displacement": band,
-            "documented as": name,
-            "share of edits": within(real).mean(),
-            "n edits": len(real),
-            "share of placebos": within(inert).mean(),
-            "n placebos": len(inert),
-        }
-        for band, name, within in bands
-    ]
-    return pd.DataFrame(rows)
-
-
-def threshold_sweep(study, system, thresholds=THRESHOLDS):
-    """Score the documented accuracies at many thresholds; see `evaluation.sweep`.
-
-    Without annotations the frame is empty.
-    """
-    if not len(study.annotations):
-        return pd.DataFrame(columns=["threshold", "measure", "value", "low", "high"])
-    scores = study.scores(system, PARITY, over_placebo=False)
-    return sweep(scores, study.annotations, thresholds, seed=study.seed)
-
-
 def needed_table(true=(0.6, 0.8), n_items=(3, 4)):
     """Say how many cases a rank correlation with experts takes.
 
@@ -286,26 +170,6 @@ def _spread(name, number):
     values = (value, *bounds)
     return {
         n: float("nan") if v is None else v for n, v in zip(names, values, strict=True)
-    }
-
-
-def _parity(study, scores, edges):
-    if not len(study.annotations):
-        return {}
-    return documented_evaluation(scores, study.annotations, edges=edges)
-
-
-def _kind(name, part, options):
-    found = bootstrap_mean(
-        part[PARITY].to_numpy(float), clusters=part["case_id"].tolist(), **options
-    )
-    return {
-        "kind": name,
-        "n": len(part),
-        "cases": part["case_id"].nunique(),
-        **bounded("mean displacement", found),
-        "share above 1.0": (part[PARITY] > 1.0).mean() if len(part) else None,
-        "share above 1.5": (part[PARITY] > THRESHOLD).mean() if len(part) else None,
     }
 
 
