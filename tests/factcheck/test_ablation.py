@@ -34,7 +34,7 @@ from casebook.factcheck.factorial import (
 )
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.noise import contradict, plant_noise
-from casebook.factcheck.stance import ModelStance
+from casebook.factcheck.stance_models import ModelStance
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck.bandit import (
     EpsilonGreedy,
-    Log,
-    evaluate_policy,
     reward,
     run_bandit,
 )
 from casebook.factcheck.bandit_study import RewardTable, reward_table, study
+from casebook.factcheck.off_policy import Log, evaluate_policy
 
 WEIGHTS = np.array([[0.2, 0.0], [0.5, -0.3], [0.1, 0.6]])
 

@@ -11,7 +11,6 @@ from casebook.factcheck.decompose import (
     decompose,
     logical_form,
     split,
-    verifiability,
 )
 from casebook.factcheck.decompose_documented import (
     decompose_documented,
@@ -24,6 +23,7 @@ from casebook.factcheck.decomposition_study import (
     read_annotated,
     summary,
 )
+from casebook.factcheck.verifiability import verifiability
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from casebook.factcheck.pipeline import (
     PipelineConfig,
     outcomes,
 )
-from casebook.factcheck.stance import ModelStance, PlaceholderStance
+from casebook.factcheck.stance import PlaceholderStance
+from casebook.factcheck.stance_models import ModelStance
 
 
 def test_own_claims_are_balanced_and_split_by_source(claims):

@@ -9,13 +9,9 @@ from casebook.factcheck.claimset import training_pairs
 from casebook.factcheck.evidence import Passage
 from casebook.factcheck.model import NEUTRAL, REFUTES, STANCES, SUPPORTS
 from casebook.factcheck.similarity import MaxSimilarity
-from casebook.factcheck.stance import (
-    EntailmentStance,
-    FeatureStance,
-    ModelStance,
-    PlaceholderStance,
-)
+from casebook.factcheck.stance import FeatureStance, PlaceholderStance
 from casebook.factcheck.stance_features import NAMES, features, nearest_clause
+from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.factcheck.words import numbers, sentences
 from casebook.models.tokens import TokenVectors
 

@@ -8,11 +8,11 @@ from casebook.factcheck.bandit import (
     ACTIONS,
     QUERY_COST,
     context,
-    evaluate_policy,
     reward,
     run_bandit,
 )
 from casebook.factcheck.memo import Memo
+from casebook.factcheck.off_policy import evaluate_policy
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.inference.samples import stream
 

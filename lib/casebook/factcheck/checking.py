@@ -23,11 +23,8 @@ from casebook.factcheck.pipeline import (
     PipelineConfig,
     outcomes,
 )
-from casebook.factcheck.stance import (
-    EntailmentStance,
-    ModelStance,
-    PlaceholderStance,
-)
+from casebook.factcheck.stance import PlaceholderStance
+from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.files import write_text
 from casebook.models.entailment import EntailmentModel
 from casebook.models.language_model import load_language_model

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.factcheck.pipeline import STAGES
+from casebook.factcheck.stage_clock import STAGES
 
 
 def documented_performance(results):

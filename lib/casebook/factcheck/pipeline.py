@@ -1,9 +1,7 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from dataclasses import replace
 
 from casebook.errors import InputError
 from casebook.factcheck.credibility import GATES, documented_rating
@@ -19,18 +17,24 @@ from casebook.factcheck.model import (
     SubClaim,
     VerdictResult,
 )
-from casebook.factcheck.queries import MOST, documented_queries, queries
-from casebook.factcheck.verdict import DOCUMENTED, Rule, decide, degree_of_support
-
-STAGES = (
-    "decomposition",
-    "queries",
-    "search",
-    "credibility",
-    "extraction",
-    "stance",
-    "verdict",
+from casebook.factcheck.pipeline_config import (
+    DOCUMENTED_CONFIG,
+    QUERY_WRITERS,
+    PipelineConfig,
 )
+from casebook.factcheck.queries import MOST
+from casebook.factcheck.stage_clock import STAGES, StageClock, StageFailed
+from casebook.factcheck.verdict import decide, degree_of_support
+
+__all__ = [
+    "DOCUMENTED_CONFIG",
+    "STAGES",
+    "FactChecker",
+    "PipelineConfig",
+    "outcomes",
+    "undivided",
+]
+
 NOT_VERIFIABLE = "no_verifiable_part"
 
 
@@ -44,113 +48,6 @@ _DECOMPOSERS = {
     "documented": decompose_documented,
     "none": undivided,
 }
-_QUERIES = {"diverse": queries, "documented": documented_queries}
-
-
-@dataclass(frozen=True)
-class PipelineConfig:
-    """Settings of the pipeline.
-
-    Parameters
-    ----------
-    decomposition : str
-        ``rules``, ``documented``, ``none``, or the name of a decomposer that the
-        checker was given.
-    queries : {"diverse", "documented"}
-        How queries are written.
-    k : int
-        Most queries per sub-claim, 1 to 5.
-    documents : int or None
-        Documents per sub-claim after joining its queries; None keeps all found.
-    three_stage : bool
-        Gate documents by credibility and extract passages; otherwise whole documents
-        are the evidence.
-    gate : str
-        Least credibility: ``none``, ``low`` (0.3), ``medium`` (0.5), ``high`` (0.8).
-        The documented gate is ``medium``, under which the weight of low sources can
-        never matter.
-    passages : int
-        Most passages per document.
-    rule : Rule
-        How evidence becomes a verdict.
-    parity : bool
-        Ratings, extraction and ids of evidence as documented.
-
-    Raises
-    ------
-    InputError
-        If a value is not allowed.
-    """
-
-    decomposition: str = "rules"
-    queries: str = "diverse"
-    k: int = 3
-    documents: int | None = 3
-    three_stage: bool = True
-    gate: str = "low"
-    passages: int = 2
-    rule: Rule = field(default_factory=Rule)
-    parity: bool = False
-
-    def __post_init__(self):
-        if self.queries not in _QUERIES or self.gate not in GATES:
-            raise InputError(
-                f"queries must be one of {', '.join(_QUERIES)}, gate one of "
-                f"{', '.join(GATES)}"
-            )
-        for name in ("k", "documents", "passages"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} must be a whole number from 1, got {value!r}")
-        if self.k > MOST:
-            raise InputError(f"k must be at most {MOST}, got {self.k}")
-
-
-DOCUMENTED_CONFIG = PipelineConfig(
-    decomposition="documented",
-    queries="documented",
-    documents=None,
-    gate="medium",
-    passages=3,
-    rule=DOCUMENTED,
-    parity=True,
-)
-
-
-class StageFailed(Exception):
-    """A stage of one claim failed; carries the name of the stage."""
-
-    def __init__(self, stage, cause):
-        super().__init__(f"{stage}: {cause}")
-        self.stage = stage
-
-
-class _Clock:
-    """Seconds of every stage of one claim, and where it failed."""
-
-    def __init__(self):
-        self.seconds = dict.fromkeys(STAGES, 0.0)
-
-    @contextmanager
-    def stage(self, name):
-        """Time a block; seconds that a memo reports are added by `charge` instead."""
-        start, self._charged, self._spent = perf_counter(), 0.0, 0.0
-        try:
-            yield
-        except Exception as error:
-            kind = getattr(error, "cause", None) or type(error).__name__
-            raise StageFailed(name, f"{kind}: {error}") from error
-        finally:
-            own = max(0.0, perf_counter() - start - self._spent)
-            self.seconds[name] += own + self._charged
-
-    def charge(self, call, *arguments):
-        """Call a memo; count what the result cost at first, not the look-up."""
-        start = perf_counter()
-        result, seconds = call(*arguments)
-        self._spent += perf_counter() - start
-        self._charged += seconds
-        return result
 
 
 class FactChecker:
@@ -217,7 +114,7 @@ class FactChecker:
         VerdictResult
             With ``verdict`` None and ``error`` set if a stage crashed.
         """
-        clock = _Clock()
+        clock = StageClock()
         try:
             return self._check(clock, claim, claim_id)
         except StageFailed as failure:
@@ -262,7 +159,7 @@ class FactChecker:
 
     def _queries(self, clock, parts):
         """Write the queries of all parts."""
-        write, asked = _QUERIES[self.config.queries], []
+        write, asked = QUERY_WRITERS[self.config.queries], []
         with clock.stage("queries"):
             for part in parts:
                 key = ("queries", self.config.queries, part)

@@ -1,4 +1,4 @@
-"""Whether a passage supports a sub-claim, refutes it, or neither: four judges.
+"""Whether a passage supports a sub-claim, refutes it, or neither.
 
 A judge has ``judge(claim, passages) -> list of (stance, probability)``, the probability
 being that of support against refutation, None where a judge gives none.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.factcheck.model import NEUTRAL, REFUTES, STANCES, SUPPORTS
+from casebook.factcheck.model import NEUTRAL, STANCES, SUPPORTS
 from casebook.factcheck.stance_features import NAMES, features
 
 _LONG_ENOUGH = 50  # characters: the documented placeholder's whole criterion
@@ -186,78 +186,25 @@ class FeatureStance:
         if not passages:
             return []
         shares = self.probabilities(self.describe(claim, passages))
-        return [_judged(row) for row in shares]
+        return [judged(row) for row in shares]
 
 
-def _judged(shares):
+def judged(shares):
+    """Turn probabilities in the order of ``STANCES`` into a judgement.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        Of support, refutation, neutrality.
+
+    Returns
+    -------
+    stance : str
+        The likeliest, the first of equals.
+    probability : float or None
+        Of support given a side; None if neutral.
+    """
     stance = STANCES[int(np.argmax(shares))]
     if stance == NEUTRAL:
         return NEUTRAL, None
     return stance, float(shares[0] / (shares[0] + shares[1]))
-
-
-class EntailmentStance:
-    """Judge by an entailment model, a cross-encoder with three classes.
-
-    Parameters
-    ----------
-    model : casebook.models.entailment.EntailmentModel
-        Has ``probabilities(premises, hypotheses)`` in the order entailment,
-        contradiction, neutral.
-    """
-
-    name = "entailment"
-
-    def __init__(self, model):
-        self._model = model
-
-    def judge(self, claim, passages):
-        """Judge passages, the document's name put before each."""
-        if not passages:
-            return []
-        premises = [f"{p.header}. {p.text}" if p.header else p.text for p in passages]
-        shares = self._model.probabilities(premises, [claim] * len(premises))
-        return [_judged(row) for row in shares]
-
-
-class ModelStance:
-    """Judge by a language model.
-
-    Parameters
-    ----------
-    model : object
-        Has ``complete_json(prompt, schema)``, see `casebook.models.language_model`.
-    """
-
-    name = "language model"
-    schema = {  # noqa: RUF012
-        "type": "object",
-        "required": ["stance"],
-        "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
-    }
-
-    def __init__(self, model):
-        self._model = model
-
-    def judge(self, claim, passages):
-        """Judge passages one by one.
-
-        Raises
-        ------
-        InputError
-            If an answer is no stance: what is not known supports nothing.
-        """
-        judged = []
-        for passage in passages:
-            answer = self._model.complete_json(
-                "Does the passage support the claim, refute it, or neither (neutral)?\n"
-                f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
-                'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
-                self.schema,
-            )
-            stance = answer.get("stance") if isinstance(answer, dict) else None
-            if stance not in STANCES:
-                raise InputError(f"the language model gave no stance: {stance!r}")
-            sided = {SUPPORTS: 1.0, REFUTES: 0.0}
-            judged.append((stance, sided.get(stance)))
-        return judged

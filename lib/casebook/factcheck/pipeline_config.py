@@ -1,0 +1,80 @@
+"""Settings of the fact-checking pipeline, checked once."""
+
+from dataclasses import dataclass, field
+
+from casebook.errors import InputError
+from casebook.factcheck.credibility import GATES
+from casebook.factcheck.queries import MOST, documented_queries, queries
+from casebook.factcheck.verdict import DOCUMENTED, Rule
+
+QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Settings of the pipeline.
+
+    Parameters
+    ----------
+    decomposition : str
+        ``rules``, ``documented``, ``none``, or the name of a decomposer that the
+        checker was given.
+    queries : {"diverse", "documented"}
+        How queries are written.
+    k : int
+        Most queries per sub-claim, 1 to 5.
+    documents : int or None
+        Documents per sub-claim after joining its queries; None keeps all found.
+    three_stage : bool
+        Gate documents by credibility and extract passages; otherwise whole documents
+        are the evidence.
+    gate : str
+        Least credibility: ``none``, ``low`` (0.3), ``medium`` (0.5), ``high`` (0.8).
+        The documented gate is ``medium``, under which the weight of low sources can
+        never matter.
+    passages : int
+        Most passages per document.
+    rule : Rule
+        How evidence becomes a verdict.
+    parity : bool
+        Ratings, extraction and ids of evidence as documented.
+
+    Raises
+    ------
+    InputError
+        If a value is not allowed.
+    """
+
+    decomposition: str = "rules"
+    queries: str = "diverse"
+    k: int = 3
+    documents: int | None = 3
+    three_stage: bool = True
+    gate: str = "low"
+    passages: int = 2
+    rule: Rule = field(default_factory=Rule)
+    parity: bool = False
+
+    def __post_init__(self):
+        if self.queries not in QUERY_WRITERS or self.gate not in GATES:
+            raise InputError(
+                f"queries must be one of {', '.join(QUERY_WRITERS)}, gate one of "
+                f"{', '.join(GATES)}"
+            )
+        for name in ("k", "documents", "passages"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a whole number from 1, got {value!r}")
+        if self.k > MOST:
+            raise InputError(f"k must be at most {MOST}, got {self.k}")
+
+
+DOCUMENTED_CONFIG = PipelineConfig(
+    decomposition="documented",
+    queries="documented",
+    documents=None,
+    gate="medium",
+    passages=3,
+    rule=DOCUMENTED,
+    parity=True,
+)

@@ -1,0 +1,72 @@
+"""Judges of stance that a model stands behind: entailment, or a language model."""
+
+from casebook.errors import InputError
+from casebook.factcheck.model import REFUTES, STANCES, SUPPORTS
+from casebook.factcheck.stance import judged
+
+
+class EntailmentStance:
+    """Judge by an entailment model, a cross-encoder with three classes.
+
+    Parameters
+    ----------
+    model : casebook.models.entailment.EntailmentModel
+        Has ``probabilities(premises, hypotheses)`` in the order entailment,
+        contradiction, neutral.
+    """
+
+    name = "entailment"
+
+    def __init__(self, model):
+        self._model = model
+
+    def judge(self, claim, passages):
+        """Judge passages, the document's name put before each."""
+        if not passages:
+            return []
+        premises = [f"{p.header}. {p.text}" if p.header else p.text for p in passages]
+        shares = self._model.probabilities(premises, [claim] * len(premises))
+        return [judged(row) for row in shares]
+
+
+class ModelStance:
+    """Judge by a language model.
+
+    Parameters
+    ----------
+    model : object
+        Has ``complete_json(prompt, schema)``, see `casebook.models.language_model`.
+    """
+
+    name = "language model"
+    schema = {  # noqa: RUF012
+        "type": "object",
+        "required": ["stance"],
+        "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
+    }
+
+    def __init__(self, model):
+        self._model = model
+
+    def judge(self, claim, passages):
+        """Judge passages one by one.
+
+        Raises
+        ------
+        InputError
+            If an answer is no stance: what is not known supports nothing.
+        """
+        judged = []
+        for passage in passages:
+            answer = self._model.complete_json(
+                "Does the passage support the claim, refute it, or neither (neutral)?\n"
+                f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
+                'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
+                self.schema,
+            )
+            stance = answer.get("stance") if isinstance(answer, dict) else None
+            if stance not in STANCES:
+                raise InputError(f"the language model gave no stance: {stance!r}")
+            sided = {SUPPORTS: 1.0, REFUTES: 0.0}
+            judged.append((stance, sided.get(stance)))
+        return judged
