@@ -146,6 +146,7 @@ def test_likert_forms(capsys, tmp_path):
         (["forms", "x", "--rater=r1"], "not of the form LABEL:KIND"),
         (["forms", "x", "--rater=r1:lay", "--system=a"], "not of the form NAME=FILE"),
         (["forms", "x", "--rater=r1:lay"], "give the answers"),
+        (["forms", "x", "--rater=r1:lay", "--rater=r1:lay"], "named twice"),
         (["analyse", "absent.xlsx"], "cannot be read"),
         (["analyse", "absent.xlsx", "--legacy"], "cannot be read"),
         (["simulate", "absent", "x"], "cannot be read"),

@@ -1,13 +1,15 @@
 """What the chapter shows: computed tables, and a truth that is found again."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from casebook.errors import InputError
 from casebook.raters import report
-from casebook.raters.analysis import Options
+from casebook.raters.analysis import Options, analyse
+from casebook.raters.example import example_votes
 from casebook.raters.published import further_agreement
 from casebook.raters.rehearsal import rehearse
 from casebook.raters.simulated import Truth
@@ -47,6 +49,19 @@ def test_the_panel_is_described_and_checked(example):
     checked = report.check_table(example).set_index("check")
     assert checked.loc["share of left answers", "n"] == 176
     assert "0.506" in report.side_sentence(example)
+
+
+def test_one_rater_is_described_without_pairs():
+    votes = example_votes()
+    frame = votes.frame[votes.frame["rater"] == "rater2"]
+    one = replace(votes, frame=frame, raters=("rater2",))
+    found = analyse(one, options=QUICK)
+    assert found.tables["duplicates"].empty and found.tables["pairwise"].empty
+    checked = report.check_table(found).set_index("check")
+    assert checked.loc["share of left answers", "n"] == 43
+    numbers = report.numbers(found, report.documented_beside(found))
+    assert numbers["panel"]["win rate"]["reason"] == "fewer_than_two_units"
+    assert numbers["panel"]["fleiss_kappa"]["value"] is None
 
 
 def test_returned_forms_take_the_place_of_the_example(study, returned):

@@ -109,7 +109,7 @@ def forms(
     from casebook.raters.answers import Fields, read_answers
     from casebook.raters.forms import Plan, make_forms
 
-    raters = dict(_parted(text, ":", "LABEL:KIND") for text in rater or [])
+    raters = _named(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
     name, formats = study or folder.name, tuple(format_ or ["xlsx"])
@@ -117,7 +117,7 @@ def forms(
     if explanations:
         report = _likert(explanations, folder, name, raters, secret, formats)
     else:
-        files = dict(_parted(text, "=", "NAME=FILE") for text in system or [])
+        files = _named(system, "=", "NAME=FILE")
         fields = Fields(id_field, prompt_field, answer_field, stratify)
         answers, account = read_answers(files, fields, common=common)
         plan = Plan(
@@ -147,14 +147,23 @@ def _likert(explanations, folder, name, raters, secret, formats):
     except (ValueError, OSError) as error:
         raise InputError(f"{explanations}: cannot be read as CSV: {error}") from error
     options = {"secret": secret, "formats": formats}
-    return make_likert_forms(table, folder, name, raters, **options)
+    try:
+        return make_likert_forms(table, folder, name, raters, **options)
+    except InputError as error:
+        raise InputError(f"{explanations}: {error}") from None
 
 
-def _parted(text, mark, form):
-    name, found, value = text.partition(mark)
-    if not (name and found and value):
-        raise InputError(f"{text!r} is not of the form {form}")
-    return name, value
+def _named(texts, mark, form):
+    """Read repeated options of the form NAME=VALUE."""
+    found = {}
+    for text in texts or []:
+        name, given, value = text.partition(mark)
+        if not (name and given and value):
+            raise InputError(f"{text!r} is not of the form {form}")
+        if name in found:
+            raise InputError(f"{name!r} is named twice: {form} needs different names")
+        found[name] = value
+    return found
 
 
 def _secret(path):
@@ -173,8 +182,11 @@ def _show_forms(folder, report, as_json):
     registered = report["preregistration"]
     for name, value in registered["design"].items():
         typer.echo(f"{name:22} {value}")
-    for name, value in registered.get("power", {}).items():
-        typer.echo(f"{name:22} {value}")
+    if power := registered.get("power"):
+        low, high = power["ci"]
+        assumed = ", ".join(f"{n} {v:g}" for n, v in power["assumed"].items())
+        shown = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
+        typer.echo(f"{'power':22} {shown}")
     for change in report["text_changes"]:
         typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
     for text in report.get("texts_with_a_system_name", []):
@@ -409,7 +421,6 @@ def _chapter(run, files, key, side_col, against, seed):
     from casebook.notebooks import execute
 
     parameters = {
-        "dataset": "forms",
         "forms": [str(path.resolve()) for path in files],
         "key": str(key.resolve()) if key else None,
         "side_column": side_col,

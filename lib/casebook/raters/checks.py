@@ -190,7 +190,8 @@ def duplicate_raters(panel):
                 "suspicious": bool(len(equal) >= 10 and same > COPIED),
             }
         )
-    return pd.DataFrame(rows)
+    columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings"]
+    return pd.DataFrame(rows, columns=[*columns, "suspicious"])
 
 
 def _mean(values):
