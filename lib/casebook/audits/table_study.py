@@ -147,7 +147,7 @@ def table_answer(rows, absent, control):
 
 
 def accuracy_rows(rows):
-    """Set each reported accuracy beside the one that the row's other values imply.
+    """Set the accuracy of impossible rows beside what their other values imply.
 
     Parameters
     ----------
@@ -157,19 +157,19 @@ def accuracy_rows(rows):
     Returns
     -------
     pandas.DataFrame
-        Columns row, series, value, low, high, for a figure; impossible rows first
-        say so.
+        Columns row, series, value, low, high, for a figure: the reported accuracy with
+        Wilson's interval, and lowest to highest implied value, where some table
+        gives the others.
     """
     found = []
-    for row in rows.to_dict("records"):
-        mark = " (impossible)" if row["verdict"] == "impossible" else ""
-        name = f"{row['table']}: {row['row']}{mark}"
+    wrong = rows[rows["verdict"] == "impossible"] if len(rows) else rows
+    for row in wrong.to_dict("records"):
+        name = f"{row['table']}: {row['row']}"
+        bounds = row["accuracy low"], row["accuracy high"]
+        found.append((name, "reported", row["accuracy"], *bounds))
         low, high = row["implied accuracy low"], row["implied accuracy high"]
-        accuracy = row["accuracy"]
-        found.append((name, "reported", accuracy, accuracy, accuracy))
         if low is not None and low == low:
-            middle = (low + high) / 2
-            found.append((name, "implied by the other columns", middle, low, high))
+            found.append((name, "implied by the others", (low + high) / 2, low, high))
     return pd.DataFrame(found, columns=["row", "series", "value", "low", "high"])
 
 
