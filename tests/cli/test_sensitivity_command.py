@@ -36,7 +36,7 @@ def case(tmp_path):
 @pytest.fixture
 def tree(case, tmp_path, capsys):
     path = tmp_path / "tree.json"
-    assert run("run", case, "planted", "--mode", "bm25", "-o", path) == 0
+    assert run("run", case, "smoke", "--mode", "bm25", "-o", path) == 0
     capsys.readouterr()
     return path
 
@@ -83,7 +83,7 @@ def test_names_of_others_are_no_markup(tmp_path, capsys):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(CASE | {"case_id": DOCKET}), encoding="utf-8")
     out = tmp_path / "odd-tree.json"
-    assert run("run", path, "planted", "--mode", "bm25", "--depth", 1, "-o", out) == 0
+    assert run("run", path, "smoke", "--mode", "bm25", "--depth", 1, "-o", out) == 0
     capsys.readouterr()
     assert run("report", out) == 0
     title = capsys.readouterr().out.splitlines()[0]
@@ -95,7 +95,7 @@ def test_a_judgment_and_the_documented_mode(tmp_path, capsys):
     path = tmp_path / "judgment.txt"
     path.write_text(JUDGMENT, encoding="utf-8")
     options = ("--mode", "bm25", "--json", "--documented")
-    assert run("run", path, "planted", *options) == 0
+    assert run("run", path, "smoke", *options) == 0
     report = json.loads(capsys.readouterr().out)
     scores = report["nodes"][0]["sensitivity_scores"]
     assert scores["Section"]["reason"] == "not assessed: no edge"
@@ -106,7 +106,7 @@ def test_a_judgment_and_the_documented_mode(tmp_path, capsys):
 def test_a_model_that_is_down_accepts_nothing(case, capsys, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
     options = ("--mode", "bm25", "--validator", "endpoint:none")
-    assert run("run", case, "planted", *options) == 0
+    assert run("run", case, "smoke", *options) == 0
     out = capsys.readouterr().out
     assert "answers missing: unreachable" in out
     assert "0 accept" in out
@@ -130,7 +130,7 @@ def test_a_model_that_is_down_accepts_nothing(case, capsys, monkeypatch):
 def test_bad_input_is_one_clear_line(case, content, options, message, capsys):
     if content is not None:
         case.write_bytes(content)
-    assert run("run", case, "planted", *options) == 1
+    assert run("run", case, "smoke", *options) == 1
     found = capsys.readouterr()
     assert message in found.err
     assert found.err.count("\n") == 1
@@ -141,7 +141,7 @@ def test_bad_input_is_one_clear_line(case, content, options, message, capsys):
 def test_texts_without_facts_are_refused(tmp_path, text, capsys):
     path = tmp_path / "text.txt"
     path.write_text(text, encoding="utf-8")
-    assert run("run", path, "planted") == 1
+    assert run("run", path, "smoke") == 1
     assert str(path) in capsys.readouterr().err
 
 
