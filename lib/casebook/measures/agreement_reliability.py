@@ -36,7 +36,7 @@ def krippendorff_alpha(
     Examples
     --------
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
-    0.934
+    0.889
     """
     chosen = {"level": level, "weights": weights}
     return measure_one("krippendorff_alpha", ratings, chosen, n_boot, options)
