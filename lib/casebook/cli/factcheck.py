@@ -1,4 +1,4 @@
-"""``casebook factcheck score``: score verdicts against gold labels."""
+"""``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
 import json
 from pathlib import Path

@@ -116,8 +116,7 @@ def _relative_clauses(text):
         return [text]
     head, pronoun, rest = match["head"], match["pro"], match["rest"]
     inner, comma, after = rest.partition(", ")
-    verb = re.match(r"[\w’']+", after)
-    if comma and verb and grammar.starts_predicate(after, False):
+    if comma and grammar.starts_predicate(after, False):
         return [f"{head} {after}", _relative(head, pronoun, inner)]
     if grammar.finite_verb(head) is None:
         return [text]

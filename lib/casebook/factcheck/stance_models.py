@@ -4,6 +4,12 @@ from casebook.errors import InputError
 from casebook.factcheck.model import REFUTES, STANCES, SUPPORTS
 from casebook.factcheck.stance import judged
 
+SCHEMA = {
+    "type": "object",
+    "required": ["stance"],
+    "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
+}
+
 
 class EntailmentStance:
     """Judge by an entailment model, a cross-encoder with three classes.
@@ -39,11 +45,6 @@ class ModelStance:
     """
 
     name = "language model"
-    schema = {  # noqa: RUF012
-        "type": "object",
-        "required": ["stance"],
-        "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
-    }
 
     def __init__(self, model):
         self._model = model
@@ -62,7 +63,7 @@ class ModelStance:
                 "Does the passage support the claim, refute it, or neither (neutral)?\n"
                 f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
                 'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
-                self.schema,
+                SCHEMA,
             )
             stance = answer.get("stance") if isinstance(answer, dict) else None
             if stance not in STANCES:
