@@ -134,7 +134,11 @@ def test_command_prints_both_sections(write, capsys):
 @pytest.mark.parametrize(
     ("gold", "pred", "message"),
     [
-        (labels("yes", N), labels(S, N), r"1 of 2 gold labels .*'yes' \(1\)"),
+        (
+            labels("yes", N),
+            labels(S, N),
+            "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'",
+        ),
         ([{"id": 1}], labels(S), "gold.jsonl:1: has no field 'label'"),
         ([{"id": None, "label": S}], labels(S), "neither text nor a number"),
         (labels(S), labels(["a"]), "field 'label' is no label"),

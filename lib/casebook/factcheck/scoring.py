@@ -8,13 +8,13 @@ from casebook.errors import InputError
 from casebook.factcheck.comparing import compare_verdicts, is_right
 from casebook.factcheck.joining import Joined, join_labels, read_labels
 from casebook.inference.intervals import bounds_text
+from casebook.measures import verdict_labels
 from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import (
     Scores,
     documented_metrics,
     score_predictions,
 )
-from casebook.measures.verdict_labels import GOLD
 
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a missing "
@@ -143,6 +143,7 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, **op
     for name in [*groups, *([cluster] if cluster else [])]:
         if name not in frame:
             raise InputError(f"{gold}: no column {name!r}: it has {', '.join(frame)}")
+    _check_gold(gold, frame, options.get("labels"))
     joined = join_labels(frame, read_labels(predicted), (gold, predicted))
     baselines = {}
     if baseline is not None:
@@ -151,6 +152,20 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, **op
     return score_joined(
         joined, baselines=baselines, groups=groups, cluster=cluster, **options
     )
+
+
+def _check_gold(path, frame, labels):
+    """Name the first gold label that is missing or unknown, and count them."""
+    codes, _ = verdict_labels.encode(frame["label"], labels)
+    wrong = frame[codes >= len(verdict_labels.GOLD)]
+    if len(wrong):
+        first = wrong.iloc[0]
+        known = ", ".join(verdict_labels.GOLD)
+        problem = (
+            f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here "
+            f"{first['label']!r}): use {known}, or name the spelling's meaning"
+        )
+        raise InputError.at(path, first["row"], problem)
 
 
 def score_joined(
@@ -223,7 +238,9 @@ def _majority(scores):
     """Give the label that is most frequent among the rows that count."""
     left_out = {
         label
-        for label, policy in zip(GOLD[2:], ("nei", "conflict"), strict=True)
+        for label, policy in zip(
+            verdict_labels.GOLD[2:], ("nei", "conflict"), strict=True
+        )
         if scores.policy[policy] == "exclude"
     }
     totals = scores.counts.sum(axis=1).drop(list(left_out))
