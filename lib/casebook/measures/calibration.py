@@ -11,6 +11,7 @@ from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.counts import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import wilson
+from casebook.inference.resampling import resample_counts
 from casebook.inference.samples import check_count, check_share, stream
 from casebook.measures.auroc import auroc
 from casebook.measures.calibration_statistics import CalibrationStatistics, mass_bins
@@ -160,13 +161,8 @@ def _bootstrap(statistics, groups, n, n_boot, seed):
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
-    parts, rows = [], max(1, BLOCK // n)
-    for block, start in enumerate(range(0, n_boot, rows)):
-        rng = np.random.Generator(stream(seed, "calibration", block))
-        size = min(rows, n_boot - start)
-        equal = np.full(len(kinds), 1 / len(kinds))
-        drawn = rng.multinomial(len(kinds), equal, size=size)
-        parts.append(statistics(drawn[:, codes].astype(float)))
+    drawn = resample_counts(len(kinds), n_boot, seed)
+    parts = [statistics(weights[:, codes]) for weights in drawn]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -39,39 +39,36 @@ class CalibrationStatistics:
     """
 
     def __init__(self, y, p, bins):
-        self.p = p
-        columns = np.stack([np.ones(len(y)), p, y, (p - y) ** 2], axis=1)
-        self.k = bins.max(initial=-1) + 1
-        spread = np.zeros((len(y), self.k, columns.shape[1]))
-        spread[np.arange(len(y)), bins] = columns
-        self.columns = spread.reshape(len(y), self.k * columns.shape[1])
-        order = np.argsort(-p, kind="stable")
-        ties = np.unique(-p[order], return_inverse=True)[1] if len(p) else order
-        self.order, self.errors = order, (~y[order]).astype(float)
-        self.starts = np.flatnonzero(np.diff(ties, prepend=-1))
+        # Sorted by probability, bins and ties are runs, and sums over them are quick.
+        self.order = np.argsort(-p, kind="stable")
+        self.p, self.y = p[self.order], y[self.order].astype(float)
+        self.loss = (self.p - self.y) ** 2
+        self.bins = np.flatnonzero(np.diff(bins[self.order], prepend=-1))
+        self.ties = np.flatnonzero(np.diff(-self.p, prepend=-2.0))
 
     def __call__(self, weights):
         """Give every statistic, shape [resamples]."""
-        sums = (weights @ self.columns).reshape(len(weights), self.k, -1)
-        return _binned(sums) | self._selective(weights)
+        w = weights[:, self.order]
+        columns = (w, w * self.p, w * self.y, w * self.loss)
+        sums = np.stack([np.add.reduceat(x, self.bins, axis=1) for x in columns], -1)
+        return _binned(sums) | self._selective(w)
 
     def with_outcomes(self, outcomes):
-        """Give the binned statistics of other outcomes, shape [samples, n]."""
-        n, p = (self.columns.reshape(len(self.p), self.k, -1)[..., i] for i in (0, 1))
-        y = outcomes.astype(float)
-        loss = (y - self.p) ** 2
-        sums = [np.broadcast_to(x.sum(axis=0), (len(y), self.k)) for x in (n, p)]
-        return _binned(np.stack([*sums, y @ n, loss @ n], axis=-1))
+        """Give the binned statistics of other outcomes, in order of the units given."""
+        y = outcomes[:, self.order].astype(float)
+        one = np.ones_like(y)
+        columns = (one, one * self.p, y, (y - self.p) ** 2)
+        sums = np.stack([np.add.reduceat(x, self.bins, axis=1) for x in columns], -1)
+        return _binned(sums)
 
-    def _selective(self, weights):
-        w = weights[:, self.order]
-        covered = np.add.reduceat(w, self.starts, axis=1)
-        wrong = np.add.reduceat(w * self.errors, self.starts, axis=1)
-        n = weights.sum(axis=1)
+    def _selective(self, w):
+        covered = np.add.reduceat(w, self.ties, axis=1)
+        wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
+        n, errors = w.sum(axis=1), wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
         best = area_under_risk(
-            np.stack([n - wrong.sum(1), wrong.sum(1)], axis=1),
-            np.stack([np.zeros(len(n)), wrong.sum(1)], axis=1),
+            np.stack([n - errors, errors], axis=1),
+            np.stack([np.zeros(len(n)), errors], axis=1),
         )
         return {"aurc": aurc, "e_aurc": aurc - best}
 
