@@ -85,7 +85,7 @@ def test_wrong_options_are_one_line(capsys, claims, options, problem):
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("", "no claims"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")],
+    [("", "no records"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")],
 )
 def test_wrong_files_are_named(capsys, tmp_path, content, problem):
     path = tmp_path / "c.jsonl"

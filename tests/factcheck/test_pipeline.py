@@ -195,12 +195,17 @@ def test_plain_claims(tmp_path):
         ("1", "Hail is covered."),
         ("3", "Frost is not."),
     ]
+    path = tmp_path / "claims.csv"
+    path.write_text('id,claim,label\n7,"Hail, too, is covered.",SUPPORTED\n')
+    (claim,) = read_plain(path)
+    assert (claim.id, claim.text) == ("7", "Hail, too, is covered.")
+    assert claim.label == "SUPPORTED"
     path = tmp_path / "claims.jsonl"
     path.write_text('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n')
     with pytest.raises(InputError, match="stood already"):
         read_plain(path)
     path.write_text("")
-    with pytest.raises(InputError, match="no claims"):
+    with pytest.raises(InputError, match="no records"):
         read_plain(path)
 
 

@@ -92,7 +92,7 @@ def score(
 
 @app.command()
 def run(
-    claims: Annotated[Path, typer.Argument(help="JSONL, or a claim a line.")],
+    claims: Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")],
     corpus: Annotated[
         list[str] | None,
         typer.Option(

@@ -7,6 +7,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.datasets.jsonl import read_jsonl, read_lines
+from casebook.datasets.records import read_records
 from casebook.datasets.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.model import (
@@ -162,13 +163,13 @@ def _atom(path, number, atom, texts):
 
 
 def read_plain(path):
-    """Read claims of any origin: JSON lines with ``claim``, or a text a line.
+    """Read claims of any origin: records with ``claim``, or a text a line.
 
     Parameters
     ----------
     path : path-like
-        ``.jsonl`` (also compressed) with ``claim`` and optional ``id``, ``label``; any
-        other file has one claim a line.
+        ``.csv``, ``.json`` or ``.jsonl`` (also compressed) with ``claim`` and optional
+        ``id``, ``label``; any other file has one claim a line.
 
     Returns
     -------
@@ -181,14 +182,16 @@ def read_plain(path):
         If the file cannot be read, holds nothing, or an id is doubled.
     """
     path = Path(path)
-    if ".jsonl" in path.suffixes:
-        rows = [(n, row) for n, row in read_jsonl(path, {"claim": str})]
+    if {".csv", ".json", ".jsonl"} & set(path.suffixes):
+        rows = list(read_records(path)[0])
     else:
         rows = [(n, {"claim": text}) for n, text in read_lines(path) if text.strip()]
     if not rows:
         raise InputError(f"{path}: holds no claims")
     lines, found = {}, []
     for number, row in rows:
+        if not isinstance(row.get("claim"), str):
+            raise InputError.at(path, number, "has no text in field 'claim'")
         name = str(row.get("id", number))
         if name in lines:
             problem = f"id {name!r} stood already in line {lines[name]}"
