@@ -7,11 +7,12 @@ import pytest
 from conftest import SECRET, toy_answers
 
 from casebook.errors import InputError
-from casebook.raters.analysis import Options, analyse, answer
+from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.opening import find_key, open_forms, registered_margin
 from casebook.raters.responses import read_forms
+from casebook.raters.sentences import answer
 from casebook.raters.simulated import Truth, fill_forms
 
 QUICK = Options(n_boot=300, n_resamples=2_000, permutations=19, mixed=False)

@@ -10,8 +10,10 @@ from casebook.errors import InputError
 from casebook.raters import report
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import example_votes
+from casebook.raters.numbers import numbers
 from casebook.raters.published import further_agreement
 from casebook.raters.rehearsal import rehearse
+from casebook.raters.sentences import side_sentence
 from casebook.raters.simulated import Truth
 
 QUICK = Options(n_boot=300, n_resamples=2_000, permutations=19, mixed=False)
@@ -33,7 +35,7 @@ def test_documented_numbers_stand_beside_corrected_ones(example):
 
 def test_numbers_have_value_interval_n_control_and_reason(example):
     beside = report.documented_beside(example)
-    found = json.loads(json.dumps(report.numbers(example, beside)))
+    found = json.loads(json.dumps(numbers(example, beside)))
     assert set(found) == {"panel", "documented"}
     for measures in found.values():
         for number in measures.values():
@@ -48,7 +50,7 @@ def test_the_panel_is_described_and_checked(example):
     assert rows["votes"] == 200 and rows["missing votes"] == 0
     checked = report.check_table(example).set_index("check")
     assert checked.loc["share of left answers", "n"] == 176
-    assert "0.506" in report.side_sentence(example)
+    assert "0.506" in side_sentence(example)
 
 
 def test_one_rater_is_described_without_pairs():
@@ -59,9 +61,9 @@ def test_one_rater_is_described_without_pairs():
     assert found.tables["duplicates"].empty and found.tables["pairwise"].empty
     checked = report.check_table(found).set_index("check")
     assert checked.loc["share of left answers", "n"] == 43
-    numbers = report.numbers(found, report.documented_beside(found))
-    assert numbers["panel"]["win rate"]["reason"] == "fewer_than_two_units"
-    assert numbers["panel"]["fleiss_kappa"]["value"] is None
+    known = numbers(found, report.documented_beside(found))
+    assert known["panel"]["win rate"]["reason"] == "fewer_than_two_units"
+    assert known["panel"]["fleiss_kappa"]["value"] is None
 
 
 def test_returned_forms_take_the_place_of_the_example(study, returned, monkeypatch):

@@ -380,7 +380,7 @@ def _legacy(files, key, side_col, last_column, force, as_json):
 
 
 def _show_analysis(found, as_json):
-    from casebook.raters.analysis import answer
+    from casebook.raters.sentences import answer
 
     if as_json:
         values = {"answer": answer(found), "tables": _records(found.tables)}
@@ -395,8 +395,8 @@ def _show_analysis(found, as_json):
 
 
 def _write(out, found):
-    from casebook.raters.analysis import answer
     from casebook.raters.opening import write_tables
+    from casebook.raters.sentences import answer
 
     values = {"answer": answer(found), "tables": _records(found.tables)}
     write_tables(out, found.tables, values, _figures(found))

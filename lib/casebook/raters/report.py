@@ -1,8 +1,7 @@
-"""What the chapter on rater agreement shows: its data, tables and numbers."""
+"""What the chapter on rater agreement shows: its data and its tables."""
 
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import SUFFIX, example_votes
 from casebook.raters.legacy import (
@@ -253,93 +252,3 @@ def _least(values):
 
 def _share(part, whole):
     return float(part.sum() / whole.sum()) if whole.sum() else None
-
-
-def numbers(analysis, beside=None, further=None):
-    """Give the numbers that the book may quote.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-    beside : pandas.DataFrame, optional
-        From `documented_beside`.
-    further : pandas.DataFrame, optional
-        From `casebook.raters.published.further_agreement`.
-
-    Returns
-    -------
-    dict
-        {system: {measure: number}}, where the system is ``panel``, ``documented`` or
-        ``ratings``.
-    """
-    both, item = analysis.win_rate("item and rater"), analysis.win_rate("item")
-    test = analysis.primary()
-    panel = {
-        "win rate": _number(both, "win_rate", ("ci_low", "ci_high"), both["n"], 0.5),
-        "win rate, this panel": _number(
-            item, "win_rate", ("ci_low", "ci_high"), item["n"], 0.5
-        ),
-        "p of the sign-flip": _number(test, "pvalue", None, test["n"], None),
-    }
-    bounds = ("new_panel_low", "new_panel_high")
-    for row in analysis.tables["agreement"].to_dict("records"):
-        chance = row["expected"] if row["coefficient"] == "percent_agreement" else 0.0
-        panel[row["coefficient"]] = _number(
-            row, "estimate", bounds, row["n_items"], chance
-        )
-    found = {"panel": panel}
-    if beside is not None:
-        found["documented"] = {
-            row["documented"]: _number(row, "its value", None, row["n"], row["control"])
-            for row in beside.to_dict("records")
-        }
-    if further is not None and len(further):
-        bounds = ("panel_low", "panel_high")
-        found["ratings"] = {
-            row["coefficient"]: _number(row, "estimate", bounds, row["n_items"], 0.0)
-            for row in further.to_dict("records")
-        }
-    return found
-
-
-def _number(row, name, bounds, n, control):
-    ci = [_plain(row[b]) for b in bounds] if bounds else [None, None]
-    value = _plain(row[name])
-    reason = None
-    if None in ci:
-        reason = row.get("reason") or ("no_interval" if bounds is None else "undefined")
-    return {
-        "value": value,
-        "ci": ci,
-        "n": int(n),
-        "control": _plain(control),
-        "reason": reason,
-    }
-
-
-def _plain(value):
-    return None if value is None or pd.isna(value) else float(value)
-
-
-def side_sentence(analysis):
-    """Say what the side of an answer does.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    str
-        One sentence with number, interval, p and n.
-    """
-    found, test = analysis.side(), analysis.tables["side_test"].iloc[0]
-    left = found.left_choice
-    p = "undefined" if test["p"] is None else f"p = {test['p']:.2g}"
-    return (
-        f"The left answer is chosen in {left.estimate:.3f} "
-        f"{bounds_text(left.low, left.high)} of {left.n} untied votes; a side term "
-        f"in Davidson's model: {p}."
-    )
