@@ -101,7 +101,8 @@ def run(
     ] = None,
     mode: Annotated[str, typer.Option(help="System that searches.")] = "bm25_stemmed",
     stance: Annotated[
-        str, typer.Option(help="features, placeholder, entailment:NAME, model:NAME.")
+        str,
+        typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME."),
     ] = "features",
     decomposition: Annotated[
         str, typer.Option(help="rules, documented, none, model:NAME.")

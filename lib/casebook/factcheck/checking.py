@@ -28,6 +28,7 @@ from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.files import write_text
 from casebook.models.entailment import EntailmentModel
 from casebook.models.language_model import load_language_model
+from casebook.models.load import load_encoder
 
 OWN = "own"  # the smoke and insurance collections as one
 _ENTAILMENT, _MODEL = "entailment:", "model:"
@@ -70,8 +71,9 @@ def judge_of(name, base):
     Parameters
     ----------
     name : str
-        ``features`` (fitted on the training part of the own claims), ``placeholder``
-        (as documented), ``entailment:NAME`` or ``model:NAME``.
+        ``features`` (fitted on the training part of the own claims),
+        ``features+maxsim`` (with the packaged encoder's late interaction),
+        ``placeholder`` (as documented), ``entailment:NAME`` or ``model:NAME``.
     base : EvidenceBase
         Collection that it will judge.
 
@@ -85,10 +87,11 @@ def judge_of(name, base):
     InputError
         If the name is unknown or the model is not there.
     """
-    if name == "features":
+    if name in ("features", "features+maxsim"):
         own = shipped_documents()
         train = read_claims(documents=own, split="train")
-        return fitted_stance(EvidenceBase(own), train).on(base)
+        encoder = load_encoder() if name.endswith("maxsim") else None
+        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
     if name == "placeholder":
         return PlaceholderStance()
     if name.startswith(_ENTAILMENT):
@@ -96,8 +99,8 @@ def judge_of(name, base):
     if name.startswith(_MODEL):
         return ModelStance(load_language_model(name.removeprefix(_MODEL)))
     raise InputError(
-        f"unknown stance {name!r}: give features, placeholder, {_ENTAILMENT}NAME or "
-        f"{_MODEL}NAME"
+        f"unknown stance {name!r}: give features, features+maxsim, placeholder, "
+        f"{_ENTAILMENT}NAME or {_MODEL}NAME"
     )
 
 
