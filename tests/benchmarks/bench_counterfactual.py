@@ -108,7 +108,7 @@ def _compare(planted, retriever, system, bar, note, repeats=1):
 def _full(planted):
     """Make the full system without a cache, so that both sides encode."""
     index = CorpusIndex(planted.documents, load_encoder(cache=False))
-    return HybridRetriever(index, mode="full", pool=20, mmr_pool=20)
+    return HybridRetriever(index, mode="full")
 
 
 def _grown(planted, search, settings):
