@@ -6,6 +6,8 @@ the observed agreement is the mean over items with r_i >= 2 of
 ``sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))``.
 """
 
+from abc import abstractmethod
+
 import numpy as np
 
 from casebook.measures.agreement_coefficient import Coefficient
@@ -29,17 +31,17 @@ class ChanceCorrected(Coefficient):
         )
         self.features = np.column_stack([rated, pairable, agree, shares])
 
+    @abstractmethod
     def chance(self, totals, weights):
         """Give the chance agreement of each draw, shape [draws]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def chance_influence(self, totals, weights):
         """Give what each item adds to the chance agreement, shape [items].
 
         Their mean is the chance agreement; where that is quadratic in the shares, so
         that its gradient counts twice.
         """
-        raise NotImplementedError
 
     def values(self, weights):
         """Give the coefficient under item weights; see `Coefficient.values`."""

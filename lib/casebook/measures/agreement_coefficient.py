@@ -1,9 +1,11 @@
 """What every agreement coefficient can do."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 
-class Coefficient:
+class Coefficient(ABC):
     """One coefficient on one panel, for any weighting of the items.
 
     Resampling items means weighting them by how often they were drawn.
@@ -37,6 +39,7 @@ class Coefficient:
             return "no_pairable_items"
         return None if self.panel.vary else "no_variation"
 
+    @abstractmethod
     def values(self, weights):
         """Give the coefficient under item weights.
 
@@ -50,7 +53,6 @@ class Coefficient:
         numpy.ndarray, shape [draws]
             NaN where undefined.
         """
-        raise NotImplementedError
 
     def influence(self):
         """Give the linearised value of each item, whose mean is the coefficient.
