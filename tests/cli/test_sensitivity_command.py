@@ -5,6 +5,8 @@ import json
 import pytest
 
 from casebook.cli import main
+from casebook.counterfactual.explanation_types import plain
+from casebook.datasets.registry import load
 
 CASE = {
     "case_id": "t1",
@@ -65,6 +67,36 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     moved = child["diff_vs_parent"]["rank_displacements"].values()
     mean = child["diff_vs_parent"]["mean_displacement"]
     assert mean == pytest.approx(sum(moved) / len(moved))
+
+
+def test_every_result_and_edge_is_explained_by_words_of_the_documents(tree, capsys):
+    texts = load("smoke").documents.set_index("doc_id")["text"]
+    report = json.loads(tree.read_text(encoding="utf-8"))
+    assert run("report", tree) == 0
+    markdown = capsys.readouterr().out
+    quoted = 0
+    for node in report["nodes"]:
+        told = [result["explanation"] for result in node["retrieval_results"]]
+        told += [node["edge"]["explanation"]] if node["edge"] else []
+        assert len(told) > 5
+        assert f"### {node['node_id']}: " in markdown
+        for sentence in [one for each in told for one in each["sentences"]]:
+            assert plain(sentence["text"]) in markdown
+            for place in sentence["support"]:
+                words = texts[place["document_id"]][place["start"] : place["end"]]
+                assert words == place["quote"]
+                quoted += 1
+    assert quoted > len(report["nodes"])
+
+
+def test_report_without_explanations_is_still_written(tree, capsys):
+    report = json.loads(tree.read_text(encoding="utf-8"))
+    for node in report["nodes"]:
+        for part in [*node["retrieval_results"], node["edge"] or {}]:
+            part.pop("explanation", None)
+    tree.write_text(json.dumps(report), encoding="utf-8")
+    assert run("report", tree) == 0
+    assert "## Explanations" not in capsys.readouterr().out
 
 
 def test_report_as_markdown_and_json(tree, tmp_path, capsys):

@@ -197,18 +197,21 @@ def test_tree_is_explained_node_by_node_as_json_and_markdown(documented):
     tree = grow_tree(SHEET, Stub(), settings=settings)
     explain = Explainer(TEXTS, documented=documented)
     report = json.loads(json.dumps(as_json(tree, n_boot=50, explain=explain)))
-    root, *rest = (node["explanation"] for node in report["nodes"])
-    assert root["edge"] is None
-    assert list(root["results"]) == list(tree.root.found.cases)
-    assert any(one["edge"] is None for one in rest)  # the retrieval that failed
-    told = [one["edge"] for one in rest if one["edge"]]
-    assert told
-    for one in [*told, *root["results"].values()]:
+    root, *rest = report["nodes"]
+    results = root["retrieval_results"]
+    assert [one["case_id"] for one in results] == list(tree.root.found.cases)
+    edges = [node["edge"]["explanation"] for node in rest]
+    assert None in edges  # the retrieval that failed
+    told = [*filter(None, edges), *(one["explanation"] for one in results)]
+    assert len(told) > len(results)
+    for one in told:
         assert one["rules"] == ("documented" if documented else "corrected")
         for sentence in one["sentences"]:
             assert sentence["text"] in as_markdown(one).replace("\\", "")
     assert "**1. " in node_markdown(root)
-    assert "**The edit**" in node_markdown(next(one for one in rest if one["edge"]))
+    explained = next(node for node in rest if node["edge"]["explanation"])
+    assert "**The edit**" in node_markdown(explained)
+    assert node_markdown(as_json(tree, n_boot=50)["nodes"][0]) == ""
 
 
 def test_markdown_is_safe_and_marks_what_nobody_checked():

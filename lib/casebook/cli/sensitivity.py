@@ -1,34 +1,17 @@
 """``casebook sensitivity run | report``: which facts of a case move its results."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from casebook.cli.printing import Json, print_json
 from casebook.errors import InputError
 
 app = typer.Typer(
     help="Edit the facts of a case one by one and see what retrieval does.",
     no_args_is_help=True,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def register(app_):
-    """Add the group to the application.
-
-    Parameters
-    ----------
-    app_ : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    app_.add_typer(app, name="sensitivity")
 
 
 @app.command()
@@ -53,7 +36,10 @@ def run(
         str | None, typer.Option(help="smollm2 or endpoint:MODEL; default: rules.")
     ] = None,
     documented: Annotated[
-        bool, typer.Option("--documented", help="First edits, states may return.")
+        bool,
+        typer.Option(
+            "--documented", help="Documented budget, states and explanations."
+        ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of placebos and order.")] = 0,
     output: Annotated[
@@ -63,11 +49,19 @@ def run(
 ):
     """Grow the tree of one case and report the sensitivity to each fact type.
 
+    The report tells why each case was found and what each edit did, with the words of
+    the documents that say so; `casebook sensitivity report` writes it as Markdown.
+
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    from casebook.counterfactual.one_case import read_case, run_case, validator_for
+    from casebook.counterfactual.one_case import (
+        explained_report,
+        read_case,
+        run_case,
+        validator_for,
+    )
     from casebook.counterfactual.tree import TreeSettings
-    from casebook.counterfactual.tree_report import as_json as tree_as_json
+    from casebook.datasets.registry import load
     from casebook.files import write_json
 
     make = TreeSettings.documented if documented else TreeSettings
@@ -77,9 +71,10 @@ def run(
     )
     sheet, notes = read_case(case)
     judge = validator_for(validator, documented)
+    documents = load(dataset).documents
     tree = run_case(
         sheet,
-        dataset,
+        documents,
         mode=mode,
         encoder=encoder,
         k=top_k,
@@ -91,12 +86,12 @@ def run(
     found = len(tree.root.found.cases)
     if found < top_k:
         notes.append(f"{found} of {top_k} cases found: short lists inflate the mean")
-    report = tree_as_json(tree)
+    report = explained_report(tree, documents, documented)
     report |= {"dataset": dataset, "mode": mode, "notes": notes}
     if output is not None:
         write_json(output, report)
     if as_json:
-        typer.echo(json.dumps(report, indent=2, allow_nan=False))
+        print_json(report, allow_nan=False)
         return
     _show(report, notes, output)
 
@@ -120,7 +115,7 @@ def report(
     found = read_report(tree)
     if as_json:
         scores = found["nodes"][0]["sensitivity_scores"]
-        typer.echo(json.dumps(scores, indent=2, allow_nan=False))
+        print_json(scores, allow_nan=False)
         return
     text = as_markdown(found)
     if output is None:

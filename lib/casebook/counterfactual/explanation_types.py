@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+_ESCAPED = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ESCAPED |= {mark: f"\\{mark}" for mark in "\\`*_[]#|"}
+
 
 @dataclass(frozen=True)
 class Support:
@@ -114,32 +117,52 @@ def as_markdown(explanation):
     lines = []
     for sentence in explanation["sentences"]:
         mark = "" if sentence["checked"] else " (not checked)"
-        lines.append(f"- {_plain(sentence['text'])}{mark}")
+        lines.append(f"- {plain(sentence['text'])}{mark}")
         for one in sentence["support"]:
             place = f"{one['document_id']}, {one['start']} to {one['end']}"
-            lines.append(f"  - “{_plain(one['quote'])}” ({_plain(place)})")
+            lines.append(f"  - “{plain(one['quote'])}” ({plain(place)})")
     return "\n".join(lines) + "\n"
 
 
-def node_markdown(explained):
+def node_markdown(node):
     """Write the explanations of one state of a tree.
 
     Parameters
     ----------
-    explained : dict
-        ``results`` and ``edge``, from `casebook.counterfactual.explanations.Explainer`.
+    node : dict
+        One of the ``nodes`` of `casebook.counterfactual.tree_report.as_json`.
 
     Returns
     -------
     str
-        A paragraph title per result in rank order, and one for the edit, if any.
+        A paragraph title for the edit, if any, and one per result in rank order; empty
+        without explanations.
     """
     parts = []
-    if explained["edge"]:
-        parts.append(f"**The edit**\n\n{as_markdown(explained['edge'])}")
-    for rank, (case, one) in enumerate(explained["results"].items(), start=1):
-        parts.append(f"**{rank}. {_plain(case)}**\n\n{as_markdown(one)}")
+    if node["edge"] and node["edge"].get("explanation"):
+        parts.append(f"**The edit**\n\n{as_markdown(node['edge']['explanation'])}")
+    for one in node["retrieval_results"]:
+        if one.get("explanation"):
+            title = f"**{one['rank']}. {plain(one['case_id'])}**"
+            parts.append(f"{title}\n\n{as_markdown(one['explanation'])}")
     return "\n".join(parts)
+
+
+def plain(text):
+    """Make text of others safe for one line of Markdown.
+
+    Parameters
+    ----------
+    text : object
+        Text, or what has one.
+
+    Returns
+    -------
+    str
+        White space as single spaces, no character that Markdown or HTML would read.
+    """
+    flat = " ".join(str(text).split())
+    return "".join(_ESCAPED.get(character, character) for character in flat)
 
 
 def _sentence(one):
@@ -149,11 +172,3 @@ def _sentence(one):
         "checked": one.checked,
         "support": [vars(place) for place in one.support],
     }
-
-
-def _plain(text):
-    """Make text safe for one line of Markdown."""
-    flat = " ".join(str(text).split())
-    for mark in "\\`*_[]<>|":
-        flat = flat.replace(mark, f"\\{mark}")
-    return flat

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from casebook.counterfactual.adjacency import shipped_adjacency
+from casebook.counterfactual.explanations import Explainer
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.facts import present_types, read_sheet
 from casebook.counterfactual.placebo import inert_words
 from casebook.counterfactual.plausibility import ModelValidator, rules
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.tree import grow_tree
-from casebook.datasets.registry import load
+from casebook.counterfactual.tree_report import as_json
 from casebook.errors import InputError
 from casebook.models.language_model import load_language_model
 from casebook.retrieval.index import CorpusIndex
@@ -81,17 +82,15 @@ def validator_for(name=None, documented=False):
     return ModelValidator(load_language_model(name), documented)
 
 
-def run_case(sheet, dataset, *, split=None, mode="full", encoder=None, k=10, **options):
-    """Grow the tree of one case over a dataset.
+def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
+    """Grow the tree of one case over a collection.
 
     Parameters
     ----------
     sheet : FactSheet
         The case.
-    dataset : str
-        Name of a dataset, or folder in the BEIR layout.
-    split : str, optional
-        Split of the dataset: its documents are the same in each.
+    documents : pandas.DataFrame
+        The collection, as of a `casebook.datasets.corpus.RetrievalDataset`.
     mode : str
         A key of `casebook.retrieval.config.MODES`.
     encoder : str, optional
@@ -109,9 +108,8 @@ def run_case(sheet, dataset, *, split=None, mode="full", encoder=None, k=10, **o
     Raises
     ------
     InputError
-        If the dataset is unknown, holds fewer than k cases, or cannot be searched.
+        If the collection holds fewer than k cases, or cannot be searched.
     """
-    documents = load(dataset, split).documents
     search = CaseSearch(HybridRetriever(CorpusIndex(documents, encoder), mode=mode), k)
     tree = grow_tree(
         sheet,
@@ -123,3 +121,24 @@ def run_case(sheet, dataset, *, split=None, mode="full", encoder=None, k=10, **o
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
     return tree
+
+
+def explained_report(tree, documents, documented=False):
+    """Give the report of a tree with the explanation of each result and each edge.
+
+    Parameters
+    ----------
+    tree : Tree
+        From `run_case`.
+    documents : pandas.DataFrame
+        The collection that it was grown over.
+    documented : bool, default False
+        Which rules explain.
+
+    Returns
+    -------
+    dict
+        See `casebook.counterfactual.tree_report.as_json`.
+    """
+    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    return as_json(tree, explain=Explainer(texts, documented))

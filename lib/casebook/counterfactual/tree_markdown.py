@@ -1,5 +1,6 @@
 """The report of one tree as Markdown: a projection of its JSON."""
 
+from casebook.counterfactual.explanation_types import node_markdown, plain
 from casebook.inference.intervals import bounds_text
 
 SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
@@ -16,22 +17,37 @@ def as_markdown(report):
     Returns
     -------
     str
-        Markdown: the sensitivities, then every node with what it changed.
+        Markdown: the sensitivities, every node with what it changed, and, if the
+        report has explanations, why each of its cases was found and what its edit did.
     """
     root = report["nodes"][0]
-    lines = [f"# Sensitivity of the results for {_plain(report['case_id'])}", ""]
-    lines += [f"Query: {_plain(root['query'])}", "", *_score_table(root), ""]
+    lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", ""]
+    lines += [f"Query: {plain(root['query'])}", "", *_score_table(root), ""]
     counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     lines += [f"Counts: {counted}.", "", "## States", ""]
-    for node in _parents_first(report["nodes"]):
+    nodes = _parents_first(report["nodes"])
+    for node in nodes:
         depth = "  " * node["depth"]
-        title = node["edge"]["description"] if node["edge"] else "as it is"
-        lines.append(f"{depth}- **{node['node_id']}** {_plain(title)}")
-        lines.append(f"{depth}  {_plain(node['counterfactual_summary'])}")
+        lines.append(f"{depth}- **{node['node_id']}** {_title(node)}")
+        lines.append(f"{depth}  {plain(node['counterfactual_summary'])}")
     if report["noops"]:
         lines += ["", "## Edits that leave the query as it was", ""]
-        lines += [f"- {n['node_id']}: {_plain(n['edit'])}" for n in report["noops"]]
+        lines += [f"- {n['node_id']}: {plain(n['edit'])}" for n in report["noops"]]
+    lines += _explanations(nodes)
     return "\n".join(lines) + "\n"
+
+
+def _title(node):
+    return plain(node["edge"]["description"]) if node["edge"] else "as it is"
+
+
+def _explanations(nodes):
+    """Give a section for each node that is explained."""
+    lines = []
+    for node in nodes:
+        if told := node_markdown(node):
+            lines += ["", f"### {node['node_id']}: {_title(node)}", "", told.rstrip()]
+    return ["", "## Explanations", *lines] if lines else []
 
 
 def _parents_first(nodes):
@@ -72,9 +88,3 @@ def _cell(number):
     if number["value"] is None:
         return "–"
     return f"{number['value']:.3f} {bounds_text(*number['ci'])}"
-
-
-def _plain(text):
-    """Keep text of others from being read as Markdown or HTML."""
-    marks = {"<": "&lt;", ">": "&gt;", "\n": " "} | {c: f"\\{c}" for c in "\\`*_[]#|"}
-    return "".join(marks.get(character, character) for character in str(text))

@@ -30,14 +30,16 @@ def as_json(tree, n_boot=10_000, explain=None):
     n_boot : int
         Resamples of the intervals.
     explain : callable, optional
-        Takes a node and gives a text, or plain data, about its results.
+        Takes a node and gives ``results``, explanations by case, and ``edge``, that of
+        the edit, as `casebook.counterfactual.explanations.Explainer` does.
 
     Returns
     -------
     dict
         ``format``, ``case_id``, ``k``, ``counts``, ``nodes`` in order (node_id,
         parent_id, depth, edge, fact_sheet_state, query, retrieval_results,
-        diff_vs_parent, counterfactual_summary; the root also has sensitivity_scores),
+        diff_vs_parent, counterfactual_summary; the root also has sensitivity_scores;
+        with ``explain`` each result and each edge has an ``explanation``),
         ``noops`` and ``placebos``. Undefined numbers are None with a reason.
     """
     edges, placebos = edge_frame([tree]), placebo_frame([tree])
@@ -119,7 +121,17 @@ def _node(tree, node, explain):
         "diff_vs_parent": _diff(node, tree.k) if node.parent else None,
     }
     row["counterfactual_summary"] = _summary(row)
-    return row | ({"explanation": explain(node)} if explain else {})
+    if explain:
+        _explain(row, explain(node))
+    return row
+
+
+def _explain(row, told):
+    """Set the explanation of each result and of the edge; None where there is none."""
+    for result in row["retrieval_results"]:
+        result["explanation"] = told["results"][result["case_id"]]
+    if row["edge"]:
+        row["edge"]["explanation"] = told["edge"]
 
 
 def _edge(node):
