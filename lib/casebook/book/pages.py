@@ -7,6 +7,7 @@ import platform
 
 import pandas as pd
 
+from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
@@ -54,6 +55,7 @@ def generated(run, cells, compare=None):
         data["comparison.md"] = comparison(run, compare)
     return data | {
         "scorecard.md": raw(scorecard(run, chapters(run, cells))),
+        "claims.md": raw(claims_table(run)),
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
         "licences.md": raw(to_html(licence_table(), "Licences of the data")),

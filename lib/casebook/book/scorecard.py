@@ -7,7 +7,7 @@ import pandas as pd
 
 from casebook.datasets.cards import cards
 from casebook.inference.intervals import bounds_text
-from casebook.paths import run_dir
+from casebook.paths import ROOT, run_dir
 from casebook.tables import Markup, estimate, to_html
 
 # The one number that answers an experiment's question: system and measure.
@@ -19,7 +19,9 @@ HEADLINES = {
     "explanation_quality": ("corrected", "AUROC"),
     "rater_agreement": ("panel", "win rate"),
     "factcheck_confusion": ("pipeline", "f1_macro"),
+    "query_length": ("full, short", "nDCG@10"),
 }
+_METHODS = {"factcheck_confusion": "factcheck"}  # pages not named after experiments
 
 
 def scorecard(run, chapters):
@@ -40,7 +42,7 @@ def scorecard(run, chapters):
     rows = [row for cell, title in chapters.items() for row in _rows(run, cell, title)]
     if not rows:
         return "<p>No experiment of this run has reported a headline number yet.</p>"
-    return to_html(pd.DataFrame(rows), "Scorecard: 95 % intervals over queries")
+    return to_html(pd.DataFrame(rows), "Scorecard, with 95 % intervals")
 
 
 def _rows(run, cell, title):
@@ -51,10 +53,12 @@ def _rows(run, cell, title):
         for dataset, systems in datasets.items():
             if measure in systems.get(system, {}):
                 number = systems[system][measure]
-                yield _row(cell, title, dataset, f"{system}, {measure}", number)
+                what = f"{system}, {measure}"
+                links = _links(cell, dataset, experiment)
+                yield _row(cell, title, dataset, what, number, links)
 
 
-def _row(cell, title, dataset, what, number):
+def _row(cell, title, dataset, what, number, links):
     low, high = number["ci"]
     return {
         "Evidence": Markup(
@@ -67,13 +71,15 @@ def _row(cell, title, dataset, what, number):
         ),
         "n": number["n"],
         "Control": number["control"],
-        "Sources": Markup(" ".join(_links(cell, dataset))),
+        "Sources": Markup(" ".join(links)),
     }
 
 
-def _links(cell, dataset):
+def _links(cell, dataset, experiment):
     key = max((k for k in cards() if dataset.startswith(k)), key=len, default=None)
-    links = {"measure": "methods/measures.html", "rows": f"rows/{cell}.csv.gz"}
+    own = (ROOT / "book" / "methods" / f"{experiment}.md").is_file()
+    page = experiment if own else _METHODS.get(experiment, "measures")
+    links = {"method": f"methods/{page}.html", "rows": f"rows/{cell}.csv.gz"}
     if key:
         links["data"] = f"generated/cards/{key}.html"
     return [f'<a href="{target}">{label}</a>' for label, target in links.items()]
