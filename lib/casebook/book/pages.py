@@ -148,7 +148,18 @@ def _provenance(run, records):
     packages.loc[len(packages)] = ["python", platform.python_version()]
     frame = pd.DataFrame([_provenance_row(run, record) for record in records])
     body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
-    return raw(body) + "\n" + raw(to_html(packages, "Versions"))
+    parts = [body, *_failures(run), to_html(packages, "Versions")]
+    return "\n".join(map(raw, parts))
+
+
+def _failures(run):
+    """Give the table of the cells that failed when they ran last, if there are any."""
+    path = run_dir(run) / "failures.json"
+    if path.is_file():
+        failed = json.loads(path.read_text(encoding="utf-8"))
+        lines = [(cell, why["cause"], why["why"]) for cell, why in failed.items()]
+        frame = pd.DataFrame(lines, columns=["Cell", "Cause", "Reason"])
+        yield to_html(frame, "Cells that failed")
 
 
 def _provenance_row(run, record):

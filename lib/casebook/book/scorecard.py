@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 
+from casebook.book.history import history, sparkline
 from casebook.datasets.cards import cards
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT, run_dir
@@ -55,10 +56,11 @@ def _rows(run, cell, title):
                 number = systems[system][measure]
                 what = f"{system}, {measure}"
                 links = _links(cell, dataset, experiment)
-                yield _row(cell, title, dataset, what, number, links)
+                past = history(cell, (experiment, dataset, system, measure))
+                yield _row(cell, title, dataset, what, number, links, past)
 
 
-def _row(cell, title, dataset, what, number, links):
+def _row(cell, title, dataset, what, number, links, past):
     low, high = number["ci"]
     return {
         "Evidence": Markup(
@@ -68,6 +70,7 @@ def _row(cell, title, dataset, what, number, links):
         "Value [95 % interval]": Markup(
             f"{estimate(number['value'], low, high)}"
             f"{_strip(number['value'], low, high, number['control'])}"
+            f"{sparkline(past)}"
         ),
         "n": number["n"],
         "Control": number["control"],

@@ -38,23 +38,6 @@ Overrides = Annotated[
 ]
 
 
-def register(app):
-    """Add the commands to the application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    for command in (report, run, build):
-        app.command()(command)
-
-
 def report(
     run: RunName = "report",
     grid: Grid = None,
@@ -112,7 +95,9 @@ def build(run: RunName = "report", compare: Compare = None):
     from casebook.book import build_book
 
     index = build_book(run, compare)
-    typer.echo(f"report: {index}")
+    pages = sum(1 for _ in index.parent.rglob("*.html"))
+    size = sum(p.stat().st_size for p in index.parent.rglob("*") if p.is_file())
+    typer.echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
 
 
 def _pull(grid, tag):
@@ -160,3 +145,6 @@ def _overrides(pairs):
         except TypeError:
             raise InputError(f"-p {pair}: quote the value to make it text") from None
     return result
+
+
+COMMANDS = (report, run, build)
