@@ -101,6 +101,7 @@ def own_claims(ablation=True, noise_rates=(), seed=0):
         ],
         ablation=_ablated(own, noise_rates, seed) if ablation else None,
         facts={"training claims": len(own.train), "documents": len(own.base)},
+        pipeline=own,
     )
 
 

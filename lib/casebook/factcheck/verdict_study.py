@@ -42,6 +42,8 @@ class VerdictStudy:
         The 2^4 cells and the nine documented configurations on these claims.
     facts : dict
         Counts that the chapter states about the data.
+    pipeline : casebook.factcheck.own_study.OwnStudy or None
+        The pipeline behind the first system, if it was run.
     """
 
     name: str
@@ -54,6 +56,7 @@ class VerdictStudy:
     found: list | None = None
     ablation: object = None
     facts: dict = field(default_factory=dict)
+    pipeline: object = None
 
     @property
     def main(self):

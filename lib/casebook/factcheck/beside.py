@@ -1,0 +1,146 @@
+"""What stands beside the verdicts: explanations, the run log and stance, with controls.
+
+All three need the pipeline itself, so they are empty where a chapter has only verdicts.
+"""
+
+import pandas as pd
+
+from casebook.factcheck.bandit_study import reward_table
+from casebook.factcheck.bandit_study import study as bandit_study
+from casebook.factcheck.claimset import training_pairs
+from casebook.factcheck.explanation_study import quality_rows, quality_table
+from casebook.factcheck.runlog import log_run, performance_score
+from casebook.factcheck.stance_study import stance_study
+from casebook.inference.bootstrap import bootstrap_mean
+
+_QUALITY = (
+    "coverage",
+    "influence_coverage",
+    "soundness",
+    "readability",
+    "overall",
+    "deletion",
+    "insertion",
+)
+_BOUNDS = ("", " low", " high")
+
+
+def explanation_table(study, *, n_boot=1000, seed=0):
+    """Set the documented quality of explanations beside the corrected one.
+
+    Parameters
+    ----------
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        The study.
+    n_boot, seed : int
+        Of the intervals, which resample twins together, and of the random sets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per measure: ``documented`` and ``corrected`` with bounds (missing where
+        only one of them exists), ``random`` (equally large random sets, the control of
+        deletion and insertion), ``n`` claims where the measure is defined (the
+        corrected one, if both exist), and ``undefined``, the others; the documented
+        code gives these 0. Readability is characters / 1000 as documented, and a
+        school grade corrected.
+    """
+    if study.pipeline is None:
+        return pd.DataFrame()
+    own = study.pipeline
+    rows = quality_rows(own.results, own.config.rule, seed=seed)
+    groups = {claim.id: claim.group or claim.id for claim in own.test}
+    found = quality_table(rows, groups, n_boot, seed).set_index("measure")
+    table = pd.DataFrame([_quality_row(name, found) for name in _QUALITY])
+    numbers = table.columns.difference(["measure", "n", "undefined"])
+    return table.astype(dict.fromkeys(numbers, float))
+
+
+def _quality_row(name, found):
+    row = {"measure": name}
+    for kind, key in (("documented", f"documented: {name}"), ("corrected", name)):
+        bounds = [None] * 3
+        if key in found.index:
+            bounds = found.loc[key, ["value", "low", "high"]].tolist()
+        row |= {f"{kind}{end}": v for end, v in zip(_BOUNDS, bounds, strict=True)}
+    control = f"{name}_random"
+    row["random"] = found.loc[control, "value"] if control in found.index else None
+    last = found.loc[name if name in found.index else f"documented: {name}"]
+    return row | {"n": int(last["n"]), "undefined": int(last["undefined"])}
+
+
+def stance_table(study, *, n_boot=1000, seed=0):
+    """Set the stance model beside itself with shuffled evidence.
+
+    Parameters
+    ----------
+    study, n_boot, seed
+        As for `explanation_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `casebook.factcheck.stance_study.stance_study` gives it, on the held-out
+        claims.
+    """
+    if study.pipeline is None:
+        return pd.DataFrame()
+    own = study.pipeline
+    train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
+    return stance_study(train, test, rarity=own.base.rarity, n_boot=n_boot, seed=seed)
+
+
+def run_log_table(study, *, n_boot=1000, seed=0):
+    """Set the documented score of the run log beside honest estimates of settings.
+
+    Parameters
+    ----------
+    study, n_boot, seed
+        As for `explanation_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per log or policy. ``logged runs`` with and without their labels have
+        the ``documented score`` (0 to 3.3) and, with labels, their ``accuracy``; the
+        bandit's policies have ``ips``, ``snips`` and ``dr`` with bounds, the ``truth``,
+        which is known as every setting was run on every claim, and the ``effective n``
+        of the ``n`` rounds. Rewards are 1 for a right verdict less 0.02 a query.
+    """
+    if study.pipeline is None:
+        return pd.DataFrame()
+    own = study.pipeline
+    rows = _logged(own, n_boot, seed)
+    rewards = reward_table(own.base, own.stance, own.test, own.config)
+    for name, found in bandit_study(rewards, n_boot=n_boot, seed=seed).items():
+        value = found["estimates"]
+        row = {"what": f"policy: {name}", "truth": found["truth"]}
+        for estimator in ("ips", "snips", "dr"):
+            row |= _bounded(estimator, getattr(value, estimator))
+        rows.append(row | {"effective n": value.effective_n, "n": value.ips.n})
+    table = pd.DataFrame(rows)
+    front = ["what", "n", "documented score"]
+    return table[[*front, *table.columns.difference(front, sort=False)]]
+
+
+def _logged(own, n_boot, seed):
+    """Log the held-out claims with their labels and, as documented, without."""
+    pairs = list(zip(own.results, own.test, strict=True))
+    labelled = [log_run(result, claim.label) for result, claim in pairs]
+    bare = [log_run(result) for result, _ in pairs]
+    groups = [claim.group or claim.id for claim in own.test]
+    right = [run.accuracy for run in labelled]
+    accuracy = bootstrap_mean(right, clusters=groups, n_boot=n_boot, seed=seed)
+    scores = [performance_score(runs) for runs in (labelled, bare)]
+    names = ("logged runs", "logged runs without labels")
+    rows = [
+        {"what": name, "n": len(pairs), "documented score": score}
+        for name, score in zip(names, scores, strict=True)
+    ]
+    rows[0] |= _bounded("accuracy", accuracy)
+    return rows
+
+
+def _bounded(name, interval):
+    values = (interval.estimate, interval.low, interval.high)
+    return {f"{name}{end}": v for end, v in zip(_BOUNDS, values, strict=True)}
