@@ -17,6 +17,7 @@ from casebook.cli import (
     raters,
     report,
     runs,
+    runs_decide,
     scores,
     sensitivity,
     shift,
@@ -31,16 +32,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-report.register(app)
-scores.register(app)
-app.add_typer(data.app, name="data")
-runs.register(app)
-shift.register(app)
-audit.register(app)
-factcheck.register(app)
-agreement.register(app)
-raters.register(app)
-sensitivity.register(app)
+for command in (
+    *report.COMMANDS,
+    *scores.COMMANDS,
+    runs_decide.gate,
+    agreement.agreement,
+):
+    app.command()(command)
+for name, group in (
+    ("data", data.app),
+    ("runs", runs.app),
+    ("shift", shift.app),
+    ("segments", shift.segments_app),
+    ("audit", audit.app),
+    ("factcheck", factcheck.app),
+    ("raters", raters.app),
+    ("sensitivity", sensitivity.app),
+):
+    app.add_typer(group, name=name)
 
 
 def _version(value: bool):

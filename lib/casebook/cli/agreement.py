@@ -1,30 +1,14 @@
 """``casebook agreement``: coefficients of a table of ratings, with both intervals."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from casebook.cli.printing import Json, print_json
 from casebook.errors import InputError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-
-
-def register(app):
-    """Add the command to the application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The command is registered in place.
-    """
-    app.command()(agreement)
 
 
 def agreement(
@@ -57,7 +41,7 @@ def agreement(
     ] = False,
     n_boot: Annotated[int, typer.Option("--boot", help="Resamples of items.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ):
     """Measure agreement among raters, for this panel and for a new one.
 
@@ -85,7 +69,7 @@ def agreement(
         seed=seed,
     )
     if as_json:
-        typer.echo(json.dumps({k: _fields(v) for k, v in found.items()}, indent=2))
+        print_json({k: _fields(v) for k, v in found.items()})
     else:
         _print(frame, level, found)
 

@@ -6,27 +6,11 @@ from typing import Annotated
 
 import typer
 
+from casebook.cli.printing import Json, print_json
+
 app = typer.Typer(
     help="Look for defects in labels and in reported tables.", no_args_is_help=True
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def register(app_):
-    """Add the group to the application.
-
-    Parameters
-    ----------
-    app_ : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    app_.add_typer(app, name="audit")
 
 
 @app.callback()
@@ -88,17 +72,21 @@ def tables(
         "rows": rows,
         "conflicts": checks.conflicts(rows),
     }
-    if as_json:
-        found = {k: json.loads(v.to_json(orient="records")) for k, v in parts.items()}
-        typer.echo(json.dumps(found, indent=2))
-    else:
-        for name, frame in parts.items():
-            if len(frame):
-                typer.echo(f"{name}:")
-                typer.echo(frame.to_string(index=False, float_format="%.4g", na_rep=""))
+    _show_parts(parts, as_json)
     wrong = rows["verdict"] == "impossible"
     if wrong.any():
         raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")
+
+
+def _show_parts(parts, as_json):
+    if as_json:
+        found = {k: json.loads(v.to_json(orient="records")) for k, v in parts.items()}
+        print_json(found)
+        return
+    for name, frame in parts.items():
+        if len(frame):
+            typer.echo(f"{name}:")
+            typer.echo(frame.to_string(index=False, float_format="%.4g", na_rep=""))
 
 
 def finish(audit, as_json):

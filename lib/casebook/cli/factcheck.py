@@ -1,11 +1,11 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from casebook.cli.printing import Json, print_json, show_report
 from casebook.errors import BatchFailed, InputError
 
 app = typer.Typer(
@@ -13,23 +13,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-
-def register(app_):
-    """Add the group to the application.
-
-    Parameters
-    ----------
-    app_ : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    app_.add_typer(app, name="factcheck")
+Mode = Annotated[str, typer.Option(help="System that searches.")]
+Gate = Annotated[str, typer.Option(help="Least credibility: none, low, medium, high.")]
 
 
 @app.callback()
@@ -84,10 +70,7 @@ def score(
         n_boot=resamples,
         seed=seed,
     )
-    if as_json:
-        typer.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
-    else:
-        typer.echo(report.as_text())
+    show_report(report, as_json)
 
 
 @app.command()
@@ -99,7 +82,7 @@ def run(
             help="Data set, BEIR folder, or own; repeatable.", show_default="own"
         ),
     ] = None,
-    mode: Annotated[str, typer.Option(help="System that searches.")] = "bm25_stemmed",
+    mode: Mode = "bm25_stemmed",
     stance: Annotated[
         str,
         typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME."),
@@ -108,9 +91,7 @@ def run(
         str, typer.Option(help="rules, documented, none, model:NAME.")
     ] = "rules",
     k: Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")] = 3,
-    gate: Annotated[
-        str, typer.Option(help="Least credibility: none, low, medium, high.")
-    ] = "low",
+    gate: Gate = "low",
     ratings: Annotated[Path | None, typer.Option(help="Rating table, YAML.")] = None,
     documented: Annotated[
         bool, typer.Option("--documented", help="The documented pipeline.")
@@ -141,7 +122,7 @@ def run(
         checking.write_predictions(out, results)
     report = checking.as_report(results, config)
     if as_json:
-        typer.echo(json.dumps(report, indent=2, allow_nan=False))
+        print_json(report, allow_nan=False)
     else:
         _show_checked(report)
     crashed = sum(result.error is not None for result in results)
@@ -165,10 +146,8 @@ def ablate(
         typer.Option(help="Of documents with a planted note; repeatable."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Draws of the notes.")] = 3,
-    gate: Annotated[
-        str, typer.Option(help="Least credibility: none, low, medium, high.")
-    ] = "low",
-    mode: Annotated[str, typer.Option(help="System that searches.")] = "bm25_stemmed",
+    gate: Gate = "low",
+    mode: Mode = "bm25_stemmed",
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 0,
     as_json: Json = False,
 ):
@@ -181,10 +160,7 @@ def ablate(
     report = ablation_report(
         rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed
     )
-    if as_json:
-        typer.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
-    else:
-        typer.echo(report.as_text())
+    show_report(report, as_json)
 
 
 def _meanings(pairs):

@@ -1,6 +1,5 @@
-"""Options and output that the commands on runs share."""
+"""Options that the commands on runs share."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,6 @@ Metric = Annotated[
 Profile = Annotated[
     str | None, typer.Option(help="A separate pointer besides the plain one.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the report files.")]
 Force = Annotated[
@@ -91,45 +89,3 @@ def chosen(listing, workflow, key):
     if key:
         runs = [r for r in runs if (r.key or short_key(r.key)).startswith(key)]
     return runs
-
-
-def show(value, as_json, lines):
-    """Print JSON, or lines for people.
-
-    Parameters
-    ----------
-    value : object
-        What ``--json`` prints.
-    as_json : bool
-        Which of the two.
-    lines : iterable of str
-        What people read.
-    """
-    if as_json:
-        typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-        return
-    for line in lines:
-        typer.echo(line)
-
-
-def table(rows, columns):
-    """Yield an aligned text table.
-
-    Parameters
-    ----------
-    rows : list of dict
-        One per line.
-    columns : sequence of str
-        Keys, in order.
-
-    Yields
-    ------
-    str
-        Header, then one line per row.
-    """
-    from casebook.runs.reports import cell
-
-    grid = [list(columns), *([cell(row[c]) for c in columns] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    for line in grid:
-        yield "  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip()

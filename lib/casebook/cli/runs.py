@@ -6,6 +6,7 @@ import typer
 
 from casebook.cli import run_options as common
 from casebook.cli import runs_decide, runs_repeat
+from casebook.cli.printing import Json, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
 
 app = typer.Typer(
@@ -20,7 +21,7 @@ def list_(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """List runs, newest first, and files that cannot be read, with the reason.
 
@@ -41,14 +42,14 @@ def list_(
         }
         for run in common.chosen(listing, workflow, None)
     ]
-    lines = list(common.table(rows, list(rows[0]))) if rows else ["no runs yet"]
+    lines = list(table_lines(rows, list(rows[0]))) if rows else ["no runs yet"]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
     value = {
         "runsRoot": str(listing.root),
         "runs": rows,
         "unreadable": listing.unreadable,
     }
-    common.show(value, as_json, lines)
+    show(value, as_json, lines)
 
 
 @app.command()
@@ -67,7 +68,7 @@ def compare(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Rank runs on a metric, or compare two of them query by query.
 
@@ -89,9 +90,9 @@ def compare(
         reports.write_report(listing.root, "compare", report, out)
     columns = ("rank", "score", "metric", "workflowName", "comparability", "runId")
     lines = [f"{listing.root}: {report['metricKey']}, {len(listing.runs)} runs"]
-    lines += common.table(rows, columns)
+    lines += table_lines(rows, columns)
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
-    common.show(report, as_json, lines)
+    show(report, as_json, lines)
 
 
 def _compare_two(listing, pair, metric, top, force, as_json):
@@ -121,8 +122,8 @@ def _compare_two(listing, pair, metric, top, force, as_json):
     }
     lines = [f"{name}: {item}" for name, item in value.items() if name != "flips"]
     changed = found.flips[found.flips["change"] != "unchanged"].head(top)
-    lines += common.table(changed.to_dict("records"), list(changed.columns))
-    common.show(value, as_json, lines)
+    lines += table_lines(changed.to_dict("records"), list(changed.columns))
+    show(value, as_json, lines)
 
 
 @app.command()
@@ -136,7 +137,7 @@ def best(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Show the best run on a metric; failed runs never win.
 
@@ -151,7 +152,7 @@ def best(
     report = reports.best_report(listing, metric, winner, len(others) > 1)
     if write or out:
         reports.write_report(listing.root, "best", report, out, stamped=False)
-    common.show(report, as_json, (f"{name}: {value}" for name, value in report.items()))
+    show(report, as_json, (f"{name}: {value}" for name, value in report.items()))
 
 
 @app.command()
@@ -161,7 +162,7 @@ def active(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Show the active run of a metric, who made it so and why.
 
@@ -173,9 +174,7 @@ def active(
     root = locate(domain, tenant, runs_root).root
     entry = promotion.active(root, metric, profile)
     lines = [f"{name}: {value}" for name, value in (entry or {}).items()]
-    common.show(
-        entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"]
-    )
+    show(entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"])
 
 
 @app.command()
@@ -188,7 +187,7 @@ def history(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Show promotions and rollbacks, newest first.
 
@@ -200,9 +199,7 @@ def history(
     root = locate(domain, tenant, runs_root).root
     entries = promotion.history(root, metric, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
-    common.show(
-        entries, as_json, common.table(entries, columns) if entries else ["no entries"]
-    )
+    show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
 
 
 @app.command()
@@ -210,7 +207,7 @@ def verify(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Check the promotion log's chain, the pointers and the active runs; exit 2.
 
@@ -222,7 +219,7 @@ def verify(
     root = locate(domain, tenant, runs_root).root
     faults = audit.verify(root)
     entries = len(promotion.history(root)) if not faults else None
-    common.show(
+    show(
         {"entries": entries, "faults": faults},
         as_json,
         faults or [f"{entries} entries, the chain holds"],
@@ -231,21 +228,6 @@ def verify(
         raise CheckFailed(f"{len(faults)} faults in {root}: the log was changed")
 
 
-def register(application):
-    """Add ``runs`` and ``gate`` to the application.
-
-    Parameters
-    ----------
-    application : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    for command in (*runs_decide.COMMANDS, *runs_repeat.COMMANDS):
-        app.command()(command)
-    app.command("import")(runs_repeat.import_)
-    application.add_typer(app, name="runs")
-    application.command()(runs_decide.gate)
+for command in (*runs_decide.COMMANDS, *runs_repeat.COMMANDS):
+    app.command()(command)
+app.command("import")(runs_repeat.import_)

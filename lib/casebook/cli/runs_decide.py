@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli import run_options as common
+from casebook.cli.printing import Json, show
 from casebook.errors import Incomparable, InputError
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
@@ -38,7 +39,7 @@ def decide(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Decide whether the best run should become active; exit 2, 4 or 5 if not.
 
@@ -69,7 +70,7 @@ def decide(
     evidence = report["evidence"]
     lines = [f"{name}: {report[name]}" for name in ("metricKey", "action", "delta")]
     lines += [f"{name}: {value}" for name, value in evidence.items()]
-    common.show(report, as_json, lines)
+    show(report, as_json, lines)
     settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
 
 
@@ -87,7 +88,7 @@ def promote(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Make a run active by name, by rank, or the best one, and log why.
 
@@ -112,7 +113,7 @@ def promote(
         digest = _pass_gate(listing, target, rules, metric, profile, force)
     why = promotion.Reason(reason, gate_sha256=digest, incomparable=across)
     entry = promotion.promote(listing, target, metric, why, profile)
-    common.show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
 
 
 def _across(listing, target, metric, profile, force, rivals):
@@ -161,7 +162,7 @@ def rollback(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Make the run active again that was so before; a second time goes further back.
 
@@ -172,7 +173,7 @@ def rollback(
 
     root = locate(domain, tenant, runs_root).root
     entry = promotion.rollback(root, metric, promotion.Reason(reason), profile)
-    common.show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
 
 
 def gate(
@@ -188,7 +189,7 @@ def gate(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
 
@@ -222,7 +223,7 @@ def gate(
         "notes": result.notes,
         "evidence": {name: e.as_dict() for name, e in result.evidence.items()},
     }
-    common.show(value, as_json, result.notes)
+    show(value, as_json, result.notes)
     settle(result.verdict, f"gate: {result.verdict}")
 
 

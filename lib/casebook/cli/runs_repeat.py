@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli import run_options as common
+from casebook.cli.printing import Json, show, table_lines
 from casebook.errors import BatchFailed, CheckFailed, InputError
 
 
@@ -17,7 +18,7 @@ def matrix(
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ):
     """Run variants of a command, keep their logs, then compare; exit 3 on failures.
 
@@ -31,7 +32,7 @@ def matrix(
 
     wanted = library.read_matrix(spec)
     if dry:
-        common.show(library.commands(wanted), as_json, library.commands(wanted))
+        show(library.commands(wanted), as_json, library.commands(wanted))
         return
     layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
     folder = layout.root / "_matrix" / f"matrix_{reports.stamp()}"
@@ -39,9 +40,9 @@ def matrix(
     rows = library.run_matrix(wanted, folder, settings, _say)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
     promoted = _after_matrix(layout, wanted.after, folder, not failed)
-    lines = [*common.table(rows, ("name", "exitCode", "seconds", "log")), str(folder)]
+    lines = [*table_lines(rows, ("name", "exitCode", "seconds", "log")), str(folder)]
     value = {"folder": str(folder), "variants": rows, "promoted": promoted}
-    common.show(value, as_json, lines)
+    show(value, as_json, lines)
     if failed:
         raise BatchFailed(f"{len(failed)} of {len(rows)} variants: {', '.join(failed)}")
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from casebook.cli.printing import Json, print_json
 from casebook.errors import InputError
 
 DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
@@ -14,24 +15,6 @@ Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
 Measures = Annotated[
     list[str] | None, typer.Option("-m", "--measure", help="Repeatable.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def register(app):
-    """Add the commands to the application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    app.command()(evaluate)
-    app.command()(compare)
 
 
 def evaluate(
@@ -69,7 +52,7 @@ def evaluate(
     intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
     tied = ranking_ties.tie_bounds(qrels, run, names, **options) if ties else None
     if as_json:
-        typer.echo(json.dumps(_evaluation(result, intervals, tied), indent=2))
+        print_json(_evaluation(result, intervals, tied))
         return
     _print_evaluation(result, intervals, tied)
     if per_query:
@@ -143,7 +126,7 @@ def compare(
     scores = _scores(qrels, runs, measure or DEFAULT)
     found = {name: compare_systems(table, seed=seed) for name, table in scores.items()}
     if as_json:
-        typer.echo(json.dumps({n: _comparison(c) for n, c in found.items()}, indent=2))
+        print_json({n: _comparison(c) for n, c in found.items()})
         return
     for name, comparison in found.items():
         for part in ("systems", "pairs"):
@@ -182,3 +165,6 @@ def _rendered(frame, latex, markdown):
     if markdown:
         return frame.to_markdown(index=False, floatfmt=".4f")
     return frame.to_string(index=False, float_format="%.4f")
+
+
+COMMANDS = (evaluate, compare)

@@ -81,11 +81,7 @@ def run(
         settings=settings,
         validator=judge,
     )
-    failures = getattr(judge, "failures", {})
-    notes = [*notes, *(f"{n} answers missing: {why}" for why, n in failures.items())]
-    found = len(tree.root.found.cases)
-    if found < top_k:
-        notes.append(f"{found} of {top_k} cases found: short lists inflate the mean")
+    notes = [*notes, *_warnings(judge, len(tree.root.found.cases), top_k)]
     report = explained_report(tree, documents, documented)
     report |= {"dataset": dataset, "mode": mode, "notes": notes}
     if output is not None:
@@ -94,6 +90,14 @@ def run(
         print_json(report, allow_nan=False)
         return
     _show(report, notes, output)
+
+
+def _warnings(judge, found, top_k):
+    """Yield what limits the report: answers of the judge missing, short lists."""
+    for why, count in getattr(judge, "failures", {}).items():
+        yield f"{count} answers missing: {why}"
+    if found < top_k:
+        yield f"{found} of {top_k} cases found: short lists inflate the mean"
 
 
 @app.command()

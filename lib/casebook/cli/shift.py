@@ -1,10 +1,11 @@
 """``casebook shift | segments``: learn a shift, run it, judge it, apply it to some."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from casebook.cli.printing import Json, print_json
 
 app = typer.Typer(
     help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True
@@ -26,24 +27,6 @@ Training = Annotated[
 ]
 Domain = Annotated[str, typer.Option(help="Results lie in results/<domain>.")]
 Tenant = Annotated[str | None, typer.Option(help="Whose results they are.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def register(app_):
-    """Add the two groups to the application.
-
-    Parameters
-    ----------
-    app_ : typer.Typer
-        The application.
-
-    Returns
-    -------
-    None
-        The commands are registered in place.
-    """
-    app_.add_typer(app, name="shift")
-    app_.add_typer(segments_app, name="segments")
 
 
 @app.command()
@@ -72,7 +55,10 @@ def train(
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {k: v for k, v in result.values.items() if k != "DeltaVector"}
     if as_json:
-        _print({"folder": str(folder), "result": values, "stats": stats.as_dict()})
+        print_json(
+            {"folder": str(folder), "result": values, "stats": stats.as_dict()},
+            allow_nan=False,
+        )
         return
     for name, value in stats.as_dict().items():
         typer.echo(f"{name:20} {value}")
@@ -107,7 +93,7 @@ def run(
     if as_json:
         records = [str(path) for path in report.records]
         own = {"folder": str(report.folder), "runs": records, "values": report.values}
-        _print(own | {"measures": report.metrics})
+        print_json(own | {"measures": report.metrics}, allow_nan=False)
         return
     for measure, found in report.metrics.items():
         cells = "  ".join(f"{name} {text_of(n)}" for name, n in found.items())
@@ -177,7 +163,7 @@ def _show_evaluation(report, as_json):
     if as_json:
         verdict = None if report.gate is None else report.gate.verdict
         own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
-        _print(own | {"metrics": report.metrics})
+        print_json(own | {"metrics": report.metrics}, allow_nan=False)
         return
     for key, value in report.metrics.items():
         shown = "undefined" if value is None else f"{value:.4f}"
@@ -209,7 +195,7 @@ def compare(
         check_tenant(path, current_tenant())
     found = compare_segments(parts, metric, seed=seed)
     if as_json:
-        _print(found)
+        print_json(found, allow_nan=False)
         return
     typer.echo(", ".join(f"{count} {name}" for name, count in found["counts"].items()))
     for system, measures in found["kpi"].items():
@@ -228,7 +214,3 @@ def _layout(domain, tenant, training=None):
     if training is not None:
         check_tenant(training, layout.tenant)
     return layout
-
-
-def _print(value):
-    typer.echo(json.dumps(value, indent=2, allow_nan=False))

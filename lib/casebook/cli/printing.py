@@ -1,0 +1,118 @@
+"""Output that the commands share: JSON, lines for people, tables."""
+
+import json
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def print_json(value, **options):
+    """Print a value as indented JSON.
+
+    Parameters
+    ----------
+    value : object
+        What to print.
+    **options
+        Of `json.dumps`.
+    """
+    typer.echo(json.dumps(value, indent=2, **options))
+
+
+def show(value, as_json, lines):
+    """Print JSON, or lines for people.
+
+    Parameters
+    ----------
+    value : object
+        What ``--json`` prints.
+    as_json : bool
+        Which of the two.
+    lines : iterable of str
+        What people read.
+    """
+    if as_json:
+        print_json(value, ensure_ascii=False)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def show_report(report, as_json):
+    """Print a report that knows both of its forms.
+
+    Parameters
+    ----------
+    report : object
+        With methods ``as_dict`` and ``as_text``.
+    as_json : bool
+        Which of the two.
+    """
+    if as_json:
+        print_json(report.as_dict(), allow_nan=False)
+    else:
+        typer.echo(report.as_text())
+
+
+def records(tables):
+    """Give tables as lists of rows, undefined values as None.
+
+    Parameters
+    ----------
+    tables : dict of pandas.DataFrame
+        By name.
+
+    Returns
+    -------
+    dict of list of dict
+        By name.
+    """
+    return {
+        name: json.loads(table.to_json(orient="records", double_precision=15))
+        for name, table in tables.items()
+    }
+
+
+def show_tables(tables, as_json):
+    """Print tables as JSON, or one below the other.
+
+    Parameters
+    ----------
+    tables : dict of pandas.DataFrame
+        By name.
+    as_json : bool
+        Which of the two.
+    """
+    if as_json:
+        print_json(records(tables))
+        return
+    for name, table in tables.items():
+        typer.echo(f"\n{name}")
+        empty = "nothing found" if name == "leaks" else "nothing to report"
+        text = table.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+        typer.echo(text if len(table) else empty)
+
+
+def table_lines(rows, columns):
+    """Yield an aligned text table.
+
+    Parameters
+    ----------
+    rows : list of dict
+        One per line.
+    columns : sequence of str
+        Keys, in order.
+
+    Yields
+    ------
+    str
+        Header, then one line per row.
+    """
+    from casebook.runs.reports import cell
+
+    grid = [list(columns), *([cell(row[c]) for c in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    for line in grid:
+        yield "  ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)).rstrip()

@@ -1,0 +1,166 @@
+"""``casebook raters analyse``: what returned forms say."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli import raters_options as common
+from casebook.cli.printing import Json, print_json, records, show_tables
+from casebook.errors import InputError
+
+SHOWN = (
+    "defects",
+    "preference",
+    "intervals",
+    "item_tests",
+    "agreement",
+    "rating_tests",
+)
+
+
+def analyse(
+    files: common.Forms,
+    key: common.Key = None,
+    side_col: common.SideCol = None,
+    last_column: common.LastColumn = False,
+    force: common.Force = False,
+    against: common.Against = None,
+    legacy: Annotated[
+        bool, typer.Option("--legacy", help="Print the documented analysis only.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="New folder for tables, figures and JSON.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Run the chapter on the forms, as this run.")
+    ] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed/--no-mixed", help="Fit the mixed models.")
+    ] = True,
+    resamples: Annotated[int, typer.Option(min=100, help="Of bootstraps.")] = 10_000,
+    seed: common.Seed = 0,
+    as_json: Json = False,
+):
+    """Analyse returned forms: preference, agreement, ratings, validity.
+
+    Example: casebook raters analyse returned --key pilot --out pilot_results
+    """
+    from casebook.raters.analysis import Options
+    from casebook.raters.analysis import analyse as compute
+    from casebook.raters.opening import open_forms, registered_margin
+    from casebook.raters.responses import read_forms
+
+    if legacy:
+        _legacy(files, key, side_col, last_column, force, as_json)
+        return
+    returned = read_forms(files)
+    if not common.paired(returned):
+        _show_likert(returned, key, force, out, seed, as_json)
+        return
+    votes = open_forms(returned, key, side_col, last_column, force)
+    options = {"n_boot": resamples, "seed": seed, "mixed": mixed}
+    if margin := registered_margin(key):
+        options["margin"] = margin
+    found = compute(votes, against, Options(**options))
+    if out:
+        _write(out, found)
+    if report:
+        _chapter(report, files, key, side_col, against, seed)
+    _show_analysis(found, as_json)
+
+
+def _legacy(files, key, side_col, last_column, force, as_json):
+    from casebook.raters import legacy
+    from casebook.raters.opening import open_forms
+    from casebook.raters.responses import expand, read_forms
+
+    if key:
+        records = legacy.records_of(
+            open_forms(read_forms(files), key, side_col, last_column, force)
+        )
+    else:
+        paths = expand(files)
+        records = legacy.read_records(paths, side_col, last_column=last_column)
+    values = legacy.documented_analysis(records)
+    if as_json:
+        print_json(values)
+        return
+    for line in legacy.documented_lines(values):
+        typer.echo(line)
+
+
+def _show_analysis(found, as_json):
+    from casebook.raters.sentences import answer
+
+    if as_json:
+        values = {"answer": answer(found), "tables": records(found.tables)}
+        print_json(values)
+        return
+    for line in answer(found):
+        typer.echo(f"- {line}")
+    show_tables({name: found.tables[name] for name in SHOWN}, False)
+    typer.echo(
+        f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints"
+    )
+
+
+def _write(out, found):
+    from casebook.raters.opening import write_tables
+    from casebook.raters.sentences import answer
+
+    values = {"answer": answer(found), "tables": records(found.tables)}
+    write_tables(out, found.tables, values, _figures(found))
+
+
+def _figures(found):
+    from casebook.plots import agreement, preference, use_style
+
+    use_style()
+    panel, tables = found.panel, found.tables
+    ratings = panel.long_ratings().dropna(subset="rating")
+    return {
+        "preference": preference.preference_forest(tables["intervals"], panel.focus),
+        "votes": agreement.rating_matrix(panel.votes, (-1, 1)),
+        "position": preference.position_forest(found.side(), panel.focus),
+        "ratings": preference.rating_distributions(ratings),
+        "agreement": agreement.agreement_intervals(tables["agreement"]),
+    }
+
+
+def _chapter(run, files, key, side_col, against, seed):
+    from casebook.notebooks import execute
+
+    parameters = {
+        "forms": [str(path.resolve()) for path in files],
+        "key": str(key.resolve()) if key else None,
+        "side_column": side_col,
+        "against": against,
+        "seed": seed,
+    }
+    path = execute("06_rater_agreement.ipynb", "rater_agreement-forms", run, parameters)
+    typer.echo(f"chapter    {path}; 'casebook build --run {run}' makes the book")
+
+
+def _show_likert(returned, key, force, out, seed, as_json):
+    from casebook.raters import likert_report
+    from casebook.raters.defects import defect_table
+    from casebook.raters.opening import find_key, write_tables
+    from casebook.raters.unblinding import unblind_likert
+
+    if key is None:
+        raise InputError("Likert forms need their sealed key: --key FILE")
+    ratings, defects = unblind_likert(returned, find_key(key), force=force)
+    tables = {
+        "ratings": likert_report.likert_summary(ratings, seed=seed),
+        "counts": likert_report.likert_counts(ratings),
+        "defects": defect_table(defects),
+    }
+    documented = likert_report.documented_means(ratings)
+    values = {"documented": documented, "tables": records(tables)}
+    if out:
+        write_tables(out, tables, values, {})
+    if as_json:
+        print_json(values)
+        return
+    show_tables(tables, False)

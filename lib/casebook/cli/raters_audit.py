@@ -1,0 +1,72 @@
+"""``casebook raters audit``: leaks in forms, and the validity of judgements."""
+
+from typing import Annotated
+
+import typer
+
+from casebook.cli import raters_options as common
+from casebook.cli.printing import Json, show_tables
+from casebook.errors import CheckFailed
+
+
+def audit(
+    files: common.Forms,
+    key: common.Key = None,
+    side_col: common.SideCol = None,
+    last_column: common.LastColumn = False,
+    force: common.Force = False,
+    against: common.Against = None,
+    word: Annotated[
+        list[str] | None, typer.Option(help="Name that must not be seen; repeat.")
+    ] = None,
+    permutations: Annotated[int, typer.Option(min=1, help="Content audit.")] = 200,
+    seed: common.Seed = 0,
+    as_json: Json = False,
+):
+    """Scan forms for leaks; with the key of returned forms, audit the judgements too.
+
+    Exits with 2 if a form tells the system other than by its texts.
+
+    Example: casebook raters audit pilot/for_raters --word rag --word baseline
+    """
+    from casebook.raters.leaks import scan_forms
+    from casebook.raters.opening import open_forms
+    from casebook.raters.responses import read_forms
+
+    returned = read_forms(files)
+    opened = None
+    if any(form.rows["preferred"].notna().any() for form in common.paired(returned)):
+        opened = open_forms(returned, key, side_col, last_column, force)
+    names = [*(word or []), *_system_names(key, opened)]
+    tables = {"leaks": scan_forms([form.path for form in returned], names)}
+    if opened is not None:
+        tables |= _validity(opened, against, permutations, seed)
+    show_tables(tables, as_json)
+    told = tables["leaks"]
+    told = told[told["kind"] != "word_in_text"]
+    if len(told):
+        raise CheckFailed(f"{len(told)} leaks besides the texts; see above")
+
+
+def _system_names(key, opened):
+    from casebook.raters.opening import find_key
+
+    if opened is not None:
+        return opened.systems
+    return find_key(key)["systems"] if key else []
+
+
+def _validity(votes, against, permutations, seed):
+    from casebook.raters import checks
+    from casebook.raters.analysis import content_audit, guesses
+    from casebook.raters.panel import panel_of
+
+    panel = panel_of(votes, against)
+    return {
+        **content_audit(panel, permutations, seed),
+        "guesses": guesses(panel),
+        "position": checks.position_table(panel),
+        "length": checks.length_effect(panel, seed=seed),
+        "order": checks.order_drift(panel),
+        "duplicates": checks.duplicate_raters(panel),
+    }

@@ -1,0 +1,178 @@
+"""``casebook raters forms | simulate``: blind forms, and a rehearsal with them."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli.printing import Json, print_json
+from casebook.cli.raters_options import Seed
+from casebook.errors import InputError
+
+
+def forms(
+    folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
+    system: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")
+    ] = None,
+    explanations: Annotated[
+        Path | None, typer.Option(help="CSV of explanations, for Likert forms.")
+    ] = None,
+    rater: Annotated[
+        list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="Name that raters read.")] = None,
+    items: Annotated[int | None, typer.Option(min=1, help="Items to draw.")] = None,
+    per_item: Annotated[
+        int | None, typer.Option(min=1, help="Raters of each comparison.")
+    ] = None,
+    pairs_per_item: Annotated[
+        int | None, typer.Option(min=1, help="Pairs of systems on each item.")
+    ] = None,
+    focus: Annotated[str | None, typer.Option(help="System under study.")] = None,
+    margin: Annotated[float, typer.Option(help="No difference: 0.5 +- this.")] = 0.05,
+    win_rate: Annotated[float, typer.Option(help="State the power for it.")] = 0.65,
+    guess: Annotated[
+        str | None, typer.Option(help="Ask raters to guess, with this question.")
+    ] = None,
+    format_: Annotated[
+        list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")
+    ] = None,
+    id_field: Annotated[str, typer.Option(help="Field; dots lead in.")] = "item_id",
+    prompt_field: Annotated[str, typer.Option(help="Field.")] = "prompt",
+    answer_field: Annotated[str, typer.Option(help="Field.")] = "answer",
+    stratify: Annotated[str | None, typer.Option(help="Field of the stratum.")] = None,
+    common: Annotated[
+        bool, typer.Option("--common", help="Use items that all systems answered.")
+    ] = False,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="File with the secret; drawn by default.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+):
+    """Make one blind form per rater, the sealed key and the pre-registration.
+
+    Example: casebook raters forms pilot --system rag=a.jsonl --system base=b.jsonl
+    --rater r1:lay --rater r2:expert --items 50
+    """
+    from casebook.raters.answers import Fields
+    from casebook.raters.forms import Plan
+
+    raters = _named(rater, ":", "LABEL:KIND")
+    if not raters:
+        raise InputError("name the raters: --rater r1:lay --rater r2:expert")
+    name, formats = study or folder.name, tuple(format_ or ["xlsx"])
+    secret = _secret(secret_file)
+    if explanations:
+        report = _likert(explanations, folder, name, raters, secret, formats)
+    else:
+        fields = Fields(id_field, prompt_field, answer_field, stratify)
+        plan = Plan(
+            study=name,
+            raters=raters,
+            focus=focus,
+            items=items,
+            per_item=per_item,
+            pairs_per_item=pairs_per_item,
+            seed=seed,
+            margin=margin,
+            win_rate=win_rate,
+            guess=guess,
+            formats=formats,
+        )
+        report = _paired(system, fields, common, folder, plan, secret)
+    _show_forms(folder, report, as_json)
+
+
+def _paired(systems, fields, common, folder, plan, secret):
+    from casebook.raters.answers import read_answers
+    from casebook.raters.forms import make_forms
+
+    files = _named(systems, "=", "NAME=FILE")
+    answers, account = read_answers(files, fields, common=common)
+    return make_forms(answers, folder, plan, secret=secret, account=account)
+
+
+def _likert(explanations, folder, name, raters, secret, formats):
+    import pandas as pd
+
+    from casebook.raters.likert import make_likert_forms
+
+    try:
+        table = pd.read_csv(explanations, dtype=str, keep_default_na=False)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{explanations}: cannot be read as CSV: {error}") from error
+    options = {"secret": secret, "formats": formats}
+    try:
+        return make_likert_forms(table, folder, name, raters, **options)
+    except InputError as error:
+        raise InputError(f"{explanations}: {error}") from None
+
+
+def _named(texts, mark, form):
+    """Read repeated options of the form NAME=VALUE."""
+    found = {}
+    for text in texts or []:
+        name, given, value = text.partition(mark)
+        if not (name and given and value):
+            raise InputError(f"{text!r} is not of the form {form}")
+        if name in found:
+            raise InputError(f"{name!r} is named twice: {form} needs different names")
+        found[name] = value
+    return found
+
+
+def _secret(path):
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _show_forms(folder, report, as_json):
+    if as_json:
+        print_json({"folder": str(folder), **report})
+        return
+    registered = report["preregistration"]
+    for name, value in registered["design"].items():
+        typer.echo(f"{name:22} {value}")
+    if power := registered.get("power"):
+        low, high = power["ci"]
+        assumed = ", ".join(f"{n} {v:g}" for n, v in power["assumed"].items())
+        shown = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
+        typer.echo(f"{'power':22} {shown}")
+    for change in report["text_changes"]:
+        typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
+    for text in report.get("texts_with_a_system_name", []):
+        typer.echo(f"names a system: {text['item']}, {text['column']}")
+    typer.echo(f"hand out   {folder / 'for_raters'}")
+    typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
+    typer.echo(f"publish    {folder / 'preregistration.json'}")
+    typer.echo(f"key        {registered['key_sha256']}")
+
+
+def simulate(
+    study: Annotated[Path, typer.Argument(help="Folder of a study.")],
+    folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
+    effect: Annotated[float, typer.Option(help="Log odds for the focus.")] = 0.7,
+    item_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 1.3,
+    rater_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 0.5,
+    left: Annotated[float, typer.Option(help="Log odds for the left side.")] = 0.0,
+    ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
+    blank: Annotated[float, typer.Option(min=0, max=1, help="Blank ratings.")] = 0.0,
+    seed: Seed = 0,
+):
+    """Fill the workbooks of a study by a simulated panel, to rehearse the analysis.
+
+    Example: casebook raters simulate pilot rehearsal --effect 0 --seed 7
+    """
+    from casebook.raters.simulated import Truth, fill_forms
+
+    truth = Truth(effect, item_sd, rater_sd, left, ties, blank)
+    for path in fill_forms(study, folder, truth, seed=seed):
+        typer.echo(str(path))
+    typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
