@@ -7,6 +7,7 @@ References
 .. [2] Formal, Piwowarski and Clinchant (2021), A white box analysis of ColBERT, ECIR.
 """
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -109,6 +110,8 @@ class MaxSimReranker:
         scores = np.where(valid, 0.0, -np.inf)
         passages = np.where(valid, self._starts[np.maximum(candidates, 0)], -1)
         tokens = self._encoder.token_vectors(list(queries), "query")
+        # Once here instead of once for every document that a query is scored with.
+        tokens = replace(tokens, vectors=tokens.vectors.astype(np.float32))
         usable = valid & (tokens.lengths > 0)[:, None]
         rows, columns = np.nonzero(usable)
         documents = candidates[rows, columns]
@@ -142,9 +145,7 @@ class MaxSimReranker:
             return 0.0, 0
         weights = self._weights[queries.token_ids]
         starts = queries.offsets[:-1]
-        similarity = queries.vectors.astype(np.float32) @ block.vectors.T.astype(
-            np.float32
-        )
+        similarity = queries.vectors @ block.vectors.T.astype(np.float32)
         best = np.maximum.reduceat(similarity, block.offsets[filled], axis=1)
         total = np.add.reduceat(weights, starts)
         by_passage = np.add.reduceat(weights[:, None] * best, starts) / total[:, None]
