@@ -3,9 +3,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.raters import blinding
+from casebook.raters import arm_guess
 from casebook.raters.answers import PDPABENCH, read_answers
-from casebook.raters.blinding import blinding_index, guess_arms
+from casebook.raters.arm_guess import guess_arms
+from casebook.raters.blinding import blinding_index
 
 WORDS = "data consent notify breach purpose person organisation request access duty"
 
@@ -38,7 +39,7 @@ def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 60))
     labels = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    weights = blinding._dual_weights(X @ X.T, labels)
+    weights = arm_guess._dual_weights(X @ X.T, labels)
     model = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000)
     expected = model.fit(X, labels).coef_[0]
     assert X.T @ weights == pytest.approx(expected, abs=1e-4)

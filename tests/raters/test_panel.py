@@ -8,6 +8,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.raters import agreement_tables, checks, likert_tests
+from casebook.raters.blinding_tables import guess_counts
 from casebook.raters.example import example_votes
 from casebook.raters.panel import panel_of
 from casebook.raters.responses import read_forms
@@ -132,7 +133,7 @@ def test_strata_add_up(panel):
 def test_guesses_are_counted_against_the_truth():
     rows = example_votes().frame
     right = np.where(rows["left"] == "RAG", "S1", "S2")
-    counts = checks.guess_counts(panel_of(changed(guess=right)))
+    counts = guess_counts(panel_of(changed(guess=right)))
     assert counts.tolist() == [[96, 0, 0], [0, 104, 0]]
 
 

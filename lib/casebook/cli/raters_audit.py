@@ -58,7 +58,7 @@ def _system_names(key, opened):
 
 def _validity(votes, against, permutations, seed):
     from casebook.raters import checks
-    from casebook.raters.analysis import content_audit, guesses
+    from casebook.raters.blinding_tables import content_audit, guesses
     from casebook.raters.panel import panel_of
 
     panel = panel_of(votes, against)

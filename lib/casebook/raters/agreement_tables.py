@@ -10,6 +10,7 @@ from casebook.measures.agreement import (
     krippendorff_alpha,
     leave_one_rater_out,
 )
+from casebook.raters.rows import RATING_SCALE
 from casebook.raters.unblinding import RATINGS
 
 NOMINAL = (
@@ -23,7 +24,6 @@ NOMINAL = (
 )
 PAIRWISE = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
 VOTES = (-1, 0, 1)
-SCALE = (1, 2, 3, 4, 5)
 
 
 def vote_agreement(panel, *, n_boot=1000, seed=0):
@@ -81,10 +81,8 @@ def pairwise_agreement(panel, *, n_boot=1000, seed=0):
 
     Parameters
     ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
+    panel, n_boot, seed
+        As in `vote_agreement`.
 
     Returns
     -------
@@ -130,10 +128,8 @@ def rating_agreement(panel, *, n_boot=1000, seed=0):
 
     Parameters
     ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
+    panel, n_boot, seed
+        As in `vote_agreement`.
 
     Returns
     -------
@@ -147,7 +143,7 @@ def rating_agreement(panel, *, n_boot=1000, seed=0):
         tables = {s: panel.ratings[scale, s] for s in (panel.focus, panel.other)}
         tables["difference"] = panel.differences(scale)
         for name, table in tables.items():
-            categories = range(-4, 5) if name == "difference" else SCALE
+            categories = range(-4, 5) if name == "difference" else RATING_SCALE
             rows.append(
                 {
                     "scale": scale,
@@ -158,7 +154,7 @@ def rating_agreement(panel, *, n_boot=1000, seed=0):
     return pd.DataFrame(rows)
 
 
-def alpha_row(table, categories=SCALE, *, n_boot=1000, seed=0):
+def alpha_row(table, categories=RATING_SCALE, *, n_boot=1000, seed=0):
     """Measure Krippendorff's ordinal alpha of one table of ratings.
 
     Parameters

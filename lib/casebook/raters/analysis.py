@@ -12,12 +12,11 @@ from casebook.inference.preference import (
 )
 from casebook.raters import agreement_tables as agreement
 from casebook.raters import checks, likert_tests, preference_tables
-from casebook.raters.blinding import blinding_index, guess_arms
+from casebook.raters.blinding_tables import content_audit, guesses
 from casebook.raters.defects import defect_table
 from casebook.raters.panel import Panel, panel_of
 from casebook.raters.unblinding import Votes
 
-FOLDS = 10
 NOT_ASKED = [{"model": "mixed", "reason": "not_asked"}]
 
 
@@ -183,69 +182,3 @@ def _validity(panel, options, boot):
         **content_audit(panel, options.permutations, options.seed),
         "guesses": guesses(panel),
     }
-
-
-def content_audit(panel, permutations=200, seed=0):
-    """Ask whether the texts alone give the systems away.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements with texts.
-    permutations, seed
-        Of the permutation test.
-
-    Returns
-    -------
-    dict of pandas.DataFrame
-        ``arm_guess``: accuracy (chance 1/2) with bounds, p, n, reason;
-        ``telling_words``: word and weight, positive for the focus system.
-    """
-    texts = panel.texts[[panel.focus, panel.other]].fillna("")
-    both = texts[(texts != "").all(axis=1)]
-    options = {"folds": FOLDS, "n_permutations": permutations, "seed": seed}
-    found = guess_arms(both[panel.focus], both[panel.other], **options)
-    row = {
-        "accuracy": found.accuracy.estimate,
-        "accuracy low": found.accuracy.low,
-        "accuracy high": found.accuracy.high,
-        "chance": 0.5,
-        "p": found.pvalue,
-        "n": found.n,
-        "reason": found.reason,
-    }
-    return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
-
-
-def guesses(panel):
-    """Give the blinding indices, if raters were asked for a guess.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns index, arm, value with bounds, n, reason. One row with the reason
-        ``not_asked`` if no rater guessed.
-    """
-    if panel.rows["guess"].isna().all():
-        return pd.DataFrame([{"index": "Bang, James", "n": 0, "reason": "not_asked"}])
-    arms = (f"{panel.focus} left", f"{panel.focus} right")
-    found = blinding_index(checks.guess_counts(panel), arms)
-    parts = [("Bang", arm, interval) for arm, interval in found.bang.items()]
-    rows = [
-        {
-            "index": name,
-            "arm": arm,
-            "value": interval.estimate,
-            "value low": interval.low,
-            "value high": interval.high,
-            "n": interval.n,
-            "reason": interval.reason,
-        }
-        for name, arm, interval in [*parts, ("James", "both", found.james)]
-    ]
-    return pd.DataFrame(rows)

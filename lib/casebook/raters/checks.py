@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.multiplicity import holm
 from casebook.inference.position import position_effect
 from casebook.inference.preference import win_rate
 from casebook.inference.samples import number_or_none
 from casebook.inference.votes import count_votes, item_means
+from casebook.raters.rows import bounded, bounded_mean
 from casebook.raters.unblinding import RATINGS
 
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
@@ -45,12 +45,12 @@ def position_table(panel):
         rows.append(
             {
                 "rater": name,
-                **_bounded("left_choice", found.left_choice),
+                **bounded("left_choice", found.left_choice),
                 "p": found.left_test.pvalue,
                 "win_rate_left": found.win_rate_left.estimate,
                 "win_rate_right": found.win_rate_right.estimate,
-                **_bounded("difference", found.difference),
-                **_bounded("side_balanced", found.side_balanced),
+                **bounded("difference", found.difference),
+                **bounded("side_balanced", found.side_balanced),
                 "n": found.left_test.n,
                 "focus_left": found.left_share,
             }
@@ -59,11 +59,6 @@ def position_table(panel):
     adjusted = [*holm(list(table["p"])[:-1]), None]
     table.insert(5, "p_holm", pd.Series(adjusted, dtype=object))
     return table
-
-
-def _bounded(name, interval):
-    bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
-    return {name: interval.estimate} | bounds
 
 
 def length_effect(panel, *, n_boot=10_000, seed=0):
@@ -103,11 +98,8 @@ def _shares(parts, n_boot, seed):
     rows = []
     for what, values in parts.items():
         known = pd.Series(values).dropna().to_numpy(float)
-        row = {"what": what, "share": None, "share low": None, "share high": None}
-        if len(known):
-            found = bootstrap_mean(known, n_boot=n_boot, seed=seed)
-            row |= _bounded("share", found)
-        rows.append(row | {"n": len(known)})
+        share = bounded_mean("share", known, n_boot=n_boot, seed=seed)
+        rows.append({"what": what, **share, "n": len(known)})
     return pd.DataFrame(rows)
 
 
@@ -257,34 +249,6 @@ def by_stratum(panel, *, n_boot=10_000, seed=0):
         if votes.notna().to_numpy().any():
             options = {"ties": "half", "n_boot": n_boot, "seed": seed}
             row["net"] = float(item_means(votes).mean())
-            row |= _bounded("win_rate", win_rate(votes, unit="item", **options))
+            row |= bounded("win_rate", win_rate(votes, unit="item", **options))
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def guess_counts(panel):
-    """Cross what raters guessed with the truth.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements with a guess of the side on which the focus system stood.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [2, 3]
-        Rows: focus system left, right. Columns: guessed left, right, do not know.
-    """
-    rows = panel.rows
-    return np.array(
-        [
-            [
-                ((rows["focus_left"] == left) & (rows["guess"] == g)).sum()
-                for g in guesses
-            ]
-            for left, guesses in (
-                (True, ("S1", "S2", "DK")),
-                (False, ("S1", "S2", "DK")),
-            )
-        ]
-    )

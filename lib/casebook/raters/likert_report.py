@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.raters.agreement_tables import alpha_row
 from casebook.raters.layouts import LIKERT
+from casebook.raters.rows import bounded_mean, rating_shares
 
 SCALES = tuple(column.name for column in LIKERT.answers)
 TARGET = 3.5  # the documented plan's target for every mean
@@ -33,11 +33,8 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
         for system, part in ratings.groupby("system", sort=False):
             table = _wide(part, scale)
             by_item = table.mean(axis=1).dropna()
-            row = {"scale": scale, "system": system or "all", "mean": None}
-            if len(by_item):
-                found = bootstrap_mean(by_item.to_numpy(), n_boot=n_boot, seed=seed)
-                row |= {"mean": found.estimate, "mean low": found.low}
-                row |= {"mean high": found.high}
+            row = {"scale": scale, "system": system or "all"}
+            row |= bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
             known = part[scale].dropna()
             row["median"] = float(known.median()) if len(known) else None
             row["share_4_5"] = float((known >= 4).mean()) if len(known) else None
@@ -67,12 +64,8 @@ def likert_counts(ratings):
     rows = []
     for scale in SCALES:
         for system, part in ratings.groupby("system", sort=False):
-            known = part[scale].dropna()
-            for rating in range(1, 6):
-                count = int((known == rating).sum())
-                share = count / len(known) if len(known) else None
-                row = {"scale": scale, "system": system or "all", "rating": rating}
-                rows.append(row | {"count": count, "share": share})
+            row = {"scale": scale, "system": system or "all"}
+            rows += [row | cells for cells in rating_shares(part[scale])]
     return pd.DataFrame(rows)
 
 

@@ -12,6 +12,7 @@ from casebook.inference.permutation import paired_randomization
 from casebook.inference.samples import number_or_none
 from casebook.inference.two_way import two_way_mean
 from casebook.raters.preference_models import rating_models
+from casebook.raters.rows import bounded, bounded_mean, rating_shares
 from casebook.raters.unblinding import RATINGS
 
 
@@ -34,11 +35,8 @@ def rating_means(panel, *, n_boot=10_000, seed=0):
     rows = []
     for (scale, system), table in panel.ratings.items():
         by_item = table.mean(axis=1).dropna()
-        row = {"scale": scale, "system": system, "mean": None}
-        if len(by_item):
-            found = bootstrap_mean(by_item.to_numpy(), n_boot=n_boot, seed=seed)
-            row |= {"mean": found.estimate, "mean low": found.low}
-            row |= {"mean high": found.high}
+        row = {"scale": scale, "system": system}
+        row |= bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
         known = table.to_numpy()[table.notna().to_numpy()]
         judged = panel.place.notna().to_numpy().sum()
         row |= {"median": float(np.median(known)) if len(known) else None}
@@ -62,13 +60,8 @@ def rating_counts(panel):
     """
     rows = []
     for (scale, system), table in panel.ratings.items():
-        values = table.to_numpy()
-        total = int(np.isfinite(values).sum())
-        for rating in range(1, 6):
-            count = int((values == rating).sum())
-            share = count / total if total else None
-            row = {"scale": scale, "system": system, "rating": rating}
-            rows.append(row | {"count": count, "share": share})
+        row = {"scale": scale, "system": system}
+        rows += [row | cells for cells in rating_shares(table)]
     return pd.DataFrame(rows)
 
 
@@ -104,14 +97,10 @@ def rating_tests(panel, *, n_boot=10_000, n_resamples=100_000, seed=0):
         rows.append(
             {
                 "scale": scale,
-                "difference": items.estimate,
-                "difference low": items.low,
-                "difference high": items.high,
+                **bounded("difference", items),
                 "both low": both.low,
                 "both high": both.high,
-                "dz": sizes.dz.estimate,
-                "dz low": sizes.dz.low,
-                "dz high": sizes.dz.high,
+                **bounded("dz", sizes.dz),
                 "rank_biserial": sizes.rank_biserial,
                 "p_sign_flip": flip.pvalue,
                 "p_wilcoxon": wilcoxon_signed_rank(means).pvalue,
@@ -145,9 +134,7 @@ def rater_rating_tests(panel):
             row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
             if len(known):
                 sizes = effect_sizes(known)
-                shown = sizes.mean_difference
-                row |= {"difference": shown.estimate, "difference low": shown.low}
-                row |= {"difference high": shown.high}
+                row |= bounded("difference", sizes.mean_difference)
                 row |= {"rank_biserial": sizes.rank_biserial}
                 row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
             rows.append(row)
@@ -161,10 +148,8 @@ def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
 
     Parameters
     ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
+    panel, n_boot, seed
+        As in `rating_means`.
 
     Returns
     -------
@@ -177,15 +162,7 @@ def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
         pair = np.column_stack([panel.votes.mean(axis=1), by_item])
         known = pair[np.isfinite(pair).all(axis=1)]
         found = bootstrap_statistic(known, _spearman, n_boot=n_boot, seed=seed)
-        rows.append(
-            {
-                "scale": scale,
-                "spearman": found.estimate,
-                "spearman low": found.low,
-                "spearman high": found.high,
-                "n": found.n,
-            }
-        )
+        rows.append({"scale": scale, **bounded("spearman", found), "n": found.n})
     return pd.DataFrame(rows)
 
 

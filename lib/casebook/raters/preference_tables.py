@@ -12,6 +12,7 @@ from casebook.inference.equivalence import equivalence
 from casebook.inference.preference_power import power_table
 from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
 from casebook.raters.preference_models import vote_models
+from casebook.raters.rows import bounded
 
 OUTCOME = {"S1": "first", "S2": "second", "Tie": "tie"}
 
@@ -81,9 +82,7 @@ def equivalence_row(panel, margin, *, alpha=0.05, n_boot=10_000, seed=0):
     options = {"margin": tuple(margin), "alpha": alpha, "n_boot": n_boot, "seed": seed}
     found = equivalence(panel.votes, **options)
     row = {
-        "win_rate": found.interval.estimate,
-        "win_rate low": found.interval.low,
-        "win_rate high": found.interval.high,
+        **bounded("win_rate", found.interval),
         "range from": found.margin[0],
         "range to": found.margin[1],
         "p_tost": found.p_tost,

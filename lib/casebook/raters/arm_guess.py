@@ -1,0 +1,162 @@
+"""Can a model tell the systems by their texts alone? Then raters could, too."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.inference.intervals import Interval
+from casebook.inference.proportions import wilson
+from casebook.inference.samples import check_count, stream
+
+MOST_FEATURES = 20_000
+LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0
+
+
+@dataclass(frozen=True)
+class ArmGuess:
+    """How well a model that saw other items tells the systems apart by their text.
+
+    Attributes
+    ----------
+    accuracy : casebook.inference.intervals.Interval
+        Share of items of which the model picks the right answer of the two; 1/2 is
+        chance. Wilson's interval over items, the folds taken as fixed.
+    pvalue : float or None
+        One-sided permutation p-value: labels exchanged within items.
+    n : int
+        Items with both answers.
+    n_permutations : int
+        Random exchanges.
+    words : pandas.DataFrame
+        The most telling words: columns word, weight (positive: for the focus system).
+    reason : str or None
+        Why there is no result: ``"fewer_than_folds"`` or ``"no_text"``.
+    """
+
+    accuracy: Interval
+    pvalue: float | None
+    n: int
+    n_permutations: int
+    words: pd.DataFrame
+    reason: str | None = None
+
+
+def guess_arms(focus, other, *, folds=10, n_permutations=200, seed=0):
+    """Train a classifier to tell two systems by their text, item by item.
+
+    TF-IDF of words and word pairs, and logistic regression on the difference of an
+    item's two answers, cross-validated over items.
+
+    Parameters
+    ----------
+    focus, other : sequence of str, shape [items]
+        Answers of the two systems to the same items.
+    folds : int
+        Groups of items; one is held out at a time.
+    n_permutations : int
+        Random exchanges of labels within items, for the p-value.
+    seed : int
+        Of folds and exchanges.
+
+    Returns
+    -------
+    ArmGuess
+        High accuracy says that style, length or stock phrases give the system away, so
+        that raters could learn it: blinding holds for files, not for texts.
+
+    Raises
+    ------
+    InputError
+        If the samples do not pair.
+    """
+    check_count("folds", folds, least=2)
+    check_count("n_permutations", n_permutations)
+    focus, other = list(focus), list(other)
+    if len(focus) != len(other):
+        raise InputError(f"{len(focus)} and {len(other)} answers do not pair")
+    n = len(focus)
+    if n < folds:
+        return _no_guess(n, "fewer_than_folds")
+    if not any(text.strip() for text in (*focus, *other)):
+        return _no_guess(n, "no_text")
+    rng = np.random.Generator(stream(seed, "arm guess"))
+    fold = rng.permutation(np.arange(n) % folds)
+    parts = [_features(focus, other, fold == k) for k in range(folds)]
+    signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
+    right = _right(parts, np.ones(n))
+    drawn = np.array([_right(parts, row).sum() for row in signs])
+    hits = 1 + int(np.count_nonzero(drawn >= right.sum()))
+    interval = wilson(float(right.sum()), n)
+    words = _telling_words(focus, other)
+    pvalue = hits / (n_permutations + 1)
+    return ArmGuess(interval, pvalue, n, n_permutations, words)
+
+
+def _no_guess(n, reason):
+    empty = Interval(None, None, None, 0.95, n, "wilson", reason)
+    words = pd.DataFrame({"word": [], "weight": []})
+    return ArmGuess(empty, None, n, 0, words, reason)
+
+
+def _vectorizer():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES
+    )
+
+
+def _features(focus, other, held_out):
+    """Differences of the answers' vectors, and their inner products, for one fold."""
+    texts = np.array([focus, other], dtype=object)
+    vectors = _vectorizer().fit(texts[:, ~held_out].ravel())
+    difference = vectors.transform(texts[0]) - vectors.transform(texts[1])
+    train, test = difference[~held_out], difference[held_out]
+    return held_out, (train @ train.T).toarray(), (test @ train.T).toarray()
+
+
+def _right(parts, labels):
+    """Mark the items of which the right answer is picked; a draw counts half."""
+    right = np.zeros(len(labels))
+    for held_out, gram, cross in parts:
+        weights = _dual_weights(gram, labels[~held_out])
+        margins = (cross @ weights) * labels[held_out]
+        right[held_out] = np.where(margins > 0, 1.0, np.where(margins < 0, 0.0, 0.5))
+    return right
+
+
+def _dual_weights(gram, labels, penalty=1.0):
+    """Logistic regression without intercept on differences, through inner products.
+
+    Newton's method in the space of the training items; the same minimum as the primal
+    problem with penalty ``||w||^2 / 2``, at the cost of items instead of words.
+    """
+    weights = np.zeros(len(labels))
+    for _ in range(25):
+        scores = gram @ weights
+        share = special.expit(-labels * scores)
+        curvature = np.maximum(share * (1 - share), 1e-12)
+        target = scores + labels * share / curvature
+        system = gram + np.diag(penalty / curvature)
+        updated = np.linalg.solve(system, target)
+        if np.abs(updated - weights).max() < 1e-8:
+            return updated
+        weights = updated
+    return weights
+
+
+def _telling_words(focus, other, count=10):
+    """Words with the largest weights of a model of all items, for either system."""
+    from sklearn.linear_model import LogisticRegression
+
+    vectors = _vectorizer()
+    X = vectors.fit_transform([*focus, *other])
+    labels = np.repeat([1, 0], len(focus))
+    weights = LogisticRegression(max_iter=1000).fit(X, labels).coef_[0]
+    names = vectors.get_feature_names_out()
+    order = np.lexsort((names, -np.abs(weights)))[:count]
+    order = order[np.abs(weights[order]) > LEAST_WEIGHT]
+    return pd.DataFrame({"word": names[order], "weight": weights[order]})
