@@ -36,5 +36,5 @@ def test_everything_is_audited_or_absent(monkeypatch, curve):
 
 
 def test_a_dataset_without_relevance_labels_is_an_error_if_asked_for():
-    with pytest.raises(InputError, match=r"no relevance labels|not on this machine"):
+    with pytest.raises(InputError, match="holds claims, not documents"):
         study.audit_all(["factcheck_claims"])

@@ -236,7 +236,7 @@ def test_stratified_sample_is_seeded_and_keeps_strata():
 @pytest.mark.data
 def test_hover_has_the_published_counts(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    found = load("hover").claims
+    found = load("hover", kind="claims").claims
     table = found.groupby("hops")["label"].value_counts()
     shown = {hops: (table[hops, S], table[hops, N]) for hops in (2, 3, 4)}
     assert shown == {2: (521, 605), 3: (968, 867), 4: (511, 528)}
@@ -247,8 +247,8 @@ def test_hover_has_the_published_counts(mirror, monkeypatch):
 @pytest.mark.data
 def test_feverous_s_and_climate_fever_have_the_published_counts(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    claims = load("feverous_s").claims
+    claims = load("feverous_s", kind="claims").claims
     assert claims["category"].value_counts()["Numerical Reasoning"] == 103
-    evidence = load("climate_fever_claims").evidence
+    evidence = load("climate_fever_claims", kind="claims").evidence
     counts = evidence["label"].value_counts().to_dict()
     assert counts == {NEI: 4930, S: 1943, N: 802}

@@ -18,7 +18,7 @@ def lexicon():
         registry.pull(["vader_lexicon"])
     except InputError as error:
         pytest.skip(f"vader_lexicon cannot be pulled: {error}")
-    return load("vader_lexicon")
+    return load("vader_lexicon", kind="ratings")
 
 
 @pytest.mark.data
@@ -30,7 +30,7 @@ def test_counts(lexicon):
     assert counts.tolist() == found
     assert lexicon.ratings.index.to_list() == lexicon.items["item_id"].to_list()
     assert lexicon.name == "vader_lexicon"
-    assert lexicon.fingerprint == load("vader_lexicon").fingerprint
+    assert lexicon.fingerprint == load("vader_lexicon", kind="ratings").fingerprint
 
 
 @pytest.mark.data

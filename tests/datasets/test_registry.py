@@ -107,3 +107,18 @@ def test_overview_lists_every_card():
     assert list(table.index) == list_datasets()
     assert table.loc["smoke", "status"] == "ok"
     assert table.loc["consumer_contracts_qa", "splits"] == "all, dev, test"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "problem"),
+    [
+        ("factcheck_claims", "retrieval", "holds claims, not documents, questions"),
+        ("vader_lexicon", "retrieval", "holds ratings, not documents, questions"),
+        ("factcheck_decomposition", "claims", "holds annotated records, not claims"),
+        ("smoke", "ratings", "not ratings: choose from vader_lexicon$"),
+    ],
+)
+def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        load(name, kind=kind)
+    assert "\n" not in str(caught.value)

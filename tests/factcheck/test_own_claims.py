@@ -14,13 +14,13 @@ from casebook.factcheck.stance_study import shuffle_passages, stance_study
 
 
 def test_cards_and_readers_agree(claims, documents):
-    dataset = load("factcheck_claims_all")
+    dataset = load("factcheck_claims_all", kind="claims")
     assert dataset.claims["claim_id"].tolist() == [claim.id for claim in claims]
     assert dataset.claims["cluster"].tolist() == [claim.group for claim in claims]
     quotes = dict(zip(documents["doc_id"], documents["text"], strict=True))
     for row in dataset.evidence.to_dict("records"):
         assert row["text"] in quotes[row["source"]]
-    assert load("factcheck_decomposition").counts["queries"] == 69
+    assert load("factcheck_decomposition", kind="annotations").counts["queries"] == 69
 
 
 def test_claims_alone_are_no_help(claims):

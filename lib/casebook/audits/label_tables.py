@@ -166,15 +166,11 @@ def read_labels(source):
 def _dataset(name):
     """Load the splits of a dataset that were made to be apart, else its default."""
     from casebook.datasets import registry
-    from casebook.datasets.corpus import RetrievalDataset
 
     card, split = registry.resolve(name)
     apart = [s for s in card.splits if s in SPLITS] if split is None else [split]
     chosen = apart if split or len(apart) > 1 else [card.default_split]
-    datasets = [registry.load(card.key, s) for s in chosen]
-    if not isinstance(datasets[0], RetrievalDataset):
-        raise InputError(f"dataset {name!r} has no relevance labels to audit")
-    return labels_of(datasets, name)
+    return labels_of([registry.load(card.key, s) for s in chosen], name)
 
 
 def _folder(path):

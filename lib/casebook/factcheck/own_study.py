@@ -1,12 +1,13 @@
 """The pipeline on the project's own claims: collection, judge, claims, verdicts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
 
 from casebook.factcheck.claimset import read_claims, shipped_documents, training_pairs
 from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.memo import Memo
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.similarity import MaxSimilarity
 from casebook.factcheck.stance import FeatureStance
@@ -54,6 +55,8 @@ class OwnStudy:
         Fitted on ``train``.
     config : PipelineConfig
         Settings.
+    memo : Memo
+        Work that other configurations on the same claims may share.
     """
 
     base: EvidenceBase
@@ -61,11 +64,12 @@ class OwnStudy:
     test: list
     stance: object
     config: PipelineConfig
+    memo: Memo = field(default_factory=Memo)
 
     @cached_property
     def results(self):
         """Results of the test claims, list of VerdictResult."""
-        checker = FactChecker(self.base, self.stance, self.config)
+        checker = FactChecker(self.base, self.stance, self.config, memo=self.memo)
         return checker.check_all([(claim.id, claim.text) for claim in self.test])
 
     def evidence_recall(self):

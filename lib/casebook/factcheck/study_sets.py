@@ -64,15 +64,16 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
     if dataset == OWN:
         return own_claims(ablation, noise_rates, seed)
     builders = {
-        "consumer_contracts_qa": consumer_contracts,
-        "feverous_s": gold_evidence,
-        "climate_fever_claims": aggregation,
-        "hover": claim_only_study,
+        "consumer_contracts_qa": (consumer_contracts, "retrieval"),
+        "feverous_s": (gold_evidence, "claims"),
+        "climate_fever_claims": (aggregation, "claims"),
+        "hover": (claim_only_study, "claims"),
     }
     if dataset not in builders:
         known = ", ".join([OWN, *builders])
         raise InputError(f"no verdicts for {dataset!r}: choose from {known}")
-    return builders[dataset](load(dataset), folds, seed)
+    builder, kind = builders[dataset]
+    return builder(load(dataset, kind=kind), folds, seed)
 
 
 def own_claims(ablation=True, noise_rates=(), seed=0):
@@ -108,7 +109,9 @@ def own_claims(ablation=True, noise_rates=(), seed=0):
 def _ablated(own, rates, seed):
     """Run all configurations, on clean documents and under planted notes."""
     cells, named = runs.factorial_configs(), runs.documented_configs()
-    every = runs.run_configs(cells | named, own.base, own.stance, own.test).rows
+    every = runs.run_configs(
+        cells | named, own.base, own.stance, own.test, memo=own.memo
+    ).rows
     factorial, nine = (
         runs.AblationRun(every[every["config"].isin(configs)].reset_index(drop=True))
         for configs in (cells, named)

@@ -36,7 +36,7 @@ def further_agreement(name, *, n_boot=1000, seed=0):
     """
     if name is None:
         return pd.DataFrame(), []
-    data = load(name)
+    data = load(name, kind="ratings")
     scale = sorted(set(data.ratings.to_numpy().ravel()) - {np.nan})
     options = {"n_boot": n_boot, "seed": seed}
     full = agreement_table(
