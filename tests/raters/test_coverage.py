@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
-from casebook.raters.coverage import (
-    COEFFICIENTS,
-    TABLE,
+from casebook.raters.coverage import COEFFICIENTS, TABLE, coverage_study
+from casebook.raters.severity_model import (
     Design,
-    coverage_study,
     pair_distribution,
     simulate,
     true_value,

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 
 from casebook.errors import InputError
 from casebook.raters.balance import balanced_sides
-from casebook.raters.design import draw_items, make_design
+from casebook.raters.design import make_design
+from casebook.raters.item_draw import draw_items
 
 
 def secret(number):

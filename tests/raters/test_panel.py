@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.raters import agreement_tables, checks, likert_tests
+from casebook.raters import agreement_tables, checks, likert_tests, rater_checks
 from casebook.raters.blinding_tables import guess_counts
 from casebook.raters.example import example_votes
 from casebook.raters.panel import panel_of
@@ -103,20 +103,20 @@ def test_a_drift_is_found_and_its_absence_too(panel):
 
 
 def test_the_example_has_no_copied_rater_and_a_copy_is_flagged(panel):
-    table = checks.duplicate_raters(panel).set_index(["rater_a", "rater_b"])
+    table = rater_checks.duplicate_raters(panel).set_index(["rater_a", "rater_b"])
     assert table.loc[("rater3", "rater4"), "same_votes"] == 32 / 50
     assert not table["suspicious"].any()
     frame = example_votes().frame
     copy = frame[frame["rater"] == "rater3"].assign(rater="rater4")
     frame = pd.concat([frame[frame["rater"] != "rater4"], copy])
     votes = replace(example_votes(), frame=frame)
-    table = checks.duplicate_raters(panel_of(votes))
+    table = rater_checks.duplicate_raters(panel_of(votes))
     flagged = table[table["suspicious"]]
     assert flagged[["rater_a", "rater_b"]].to_numpy().tolist() == [["rater3", "rater4"]]
 
 
 def test_consistency_counts_every_judgement(panel):
-    table = checks.consistency(panel)
+    table = rater_checks.consistency(panel)
     sums = table[["agree", "contradict", "one_tied"]].sum(axis=1)
     assert (sums == table["n"]).all() and table["n"].sum() == 200
 

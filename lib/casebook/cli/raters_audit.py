@@ -60,6 +60,7 @@ def _validity(votes, against, permutations, seed):
     from casebook.raters import checks
     from casebook.raters.blinding_tables import content_audit, guesses
     from casebook.raters.panel import panel_of
+    from casebook.raters.rater_checks import duplicate_raters
 
     panel = panel_of(votes, against)
     return {
@@ -68,5 +69,5 @@ def _validity(votes, against, permutations, seed):
         "position": checks.position_table(panel),
         "length": checks.length_effect(panel, seed=seed),
         "order": checks.order_drift(panel),
-        "duplicates": checks.duplicate_raters(panel),
+        "duplicates": duplicate_raters(panel),
     }

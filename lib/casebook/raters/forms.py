@@ -9,7 +9,8 @@ from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_study import RECOMMENDED
 from casebook.inference.samples import check_share
 from casebook.raters.celltext import clean
-from casebook.raters.design import draw_items, make_design
+from casebook.raters.design import make_design
+from casebook.raters.item_draw import draw_items
 from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import new_secret, opaque_id

@@ -91,78 +91,77 @@ def documented_beside(analysis):
         low/high``, control, n and what changes.
     """
     printed = documented_analysis(records_of(analysis.votes, SUFFIX))
-    pooled, agreed = printed[AGGREGATE], printed[AGREEMENT]
-    n = pooled["n_effective"]
-    share = pooled["rag_wins"] / n if n else None
-    both, test = analysis.win_rate("item and rater"), analysis.primary()
-    table = analysis.tables["agreement"].set_index("coefficient")
     rows = [
-        (
-            "rag_wins / n_effective",
-            share,
-            "win rate, items and raters drawn anew",
-            both["win_rate"],
-            both["ci_low"],
-            both["ci_high"],
-            0.5,
-            both["n"],
-            "votes are dependent; other raters would vote otherwise",
-        ),
-        (
-            "p_value_sign_test",
-            pooled["p_value_sign_test"],
-            "p of the sign-flip of items",
-            test["pvalue"],
-            None,
-            None,
-            None,
-            test["n"],
-            "votes on one item are not independent trials",
-        ),
+        *_vote_rows(analysis, printed[AGGREGATE]),
+        *_agreement_rows(analysis, printed[AGREEMENT]),
+        *_rating_rows(analysis, printed[RATINGS]),
     ]
-    names = ("fleiss_kappa", "raw_observed_agreement")
-    coefficients = ("fleiss_kappa", "percent_agreement")
-    for name, coefficient in zip(names, coefficients, strict=True):
-        row = table.loc[coefficient]
-        control = 0.0 if coefficient == "fleiss_kappa" else _expected(table)
-        rows.append(
-            (
-                name,
-                agreed[name],
-                f"{coefficient}, new panel",
-                row["estimate"],
-                row["new_panel_low"],
-                row["new_panel_high"],
-                control,
-                row["n_items"],
-                "no interval is printed",
-            )
-        )
-    ratings = analysis.tables["rating_tests"].set_index("scale")
-    for scale in SCALES:
-        row = ratings.loc[scale]
-        means = [printed[RATINGS][s][f"{scale}_mean"] for s in ("RAG", "BASE")]
-        gap = None if None in means else means[0] - means[1]
-        rows.append(
-            (
-                f"{scale}_mean, RAG minus BASE",
-                gap,
-                "difference, items and raters",
-                row["difference"],
-                row["both low"],
-                row["both high"],
-                0.0,
-                row["n"],
-                "means alone say nothing of their uncertainty",
-            )
-        )
     columns = ["documented", "its value", "corrected", "value"]
     columns += ["value low", "value high", "control", "n", "why"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _expected(table):
-    return table.loc["fleiss_kappa", "expected"]
+def _vote_rows(analysis, pooled):
+    n = pooled["n_effective"]
+    both, test = analysis.win_rate("item and rater"), analysis.primary()
+    yield {
+        "documented": "rag_wins / n_effective",
+        "its value": pooled["rag_wins"] / n if n else None,
+        "corrected": "win rate, items and raters drawn anew",
+        "value": both["win_rate"],
+        "value low": both["ci_low"],
+        "value high": both["ci_high"],
+        "control": 0.5,
+        "n": both["n"],
+        "why": "votes are dependent; other raters would vote otherwise",
+    }
+    yield {
+        "documented": "p_value_sign_test",
+        "its value": pooled["p_value_sign_test"],
+        "corrected": "p of the sign-flip of items",
+        "value": test["pvalue"],
+        "n": test["n"],
+        "why": "votes on one item are not independent trials",
+    }
+
+
+def _agreement_rows(analysis, agreed):
+    table = analysis.tables["agreement"].set_index("coefficient")
+    chance = table.loc["fleiss_kappa", "expected"]
+    for name, coefficient, control in (
+        ("fleiss_kappa", "fleiss_kappa", 0.0),
+        ("raw_observed_agreement", "percent_agreement", chance),
+    ):
+        row = table.loc[coefficient]
+        yield {
+            "documented": name,
+            "its value": agreed[name],
+            "corrected": f"{coefficient}, new panel",
+            "value": row["estimate"],
+            "value low": row["new_panel_low"],
+            "value high": row["new_panel_high"],
+            "control": control,
+            "n": row["n_items"],
+            "why": "no interval is printed",
+        }
+
+
+def _rating_rows(analysis, printed):
+    ratings = analysis.tables["rating_tests"].set_index("scale")
+    for scale in SCALES:
+        row = ratings.loc[scale]
+        means = [printed[s][f"{scale}_mean"] for s in ("RAG", "BASE")]
+        yield {
+            "documented": f"{scale}_mean, RAG minus BASE",
+            "its value": None if None in means else means[0] - means[1],
+            "corrected": "difference, items and raters",
+            "value": row["difference"],
+            "value low": row["both low"],
+            "value high": row["both high"],
+            "control": 0.0,
+            "n": row["n"],
+            "why": "means alone say nothing of their uncertainty",
+        }
 
 
 def check_table(analysis):
@@ -183,58 +182,39 @@ def check_table(analysis):
     guess = tables["arm_guess"].iloc[0]
     pairs, agree = tables["duplicates"], tables["consistency"]
     drift = tables["order"]
-    same = pairs["same_ratings"].max()
     rows = [
-        (
-            "share of left answers",
-            side["left_choice"],
-            side["left_choice low"],
-            side["left_choice high"],
-            0.5,
-            side["p"],
-            side["n"],
-            None,
-        ),
-        (
-            "systems told apart by a classifier of the texts",
-            guess["accuracy"],
-            guess["accuracy low"],
-            guess["accuracy high"],
-            0.5,
-            guess["p"],
-            guess["n"],
-            guess["reason"],
-        ),
-        (
-            "largest share of equal rating rows of two raters",
-            same,
-            None,
-            None,
-            None,
-            None,
-            pairs["n"].min(),
-            None,
-        ),
-        (
-            "strongest drift over the form, Spearman",
-            _extreme(drift["rho"]),
-            None,
-            None,
-            0.0,
-            _least(drift["p_holm"]),
-            drift["n"].min(),
-            None,
-        ),
-        (
-            "votes against their own ratings",
-            _share(agree["contradict"], agree["n"]),
-            None,
-            None,
-            None,
-            None,
-            agree["n"].sum(),
-            None,
-        ),
+        {
+            "check": "share of left answers",
+            "value": side["left_choice"],
+            "value low": side["left_choice low"],
+            "value high": side["left_choice high"],
+            **{"control": 0.5, "p": side["p"], "n": side["n"]},
+        },
+        {
+            "check": "systems told apart by a classifier of the texts",
+            "value": guess["accuracy"],
+            "value low": guess["accuracy low"],
+            "value high": guess["accuracy high"],
+            **{"control": 0.5, "p": guess["p"], "n": guess["n"]},
+            "reason": guess["reason"],
+        },
+        {
+            "check": "largest share of equal rating rows of two raters",
+            "value": pairs["same_ratings"].max(),
+            "n": pairs["n"].min(),
+        },
+        {
+            "check": "strongest drift over the form, Spearman",
+            "value": _extreme(drift["rho"]),
+            "control": 0.0,
+            "p": _least(drift["p_holm"]),
+            "n": drift["n"].min(),
+        },
+        {
+            "check": "votes against their own ratings",
+            "value": _share(agree["contradict"], agree["n"]),
+            "n": agree["n"].sum(),
+        },
     ]
     columns = ["check", "value", "value low", "value high", "control", "p", "n"]
     return pd.DataFrame(rows, columns=[*columns, "reason"])
