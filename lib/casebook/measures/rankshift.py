@@ -9,7 +9,7 @@ in arrays; `undefined_reason` says why.
 
 import numpy as np
 
-from casebook.inference.samples import check_choice, check_count, number_or_none
+from casebook.inference.samples import check_choice, check_count
 from casebook.measures.rankshift_changes import (
     ABSENT,
     AFFECTED,
@@ -20,6 +20,7 @@ from casebook.measures.rankshift_changes import (
 from casebook.measures.rankshift_kendall import kendall_topk, kendall_topk_batch
 from casebook.measures.rankshift_lists import (
     as_arrays,
+    of_one_pair,
     ratio,
     top_matches,
     where_any,
@@ -93,9 +94,8 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     that itself depends on the change. Short lists inflate it: replacing the last item
     moves it by 0.18 in lists of 10 and by 6 in lists of 2.
     """
-    arrays = as_arrays([before], [after])
-    found = mean_displacement_batch(*arrays, k, affected=affected, absent=absent)
-    return number_or_none(found[0])
+    options = {"affected": affected, "absent": absent}
+    return of_one_pair(mean_displacement_batch, before, after, k, **options)
 
 
 def mean_displacement_batch(before, after, k=10, *, affected="union", absent="k+1"):
@@ -164,7 +164,7 @@ def footrule(before, after, k=10):
     Fagin, Kumar & Sivakumar, SIAM Journal on Discrete Mathematics 17, 2003: the
     footrule with location parameter k + 1.
     """
-    return number_or_none(footrule_batch(*as_arrays([before], [after]), k)[0])
+    return of_one_pair(footrule_batch, before, after, k)
 
 
 def footrule_batch(before, after, k=10):
@@ -206,9 +206,7 @@ def normalised_footrule(before, after, k=10):
         items share nothing. Lists shorter than k cannot reach 1. None if both are
         empty.
     """
-    return number_or_none(
-        normalised_footrule_batch(*as_arrays([before], [after]), k)[0]
-    )
+    return of_one_pair(normalised_footrule_batch, before, after, k)
 
 
 def normalised_footrule_batch(before, after, k=10):

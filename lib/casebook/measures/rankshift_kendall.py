@@ -3,8 +3,7 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import number_or_none
-from casebook.measures.rankshift_lists import as_arrays, top_matches, where_any
+from casebook.measures.rankshift_lists import of_one_pair, top_matches, where_any
 
 BLOCK_ELEMENTS = 2**23
 
@@ -32,10 +31,8 @@ def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     ----------
     Fagin, Kumar & Sivakumar, SIAM Journal on Discrete Mathematics 17, 2003: K^(p).
     """
-    found = kendall_topk_batch(
-        *as_arrays([before], [after]), k, penalty=penalty, normalised=normalised
-    )
-    return number_or_none(found[0])
+    options = {"penalty": penalty, "normalised": normalised}
+    return of_one_pair(kendall_topk_batch, before, after, k, **options)
 
 
 def kendall_topk_batch(before, after, k=10, *, penalty=0.5, normalised=False):

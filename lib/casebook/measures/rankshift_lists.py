@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
+from casebook.inference.samples import check_count, number_or_none
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,27 @@ def _encode(lists, codes, side, k):
     for row, values in zip(array, rows, strict=True):
         row[: len(values)] = values
     return array
+
+
+def of_one_pair(measure, before, after, *arguments, **options):
+    """Apply a measure of many pairs of lists to one pair.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes the arrays of `as_arrays`, then the arguments; gives one value per pair.
+    before, after : sequence of hashable
+        Ranked ids, best first.
+    *arguments, **options
+        Of the measure.
+
+    Returns
+    -------
+    float or None
+        None where the value is undefined.
+    """
+    found = measure(*as_arrays([before], [after]), *arguments, **options)
+    return number_or_none(found[0])
 
 
 def check_items(items, side):

@@ -2,8 +2,12 @@
 
 import numpy as np
 
-from casebook.inference.samples import number_or_none
-from casebook.measures.rankshift_lists import as_arrays, ratio, top_matches, where_any
+from casebook.measures.rankshift_lists import (
+    of_one_pair,
+    ratio,
+    top_matches,
+    where_any,
+)
 from casebook.measures.rankshift_rbo import overlaps
 
 
@@ -20,7 +24,7 @@ def jaccard(before, after, k=10):
     float or None
         Common items over all items, in [0, 1]; None if both lists are empty.
     """
-    return number_or_none(jaccard_batch(*as_arrays([before], [after]), k)[0])
+    return of_one_pair(jaccard_batch, before, after, k)
 
 
 def jaccard_batch(before, after, k=10):
@@ -59,7 +63,7 @@ def average_overlap(before, after, k=10):
     ----------
     Wu & Crestani, SAC 2003; Webber et al., 2010, equation 2.
     """
-    return number_or_none(average_overlap_batch(*as_arrays([before], [after]), k)[0])
+    return of_one_pair(average_overlap_batch, before, after, k)
 
 
 def average_overlap_batch(before, after, k=10):
