@@ -185,16 +185,12 @@ def check_table(analysis):
     rows = [
         {
             "check": "share of left answers",
-            "value": side["left_choice"],
-            "value low": side["left_choice low"],
-            "value high": side["left_choice high"],
+            **_value(side, "left_choice"),
             **{"control": 0.5, "p": side["p"], "n": side["n"]},
         },
         {
             "check": "systems told apart by a classifier of the texts",
-            "value": guess["accuracy"],
-            "value low": guess["accuracy low"],
-            "value high": guess["accuracy high"],
+            **_value(guess, "accuracy"),
             **{"control": 0.5, "p": guess["p"], "n": guess["n"]},
             "reason": guess["reason"],
         },
@@ -218,6 +214,11 @@ def check_table(analysis):
     ]
     columns = ["check", "value", "value low", "value high", "control", "p", "n"]
     return pd.DataFrame(rows, columns=[*columns, "reason"])
+
+
+def _value(row, name):
+    ends = {f"value {end}": row[f"{name} {end}"] for end in ("low", "high")}
+    return {"value": row[name]} | ends
 
 
 def _extreme(values):
