@@ -7,8 +7,8 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from casebook.inference.position import position_effect
-from casebook.inference.preference import preference_intervals
 from casebook.inference.preference_power import simulated_power
+from casebook.inference.preference_rates import preference_intervals
 from casebook.inference.votes import vote_matrix
 from casebook.plots.preference import (
     position_forest,

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from casebook.audits import study
+from casebook.audits import detection, study
 from casebook.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def curve():
-    return study.detection_curve((0.0, 0.4, 1.0), repeats=6)
+    return detection.detection_curve((0.0, 0.4, 1.0), repeats=6)
 
 
 def test_dealt_labels_are_flagged_and_random_ones_are_not(curve):

@@ -6,7 +6,8 @@ import random
 import pandas as pd
 import pytest
 
-from casebook.audits.label_tables import Labels, natural
+from casebook.audits.label_set import Labels
+from casebook.audits.label_tables import natural
 from casebook.audits.labels import audit_labels, read_labels
 from casebook.cli import main
 from casebook.errors import InputError

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from casebook.audits.table_files import read_tables
+from casebook.audits.table_rows import MEASURES, check_row
 from casebook.audits.table_study import (
     ALONE,
     ALTERED,
@@ -20,14 +21,7 @@ from casebook.audits.table_study import (
     table_answer,
     table_numbers,
 )
-from casebook.audits.tables import (
-    MEASURES,
-    check_row,
-    check_tables,
-    conflicts,
-    mean_improvement,
-    summary,
-)
+from casebook.audits.tables import check_tables, conflicts, mean_improvement, summary
 from casebook.cli import main
 from casebook.errors import InputError
 

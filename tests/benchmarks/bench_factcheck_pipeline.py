@@ -6,10 +6,12 @@ import time
 
 import pandas as pd
 
-from casebook.factcheck.ablation import factorial_configs, run_configs
-from casebook.factcheck.claimset import read_claims, shipped_documents, training_pairs
+from casebook.factcheck.ablation import run_configs
+from casebook.factcheck.ablation_configs import factorial_configs
+from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.stance import FeatureStance
+from casebook.factcheck.stance_pairs import training_pairs
 
 BAR = 4
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from casebook.factcheck.claimset import read_claims, shipped_documents, training_pairs
+from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.stance import FeatureStance
+from casebook.factcheck.stance_pairs import training_pairs
 
 
 @pytest.fixture(scope="session")

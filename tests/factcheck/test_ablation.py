@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.ablation import (
+from casebook.factcheck.ablation import noise_study, run_configs
+from casebook.factcheck.ablation_configs import (
     FULL_NAME,
     documented_configs,
     factorial_configs,
-    noise_study,
-    run_configs,
 )
 from casebook.factcheck.ablation_documented import (
     CONFIGS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.factcheck.explain import conflicts, explain, minimal_removal
+from casebook.factcheck.explain import conflicts, explain
 from casebook.factcheck.explain_documented import explain_documented
 from casebook.factcheck.explanation_quality import (
     automated_readability_index,
@@ -27,6 +27,7 @@ from casebook.factcheck.model import (
     VerdictResult,
 )
 from casebook.factcheck.pipeline import FactChecker
+from casebook.factcheck.removal import minimal_removal
 from casebook.factcheck.verdict import DOCUMENTED, EQUAL_WEIGHTS, Rule, decide
 
 RULES = (Rule(), Rule(denominator="count"), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)

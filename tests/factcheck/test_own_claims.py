@@ -6,10 +6,10 @@ from casebook.datasets import load
 from casebook.datasets.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck.claim_only import claim_only_verdicts
-from casebook.factcheck.claimset import training_pairs
 from casebook.factcheck.consumer_verdicts import MAJORITY, SYSTEMS, consumer_study
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.own_study import own_study
+from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.stance_study import shuffle_passages, stance_study
 
 

@@ -10,12 +10,12 @@ from casebook.factcheck.claimset import read_claims, read_plain
 from casebook.factcheck.evidence import EvidenceBase, fuse_queries
 from casebook.factcheck.memo import Memo
 from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.outcomes import outcomes
 from casebook.factcheck.pipeline import (
     DOCUMENTED_CONFIG,
     STAGES,
     FactChecker,
     PipelineConfig,
-    outcomes,
 )
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import ModelStance

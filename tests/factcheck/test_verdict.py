@@ -21,13 +21,12 @@ from casebook.factcheck.verdict import (
     DOCUMENTED,
     EQUAL_WEIGHTS,
     Rule,
-    any_any,
     decide,
     degree_of_support,
     judge_subclaim,
     support_score,
-    vote,
 )
+from casebook.factcheck.votes import any_any, vote
 
 
 def items(*pairs, part="SC1"):

@@ -11,14 +11,12 @@ from scipy import stats
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.preference import (
-    UNITS,
     documented_preference,
     item_majority,
     item_tests,
-    preference_intervals,
-    win_rate,
     win_tie_loss_table,
 )
+from casebook.inference.preference_rates import UNITS, preference_intervals, win_rate
 from casebook.inference.votes import item_means, vote_matrix
 
 TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"

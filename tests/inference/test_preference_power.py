@@ -7,13 +7,13 @@ from scipy import integrate, stats
 from casebook.errors import InputError
 from casebook.inference.paired import paired_t
 from casebook.inference.permutation import paired_randomization
-from casebook.inference.preference import win_rate
 from casebook.inference.preference_power import (
     power_table,
     sign_test_power,
     sign_test_sample_size,
     simulated_power,
 )
+from casebook.inference.preference_rates import win_rate
 from casebook.inference.preference_study import RECOMMENDED, rejection_rates
 from casebook.inference.sign_tests import exact_sign_test
 from casebook.inference.vote_simulation import (

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures import faithfulness_controls as controls
-from casebook.measures.faithfulness import (
+from casebook.measures import faithfulness_sweeps as sweeps
+from casebook.measures.faithfulness import faithfulness, inverse_frequency
+from casebook.measures.faithfulness_documented import (
     documented_faithfulness,
     documented_shares,
-    faithfulness,
-    inverse_frequency,
 )
 from casebook.measures.legal_text import (
     STOP_LIST,
@@ -273,7 +273,7 @@ def test_own_sources_are_told_from_foreign_ones(topics):
     assert rows.groupby("rule", sort=False).size().tolist() == [12 * 3 * 3] * 2
     for rule in controls.RULES:
         assert controls.separation(rows, rule).estimate > 0.95
-    sweep = controls.threshold_sweep(rows).set_index(["rule", "threshold", "condition"])
+    sweep = sweeps.threshold_sweep(rows).set_index(["rule", "threshold", "condition"])
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
     assert sweep.loc[("documented", 0.4, "mismatched"), "score"] == 1.0
     assert sweep.loc[("documented", 0.6, "mismatched"), "score"] == 0.0
@@ -296,10 +296,10 @@ def test_shuffled_sources_cannot_be_told_apart(topics):
 
 
 def test_sweeps_over_lengths(topics):
-    found = controls.length_sweep(topics, [10, 120])
+    found = sweeps.length_sweep(topics, [10, 120])
     assert set(found["source_words"]) == {10, 120}
     matched = found[(found["rule"] == "documented") & (found["condition"] == "matched")]
     assert matched["score"].is_monotonic_increasing
-    by_words = controls.by_sentence_length(controls.sentence_rows(topics))
+    by_words = sweeps.by_sentence_length(controls.sentence_rows(topics))
     assert by_words["n"].sum() == 12 * 3 * 3 * 2
     assert by_words["share"].between(0, 1).all()

@@ -21,7 +21,7 @@ def random_order(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         With the whole collection.
     seed : int
         Not used: the expectation is exact.
@@ -62,7 +62,7 @@ def popularity(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         Labels.
     seed : int
         Of the interval.

@@ -24,7 +24,7 @@ def anachronisms(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         With links, or with years of questions and documents.
     seed : int
         Of the permutations.
@@ -85,7 +85,7 @@ def duplicates(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         Labels.
     seed : int
         Not used: nothing is random.
@@ -146,7 +146,7 @@ def reused_lists(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         Labels.
     seed : int
         Of the permutations.

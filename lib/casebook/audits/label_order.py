@@ -17,7 +17,7 @@ def round_robin(labels, seed=0, draws=DRAWS):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         Labels.
     seed : int
         Of the permutations.
@@ -85,7 +85,7 @@ def neighbours(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         Labels.
     seed : int
         Of the permutations.

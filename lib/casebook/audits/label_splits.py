@@ -18,7 +18,7 @@ def split_leaks(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels
+    labels : casebook.audits.label_set.Labels
         With at least two splits.
     seed : int
         Of the permutations.

@@ -10,8 +10,9 @@ from casebook.audits.findings import Audit
 from casebook.audits.label_chance import popularity, random_order
 from casebook.audits.label_content import anachronisms, duplicates, reused_lists
 from casebook.audits.label_order import neighbours, round_robin
+from casebook.audits.label_set import labels_of
 from casebook.audits.label_splits import split_leaks
-from casebook.audits.label_tables import labels_of, read_labels
+from casebook.audits.label_tables import read_labels
 
 __all__ = ["audit_labels", "labels_of", "read_labels"]
 
@@ -31,7 +32,7 @@ def audit_labels(labels, seed=0):
 
     Parameters
     ----------
-    labels : casebook.audits.label_tables.Labels, str or path-like
+    labels : casebook.audits.label_set.Labels, str or path-like
         Labels, or what `read_labels` reads.
     seed : int, default 0
         Of permutations and intervals.

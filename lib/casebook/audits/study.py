@@ -1,25 +1,18 @@
 """Audit of everything at hand, and what the checks do on labels of known making."""
 
 import os
-import random
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from casebook.audits.findings import FLAGGED, NOT_APPLICABLE
-from casebook.audits.label_order import round_robin
-from casebook.audits.label_tables import Labels, read_labels
+from casebook.audits.label_tables import read_labels
 from casebook.audits.labels import audit_labels
 from casebook.datasets import registry
 from casebook.datasets.sources import MIRROR_VARIABLE, Absent
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
-
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
-QUESTIONS, DOCUMENTS, RELEVANT = 120, 60, 4
-DRAWS = 199
 
 
 def audit_all(names=None, extra=(), seed=0):
@@ -100,63 +93,6 @@ def overview(table):
     """
     short = table["check"].str.partition(":")[0]
     return table[["audited", "verdict"]].assign(check=short)
-
-
-def made_labels(dealt, seed=0):
-    """Make labels of which a known share is dealt out document after document.
-
-    Parameters
-    ----------
-    dealt : float
-        Share of labels that follow the order of the collection, in [0, 1]; the others
-        are random.
-    seed : int
-        Of the random ones, and of which they are.
-
-    Returns
-    -------
-    casebook.audits.label_tables.Labels
-        120 questions with four relevant documents out of 60.
-    """
-    rng = random.Random(f"made labels {seed}")
-    names = [f"d{i:02d}" for i in range(DOCUMENTS)]
-    place, questions = 0, {}
-    for i in range(QUESTIONS):
-        found = []
-        while len(found) < RELEVANT:
-            place = place + 1 if rng.random() < dealt else rng.randrange(DOCUMENTS)
-            name = names[place % DOCUMENTS]
-            if name not in found:
-                found.append(name)
-        questions[f"q{i:03d}"] = found
-    return Labels(f"{dealt:.0%} dealt", {"all": questions}, names)
-
-
-def detection_curve(shares=SHARES, repeats=20):
-    """Measure how often dealt labels are flagged, by how many of them are dealt.
-
-    Parameters
-    ----------
-    shares : sequence of float
-        Shares dealt; 0 gives the rate of false alarms.
-    repeats : int
-        Label sets per share.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dealt, flagged (share of sets) with bounds by Wilson, n, and value (mean
-        statistic).
-    """
-    rows = []
-    for share in shares:
-        sets = [made_labels(share, seed) for seed in range(repeats)]
-        found = [round_robin(s, seed, DRAWS) for seed, s in enumerate(sets)]
-        interval = wilson(sum(f.verdict == FLAGGED for f in found), repeats)
-        row = {"dealt": share, "flagged": interval.estimate, "n": repeats}
-        row |= {"flagged low": interval.low, "flagged high": interval.high}
-        rows.append(row | {"value": float(np.mean([f.value for f in found]))})
-    return pd.DataFrame(rows)
 
 
 def answer(audits, absent, curve):

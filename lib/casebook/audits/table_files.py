@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.audits.tables import MEASURES
+from casebook.audits.table_rows import MEASURES
 from casebook.datasets.records import read_records
 from casebook.errors import InputError
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.audits.table_files import read_tables
-from casebook.audits.tables import MEASURES, check_row, check_tables, summary
+from casebook.audits.table_rows import MEASURES, check_row
+from casebook.audits.tables import check_tables, summary
 from casebook.datasets.sources import MIRROR_VARIABLE
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream

@@ -7,176 +7,13 @@ is still a whole number of n-ths, but precision, recall and F1 have more freedom
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from casebook.audits.table_rows import MEASURES, SLACK, check_row
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
-
-MEASURES = ("accuracy", "precision", "recall", "f1")
-ROUNDINGS = ("either", "half", "down")
-LARGEST = 5_000  # claims of one table; the enumeration grows with the square
-_SLACK = 1e-9
-
-
-@dataclass(frozen=True)
-class RowCheck:
-    """What enumeration says of one reported row.
-
-    Attributes
-    ----------
-    possible : bool
-        Whether some confusion table gives all reported values.
-    alone : dict of bool
-        For each reported measure, whether some table gives this value.
-    tables : list of (int, int, int, int)
-        tp, fn, fp, tn of the tables that give all values, at most ten.
-    n_tables : int
-        How many there are.
-    implied : dict of (float, float) or None
-        For each measure, lowest and highest value over the tables that give all the
-        *other* reported values; None if no table does.
-    chance : float
-        Share of value combinations on the grid of the same decimals that some table
-        gives: how often an invented row would pass.
-    """
-
-    possible: bool
-    alone: dict
-    tables: list
-    n_tables: int
-    implied: dict
-    chance: float
-
-
-def check_row(reported, n, positives, decimals=3, rounding="either"):
-    """Check one row by enumerating all confusion tables.
-
-    Parameters
-    ----------
-    reported : dict of float or None
-        Values in [0, 1] by name, of `MEASURES`; None and NaN are not reported.
-    n, positives : int
-        Claims, and those that are positive.
-    decimals : int or dict of int
-        Decimals that each value was rounded to.
-    rounding : {"either", "half", "down"}
-        Rounded to the nearest, cut off, or any of the two.
-
-    Returns
-    -------
-    RowCheck
-        A measure whose denominator is 0 is taken as 0, as the documented code does, or
-        as not reported.
-
-    Raises
-    ------
-    InputError
-        If counts or values are outside their range.
-    """
-    values = _reported(reported)
-    _check_counts(n, positives)
-    if rounding not in ROUNDINGS:
-        known = ", ".join(ROUNDINGS)
-        raise InputError(f"unknown rounding {rounding!r}: choose from {known}")
-    places = (
-        decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
-    )
-    tp, tn = _tables(n, positives)
-    found = _values(tp, tn, n, positives)
-    fits = {
-        name: _close(found[name], value, places[name], rounding)
-        for name, value in values.items()
-    }
-    every = np.logical_and.reduce([np.ones(len(tp), bool), *fits.values()])
-    rows = np.flatnonzero(every)
-    return RowCheck(
-        possible=bool(len(rows)),
-        alone={name: bool(fit.any()) for name, fit in fits.items()},
-        tables=[
-            tuple(int(x) for x in (a, positives - a, n - positives - b, b))
-            for a, b in zip(tp[rows[:10]], tn[rows[:10]], strict=True)
-        ],
-        n_tables=len(rows),
-        implied=_implied(found, fits),
-        chance=_chance({name: found[name] for name in values}, places),
-    )
-
-
-def _reported(reported):
-    unknown = sorted(set(reported) - set(MEASURES))
-    if unknown:
-        known = ", ".join(MEASURES)
-        raise InputError(f"unknown measure {unknown[0]!r}: choose from {known}")
-    values = {
-        name: float(value)
-        for name, value in reported.items()
-        if value is not None and not math.isnan(float(value))
-    }
-    for name, value in values.items():
-        if not 0 <= value <= 1:
-            raise InputError(f"{name} {value} lies outside 0 to 1")
-    return values
-
-
-def _check_counts(n, positives):
-    for name, count in (("n", n), ("positives", positives)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer):
-            raise InputError(f"{name} must be a whole number, not {count!r}")
-    if not 0 < n <= LARGEST:
-        raise InputError(f"n must lie between 1 and {LARGEST:,}, not {n}")
-    if not 0 <= positives <= n:
-        raise InputError(f"{positives} positives of {n} claims are impossible")
-
-
-def _tables(n, positives):
-    """All true positives and true negatives, flat."""
-    tp, tn = np.meshgrid(
-        np.arange(positives + 1), np.arange(n - positives + 1), indexing="ij"
-    )
-    return tp.ravel(), tn.ravel()
-
-
-def _values(tp, tn, n, positives):
-    fn, fp = positives - tp, n - positives - tn
-    return {
-        "accuracy": (tp + tn) / n,
-        "precision": _ratio(tp, tp + fp),
-        "recall": _ratio(tp, tp + fn),
-        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
-    }
-
-
-def _ratio(above, below):
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
-
-
-def _close(found, value, places, rounding):
-    """Whether values may have been reported as this one; ties go either way."""
-    step = 10.0**-places
-    nearest = np.abs(found - value) <= step / 2 + _SLACK
-    cut = (found >= value - _SLACK) & (found < value + step - _SLACK)
-    return {"half": nearest, "down": cut, "either": nearest | cut}[rounding]
-
-
-def _implied(found, fits):
-    ranges = {}
-    for name in MEASURES:
-        others = [fit for other, fit in fits.items() if other != name]
-        rows = np.logical_and.reduce([np.ones(len(found[name]), bool), *others])
-        part = found[name][rows]
-        ranges[name] = (float(part.min()), float(part.max())) if len(part) else None
-    return ranges
-
-
-def _chance(found, places):
-    if not found:
-        return 1.0
-    shown = [np.rint(value * 10 ** places[name]) for name, value in found.items()]
-    distinct = len(np.unique(np.stack(shown, axis=1), axis=0))
-    return distinct / math.prod(10 ** places[name] + 1 for name in found)
 
 
 def check_tables(rows, *, decimals=None, rounding="either"):
@@ -299,7 +136,7 @@ def conflicts(rows):
         for measure in MEASURES:
             values = by_table[measure].dropna()
             spread = values.max() - values.min() if len(values) else 0.0
-            if spread > _SLACK:
+            if spread > SLACK:
                 line = {"row": name, "measure": measure}
                 line |= {table: values.get(table) for table in tables}
                 found.append(line | {"spread": spread})
@@ -359,6 +196,6 @@ def mean_improvement(pairs, claimed, decimals=3):
     values = np.array(list(pairs.values()), dtype=float)
     ratio = float(values[:, 0].mean() / values[:, 1].mean() - 1)
     agrees = any(
-        abs(x - claimed) <= 0.5 * 10.0**-decimals + _SLACK for x in (mean, ratio)
+        abs(x - claimed) <= 0.5 * 10.0**-decimals + SLACK for x in (mean, ratio)
     )
     return {"each": each, "mean": mean, "ratio_of_means": ratio, "agrees": agrees}

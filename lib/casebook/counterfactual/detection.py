@@ -6,7 +6,8 @@ import pandas as pd
 
 from casebook.counterfactual.corruptions import KINDS, corrupt
 from casebook.measures.auroc import auroc
-from casebook.measures.faithfulness import documented_shares, faithfulness
+from casebook.measures.faithfulness import faithfulness
+from casebook.measures.faithfulness_documented import documented_shares
 from casebook.measures.legal_text import sentences
 from casebook.measures.mentions import agreement
 from casebook.measures.polarity import find_flip

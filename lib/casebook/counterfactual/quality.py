@@ -10,6 +10,7 @@ from casebook.counterfactual.explained import Explained
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.proportions import wilson
 from casebook.measures import faithfulness_controls as controls
+from casebook.measures import faithfulness_sweeps as sweeps
 from casebook.measures.citations import find_citations
 from casebook.measures.faithfulness import THRESHOLD, inverse_frequency
 
@@ -46,7 +47,7 @@ class QualityStudy:
     @cached_property
     def sweep(self):
         """Scores by threshold, see `threshold_sweep`."""
-        return controls.threshold_sweep(self.rows, seed=self.seed)
+        return sweeps.threshold_sweep(self.rows, seed=self.seed)
 
     @cached_property
     def detection(self):
@@ -64,7 +65,7 @@ class QualityStudy:
         lengths = [
             n for i, n in enumerate(LENGTHS) if i == 0 or LENGTHS[i - 1] < longest
         ]
-        return controls.length_sweep(self.pairing, lengths, seed=self.seed)
+        return sweeps.length_sweep(self.pairing, lengths, seed=self.seed)
 
 
 def run_quality(explained, *, draws=3, seed=0):

@@ -5,12 +5,8 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from casebook.factcheck.ablation import (
-    documented_configs,
-    factorial_configs,
-    noise_study,
-    run_configs,
-)
+from casebook.factcheck.ablation import noise_study, run_configs
+from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_documented import (
     CONFIGS,
     REPORTED_IMPACTS,

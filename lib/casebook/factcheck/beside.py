@@ -7,9 +7,9 @@ import pandas as pd
 
 from casebook.factcheck.bandit_study import reward_table
 from casebook.factcheck.bandit_study import study as bandit_study
-from casebook.factcheck.claimset import training_pairs
 from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.runlog import log_run, performance_score
+from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.stance_study import stance_study
 from casebook.inference.bootstrap import bootstrap_mean
 

@@ -16,13 +16,9 @@ from casebook.factcheck.credibility import read_table
 from casebook.factcheck.decompose_model import ModelDecomposer
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.explain import explain
+from casebook.factcheck.outcomes import outcomes
 from casebook.factcheck.own_study import fitted_stance
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    FactChecker,
-    PipelineConfig,
-    outcomes,
-)
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, PipelineConfig
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.files import write_text

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.mcnemar import mcnemar, minimal_detectable_difference
+from casebook.inference.mcnemar import mcnemar
+from casebook.inference.mcnemar_power import minimal_detectable_difference
 from casebook.inference.multiplicity import holm
 from casebook.measures import confusion, verdict_labels
 

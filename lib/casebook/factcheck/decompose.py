@@ -232,3 +232,8 @@ def _predicate(clause):
         rest = re.sub(r"^(?:not|never)\s+", "", rest)
     form = f"{verb}({subject}, {rest})" if rest else f"{verb}({subject})"
     return f"not({form})" if negated else form
+
+
+def undivided(claim):
+    """Give a claim as its own only part, taken to be verifiable."""
+    return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)

@@ -5,12 +5,13 @@ from functools import cached_property
 
 import pandas as pd
 
-from casebook.factcheck.claimset import read_claims, shipped_documents, training_pairs
+from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.memo import Memo
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.similarity import MaxSimilarity
 from casebook.factcheck.stance import FeatureStance
+from casebook.factcheck.stance_pairs import training_pairs
 from casebook.models.load import load_encoder
 
 

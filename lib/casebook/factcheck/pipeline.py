@@ -1,11 +1,10 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
-from collections import Counter
 from dataclasses import replace
 
 from casebook.errors import InputError
 from casebook.factcheck.credibility import GATES, documented_rating
-from casebook.factcheck.decompose import checked_claim, decompose
+from casebook.factcheck.decompose import decompose, undivided
 from casebook.factcheck.decompose_documented import decompose_documented
 from casebook.factcheck.evidence import fuse_queries
 from casebook.factcheck.memo import Memo
@@ -14,7 +13,6 @@ from casebook.factcheck.model import (
     NOT_SUPPORTED,
     VERIFIABLE,
     Evidence,
-    SubClaim,
     VerdictResult,
 )
 from casebook.factcheck.pipeline_config import (
@@ -31,16 +29,9 @@ __all__ = [
     "STAGES",
     "FactChecker",
     "PipelineConfig",
-    "outcomes",
-    "undivided",
 ]
 
 NOT_VERIFIABLE = "no_verifiable_part"
-
-
-def undivided(claim):
-    """Give a claim as its own only part, taken to be verifiable."""
-    return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)
 
 
 _DECOMPOSERS = {
@@ -251,26 +242,3 @@ class FactChecker:
             subverdicts=parts,
             reason=", ".join(sorted(reasons)) or "mixed_evidence" if open_ else None,
         )
-
-
-def outcomes(results):
-    """Count how checking ended.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    dict of int
-        By verdict; crashes as ``crashed in <stage>: <kind>``.
-    """
-    counts = Counter()
-    for result in results:
-        if result.error is None:
-            counts[result.verdict] += 1
-        else:
-            stage, kind = result.error.split(": ", 2)[:2]
-            counts[f"crashed in {stage}: {kind}"] += 1
-    return dict(counts.most_common())

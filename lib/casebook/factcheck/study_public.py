@@ -7,13 +7,13 @@ import pandas as pd
 
 from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.stance_features import features
-from casebook.factcheck.verdict import any_any
 from casebook.factcheck.verdict_study import (
     CLAIM_ONLY,
     WRONG,
     VerdictStudy,
     of_verdict,
 )
+from casebook.factcheck.votes import any_any
 from casebook.inference.samples import stream
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"

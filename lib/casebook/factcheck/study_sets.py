@@ -6,6 +6,7 @@ import pandas as pd
 from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.factcheck import ablation as runs
+from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.consumer_verdicts import (
@@ -108,7 +109,7 @@ def own_claims(ablation=True, noise_rates=(), seed=0):
 
 def _ablated(own, rates, seed):
     """Run all configurations, on clean documents and under planted notes."""
-    cells, named = runs.factorial_configs(), runs.documented_configs()
+    cells, named = factorial_configs(), documented_configs()
     every = runs.run_configs(
         cells | named, own.base, own.stance, own.test, memo=own.memo
     ).rows

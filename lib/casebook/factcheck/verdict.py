@@ -1,6 +1,5 @@
 """From the stances of evidence to the verdict on a claim."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from casebook.errors import InputError
@@ -9,7 +8,6 @@ from casebook.factcheck.model import (
     LEVELS,
     NEUTRAL,
     NOT_SUPPORTED,
-    REFUTES,
     SUPPORTED,
     SUPPORTS,
     SubclaimVerdict,
@@ -243,49 +241,3 @@ def degree_of_support(subclaim_ids, evidence, rule):
         pairs = zip(weights, sided, strict=True)
         degrees.append(sum(w * item.probability for w, item in pairs) / sum(weights))
     return min(degrees, default=None)
-
-
-def any_any(stances):
-    """Aggregate as Climate-FEVER does: any support, any refutation, both, neither.
-
-    Parameters
-    ----------
-    stances : sequence of str
-        Stances of the evidence of one claim.
-
-    Returns
-    -------
-    str
-        ``DISPUTED``, ``SUPPORTS``, ``REFUTES`` or ``NOT_ENOUGH_INFO``.
-
-    References
-    ----------
-    Diggelmann et al. (2020), CLIMATE-FEVER, arXiv:2012.00614.
-    """
-    found = Counter(stances)
-    if found[SUPPORTS] and found[REFUTES]:
-        return "DISPUTED"
-    if found[SUPPORTS]:
-        return "SUPPORTS"
-    return "REFUTES" if found[REFUTES] else "NOT_ENOUGH_INFO"
-
-
-def vote(stances, neutral="against", upper=0.7):
-    """Tell whether unweighted evidence supports a claim by the documented score.
-
-    Parameters
-    ----------
-    stances : sequence of str
-        Stances of the evidence of one claim.
-    neutral : {"against", "ignored"}
-        Whether neutral items stand in the denominator.
-    upper : float
-        Least share of support, inclusive.
-
-    Returns
-    -------
-    bool
-        False also where nothing can be counted.
-    """
-    counted = [s for s in stances if neutral == "against" or s != NEUTRAL]
-    return bool(counted) and counted.count(SUPPORTS) / len(counted) >= upper

@@ -7,7 +7,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.intervals import Interval
-from casebook.inference.preference import resampled_win_rates, win_rate
+from casebook.inference.preference_rates import resampled_win_rates, win_rate
 from casebook.inference.samples import check_share
 from casebook.inference.sign_tests import positive
 from casebook.inference.votes import item_means, preference_scores
@@ -58,7 +58,7 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
     alpha : float, default 0.05
         Level of either one-sided test, and of the two-sided interval.
     n_boot, seed
-        As in `casebook.inference.preference.win_rate`.
+        As in `casebook.inference.preference_rates.win_rate`.
 
     Returns
     -------

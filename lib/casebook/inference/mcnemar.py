@@ -9,7 +9,7 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import Interval
-from casebook.inference.samples import check_count, check_share
+from casebook.inference.samples import check_share
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def mcnemar_counts(first_only, second_only, n, *, level=0.95):
     total, low = first_only + second_only, min(first_only, second_only)
     if not total:
         return McNemarTest(0, 0, n, None, None, difference, "all_tied")
-    exact, mid = _pvalues(np.array(low), np.array(total))
+    exact, mid = mcnemar_pvalues(np.array(low), np.array(total))
     return McNemarTest(first_only, second_only, n, float(exact), float(mid), difference)
 
 
@@ -128,8 +128,19 @@ def _flags(name, values):
     return flags.astype(bool)
 
 
-def _pvalues(low, total):
-    """Two-sided p-values of the smaller discordant count, exact and mid-p."""
+def mcnemar_pvalues(low, total):
+    """Give two-sided p-values of the smaller discordant count, exact and mid-p.
+
+    Parameters
+    ----------
+    low, total : array_like of int
+        Smaller discordant count, and both together.
+
+    Returns
+    -------
+    exact, mid_p : numpy.ndarray
+        In (0, 1].
+    """
     tail = special.bdtr(low, total, 0.5)
     point = np.exp(
         -special.betaln(low + 1, total - low + 1)
@@ -152,111 +163,3 @@ def _bonett_price(first_only, second_only, n, level):
     return Interval(
         (first_only - second_only) / n, float(low), float(high), level, n, method
     )
-
-
-def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
-    """Power of the test for a true difference of two shares.
-
-    Parameters
-    ----------
-    difference : float
-        True difference, 0 to `discordant`.
-    discordant : float
-        Probability that exactly one system is right, in (0, 1].
-    n : int
-        Units.
-    alpha : float, default 0.05
-        Significance level.
-    mid_p : bool
-        Whether the mid-p or the exact test is made.
-
-    Returns
-    -------
-    float
-        Exact: summed over the binomial number of discordant units, all but ``1e-12``
-        of its probability.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
-    check_share("alpha", alpha)
-    check_count("n", n)
-    if not 0 < discordant <= 1 or not 0 <= difference <= discordant:
-        raise InputError(
-            f"difference {difference} and discordant share {discordant} do not fit: "
-            "0 <= difference <= discordant <= 1"
-        )
-    totals, weights, critical = _rejections(discordant, n, alpha, mid_p)
-    return _power(difference, discordant, totals, weights, critical)
-
-
-def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
-    """Smallest true difference of two shares that n paired claims would show.
-
-    Parameters
-    ----------
-    n : int
-        Units.
-    discordant : float
-        Probability that exactly one system is right, such as the observed share.
-    alpha, mid_p
-        As in `mcnemar_power`.
-    power : float, default 0.8
-        Wanted power.
-
-    Returns
-    -------
-    float or None
-        None if not even a difference equal to `discordant` is found with this power.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
-    check_share("power", power)
-    mcnemar_power(0.0, discordant, n, alpha=alpha, mid_p=mid_p)
-    rejections = _rejections(discordant, n, alpha, mid_p)
-    if _power(discordant, discordant, *rejections) < power:
-        return None
-    low, high = 0.0, discordant
-    for _ in range(40):
-        middle = (low + high) / 2
-        if _power(middle, discordant, *rejections) < power:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _rejections(discordant, n, alpha, mid_p):
-    """Likely discordant totals, their probabilities, largest rejecting small count."""
-    totals = np.arange(1, n + 1)
-    if discordant == 1:
-        weights = (totals == n).astype(float)
-    else:
-        weights = np.exp(
-            -special.betaln(totals + 1, n - totals + 1)
-            - math.log(n + 1)
-            + totals * math.log(discordant)
-            + (n - totals) * math.log1p(-discordant)
-        )
-    kept = weights > 1e-12 / n
-    totals, weights = totals[kept], weights[kept]
-    low, high = np.full(len(totals), -1), totals // 2
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        rejects = _pvalues(middle, totals)[int(mid_p)] <= alpha
-        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
-    return totals, weights, low
-
-
-def _power(difference, discordant, totals, weights, critical):
-    share = (discordant + difference) / (2 * discordant)
-    reject = sum(
-        np.where(critical >= 0, special.bdtr(np.maximum(critical, 0), totals, p), 0.0)
-        for p in (share, 1 - share)
-    )
-    return float(np.minimum(reject, 1.0) @ weights)

@@ -10,11 +10,11 @@ from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.counts import cluster_codes
 from casebook.inference.intervals import Interval
-from casebook.inference.proportions import wilson
 from casebook.inference.resampling import resample_counts
 from casebook.inference.samples import check_count, check_share, stream
 from casebook.measures.auroc import auroc
 from casebook.measures.calibration_statistics import CalibrationStatistics, mass_bins
+from casebook.measures.calibration_tables import bin_table, coverage_curve
 
 BLOCK = 2**21
 
@@ -114,8 +114,8 @@ def calibration(
     return Calibration(
         measures,
         _controls(y, chance),
-        _bin_table(y, p, bins, level),
-        _curve(y, p, missing),
+        bin_table(y, p, bins, level),
+        coverage_curve(y, p, missing),
         len(y),
         missing,
     )
@@ -233,29 +233,3 @@ def _log_loss(y, p, **options):
         reason = "certain_and_wrong"
         return Interval(None, None, None, level, len(y), "percentile", reason)
     return bootstrap_mean(-np.log(stated), **options)
-
-
-def _bin_table(y, p, bins, level):
-    rows = []
-    for b in range(bins.max(initial=-1) + 1):
-        inside = bins == b
-        share = wilson(int(y[inside].sum()), int(inside.sum()), level)
-        rows.append((share.n, p[inside].mean(), share.estimate, share.low, share.high))
-    return pd.DataFrame(
-        rows, columns=["n", "confidence", "share", "share low", "share high"]
-    )
-
-
-def _curve(y, p, missing):
-    """Risk at every coverage that a threshold on the probability can give."""
-    order = np.argsort(-p, kind="stable")
-    last = np.flatnonzero(np.diff(p[order], append=-1.0))
-    covered, wrong = last + 1, np.cumsum(~y[order])[last]
-    return pd.DataFrame(
-        {
-            "threshold": p[order][last],
-            "coverage": covered / max(len(y) + missing, 1),
-            "risk": wrong / covered,
-            "n": covered,
-        }
-    )

@@ -7,7 +7,6 @@ with the explanation (`casebook.measures.faithfulness_controls`).
 """
 
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -16,8 +15,6 @@ from casebook.measures.legal_text import content_words, passages, sentences
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
-_DOCUMENTED_BREAK = re.compile(r"(?<=[.!?])\s+")
-_DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -77,79 +74,6 @@ class Faithfulness:
     sentences: tuple
 
 
-def documented_faithfulness(explanation, sources, *, threshold=THRESHOLD):
-    """Documented faithfulness: 40 % of a sentence's words stand in one source.
-
-    Parameters
-    ----------
-    explanation : str
-        Text to judge.
-    sources : str or sequence of str
-        Source texts, of any length.
-    threshold : float, default 0.4
-        Share that grounds a sentence, inclusive.
-
-    Returns
-    -------
-    float
-        Grounded sentences over sentences, in [0, 1].
-
-    Notes
-    -----
-    Kept as documented and implemented: sentences end after ``.``, ``!`` or ``?`` and
-    white space, abbreviations or not; the "content words" are all runs of
-    ``[a-z][a-z0-9]+``, function words included and numbers left out; a sentence without
-    such a word is grounded; an explanation without a sentence scores 1; without any
-    source only such wordless sentences are grounded. Sources are not bounded in length,
-    so a long one grounds nearly everything.
-    """
-    shares = [share for share, _ in documented_shares(explanation, sources)]
-    if not shares:
-        return 1.0
-    return sum(share >= threshold for share in shares) / len(shares)
-
-
-def documented_shares(explanation, sources):
-    """Give each sentence's best share of words under the documented rule.
-
-    Parameters
-    ----------
-    explanation, sources
-        As in `documented_faithfulness`.
-
-    Returns
-    -------
-    list of (float, str)
-        Share in [0, 1] and sentence; the share is 1 for a sentence without a word.
-    """
-    vocabularies = [documented_words(source) for source in _texts(sources)]
-    found = []
-    for sentence in _DOCUMENTED_BREAK.split(explanation.strip()):
-        words = documented_words(sentence)
-        if sentence and not words:
-            found.append((1.0, sentence))
-        elif sentence:
-            common = max((len(words & known) for known in vocabularies), default=0)
-            found.append((common / len(words), sentence))
-    return found
-
-
-def documented_words(text):
-    """Give what the documented rule counts as words.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    frozenset of str
-        Runs of ``[a-z][a-z0-9]+`` in the lower-case text, function words too.
-    """
-    return frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
-
-
 def faithfulness(
     explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None
 ):
@@ -187,7 +111,7 @@ def faithfulness(
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    cut = [p for source in _texts(sources) for p in passages(source, max_words)]
+    cut = [p for source in source_texts(sources) for p in passages(source, max_words)]
     vocabularies = [content_words(passage) for passage in cut]
     found = [
         _support(explanation[start:end], vocabularies, threshold, weights)
@@ -196,7 +120,8 @@ def faithfulness(
     return _summary(found, cut)
 
 
-def _texts(sources):
+def source_texts(sources):
+    """Give sources as a list of texts; a single text is one. Else an InputError."""
     texts = [sources] if isinstance(sources, str) else list(sources)
     wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
     if wrong:

@@ -16,8 +16,8 @@ def preference_forest(intervals, system, margin=MARGIN):
     Parameters
     ----------
     intervals : pandas.DataFrame
-        Of `casebook.inference.preference.preference_intervals`: columns ties, unit,
-        win_rate, ci_low, ci_high, n.
+        Of `casebook.inference.preference_rates.preference_intervals`: columns ties,
+        unit, win_rate, ci_low, ci_high, n.
     system : str
         The first system, for the axis label.
     margin : (float, float)

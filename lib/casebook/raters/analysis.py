@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.inference.position import position_effect
-from casebook.inference.preference import (
-    item_tests,
-    preference_intervals,
-    win_tie_loss_table,
-)
+from casebook.inference.preference import item_tests, win_tie_loss_table
+from casebook.inference.preference_rates import preference_intervals
 from casebook.raters import agreement_tables as agreement
 from casebook.raters import checks, likert_tests, preference_tables
 from casebook.raters.blinding_tables import content_audit, guesses

@@ -8,7 +8,7 @@ from scipy import stats
 
 from casebook.inference.multiplicity import holm
 from casebook.inference.position import position_effect
-from casebook.inference.preference import win_rate
+from casebook.inference.preference_rates import win_rate
 from casebook.inference.samples import number_or_none
 from casebook.inference.votes import count_votes, item_means
 from casebook.raters.rows import bounded, bounded_mean

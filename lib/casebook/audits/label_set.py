@@ -1,0 +1,110 @@
+"""Relevance labels of one dataset, in the order in which they are stored."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Which documents are relevant to which questions, and how they were found.
+
+    Attributes
+    ----------
+    name : str
+        What they belong to.
+    splits : dict of str to dict of str to list of str
+        Split to question to relevant documents, in the order of the file.
+    documents : list of str
+        The collection in its order; without one, the judged documents in the natural
+        order of their ids.
+    whole : bool
+        Whether `documents` is the whole collection.
+    links : pandas.DataFrame or None
+        Citations in the order in which they were resolved: ``year`` of the citation,
+        ``target`` (position in the collection) and ``target_year``.
+    query_texts, document_texts : dict of str to str
+        Texts by id; empty if unknown.
+    query_years, document_years : dict of str to int
+        Years by id; empty if unknown.
+    groups : dict of str to str
+        Questions of one label are wordings of one question.
+    candidates : dict of str to list of str
+        If given, only these are ranked for a question.
+    repeated : tuple of str
+        Judgements that stand in the file more than once.
+    """
+
+    name: str
+    splits: dict
+    documents: list
+    whole: bool = True
+    links: pd.DataFrame | None = None
+    query_texts: dict = field(default_factory=dict)
+    document_texts: dict = field(default_factory=dict)
+    query_years: dict = field(default_factory=dict)
+    document_years: dict = field(default_factory=dict)
+    groups: dict = field(default_factory=dict)
+    candidates: dict = field(default_factory=dict)
+    repeated: tuple = ()
+
+    @property
+    def relevant(self):
+        """Question to relevant documents of all splits; without any it is left out."""
+        return {
+            query: documents
+            for questions in self.splits.values()
+            for query, documents in questions.items()
+            if documents
+        }
+
+    def group(self, query):
+        """Give the label of a question's group: its own id without one."""
+        return self.groups.get(query, query)
+
+
+def labels_of(datasets, name=None):
+    """Take the labels of one or more splits of a dataset.
+
+    Parameters
+    ----------
+    datasets : sequence of casebook.datasets.corpus.RetrievalDataset
+        Splits of one collection.
+    name : str, optional
+        What to call them.
+
+    Returns
+    -------
+    Labels
+    """
+    first = datasets[0]
+    texts = first.documents["text"]
+    if "title" in first.documents:
+        texts = first.documents["title"].fillna("") + "\n" + texts
+    ids = first.documents["doc_id"]
+    queries = pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
+    return Labels(
+        name or first.key,
+        {
+            dataset.split: {
+                query: [doc for doc, grade in judged.items() if grade >= 1]
+                for query, judged in dataset.qrels.items()
+            }
+            for dataset in datasets
+        },
+        list(ids),
+        query_texts=dict(zip(queries["query_id"], queries["text"], strict=True)),
+        document_texts=dict(zip(ids, texts, strict=True)),
+        query_years=_years(queries, "query_id"),
+        document_years=_years(first.documents, "doc_id"),
+        groups={q: g for d in datasets for q, g in (d.groups or {}).items()},
+        candidates={q: c for d in datasets for q, c in (d.candidates or {}).items()},
+    )
+
+
+def _years(frame, key):
+    if "year" not in frame:
+        return {}
+    years = pd.to_numeric(frame["year"], errors="coerce")
+    known = years.notna()
+    return dict(zip(frame.loc[known, key], years[known].astype(int), strict=True))

@@ -1,0 +1,26 @@
+"""How checking ended, counted."""
+
+from collections import Counter
+
+
+def outcomes(results):
+    """Count how checking ended.
+
+    Parameters
+    ----------
+    results : sequence of VerdictResult
+        Checked claims.
+
+    Returns
+    -------
+    dict of int
+        By verdict; crashes as ``crashed in <stage>: <kind>``.
+    """
+    counts = Counter()
+    for result in results:
+        if result.error is None:
+            counts[result.verdict] += 1
+        else:
+            stage, kind = result.error.split(": ", 2)[:2]
+            counts[f"crashed in {stage}: {kind}"] += 1
+    return dict(counts.most_common())
