@@ -8,7 +8,7 @@ from casebook.inference.position import position_effect
 from casebook.inference.preference import item_tests, win_tie_loss_table
 from casebook.inference.preference_rates import preference_intervals
 from casebook.raters import agreement_tables as agreement
-from casebook.raters import checks, likert_tests, preference_tables
+from casebook.raters import checks, likert_tests, preference_tables, rater_checks
 from casebook.raters.blinding_tables import content_audit, guesses
 from casebook.raters.defects import defect_table
 from casebook.raters.panel import Panel, panel_of
@@ -173,8 +173,8 @@ def _validity(panel, options, boot):
         "position": checks.position_table(panel),
         "length": checks.length_effect(panel, **boot),
         "order": checks.order_drift(panel),
-        "duplicates": checks.duplicate_raters(panel),
-        "consistency": checks.consistency(panel),
+        "duplicates": rater_checks.duplicate_raters(panel),
+        "consistency": rater_checks.consistency(panel),
         "strata": checks.by_stratum(panel, **boot),
         **content_audit(panel, options.permutations, options.seed),
         "guesses": guesses(panel),

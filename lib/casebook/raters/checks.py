@@ -1,6 +1,4 @@
-"""Is the panel's verdict valid? Position, length, order, copying, consistency."""
-
-import itertools
+"""Is the panel's verdict valid? Position, length, order, strata."""
 
 import numpy as np
 import pandas as pd
@@ -12,9 +10,6 @@ from casebook.inference.preference_rates import win_rate
 from casebook.inference.samples import number_or_none
 from casebook.inference.votes import count_votes, item_means
 from casebook.raters.rows import bounded, bounded_mean
-from casebook.raters.unblinding import RATINGS
-
-COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
 
 
 def position_table(panel):
@@ -144,84 +139,6 @@ def _spearman(pair):
         "p": number_or_none(found.pvalue),
         "n": len(pair),
     }
-
-
-def duplicate_raters(panel):
-    """Compare all pairs of raters, in case one copied the other.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater_a, rater_b, n (common items), same_votes (share), expected (share
-        by chance from both raters' own shares), same_ratings (share of items with all
-        four ratings equal) and suspicious (same_ratings above 0.8 on ten items or
-        more).
-    """
-    keys = [(scale, arm) for scale in RATINGS for arm in (panel.focus, panel.other)]
-    rows = []
-    for one, two in itertools.combinations(panel.raters, 2):
-        votes = panel.votes[[one, two]].dropna()
-        rated = [panel.ratings[key][[one, two]] for key in keys]
-        known = np.all([r.notna().all(axis=1) for r in rated], axis=0)
-        equal = np.all([r[one] == r[two] for r in rated], axis=0)[known]
-        same = float(equal.mean()) if len(equal) else None
-        shares = [votes[r].value_counts(normalize=True) for r in (one, two)]
-        rows.append(
-            {
-                "rater_a": one,
-                "rater_b": two,
-                "n": len(votes),
-                "same_votes": _mean(votes[one] == votes[two]),
-                "expected": float(shares[0].mul(shares[1], fill_value=0).sum()),
-                "same_ratings": same,
-                "suspicious": bool(len(equal) >= 10 and same > COPIED),
-            }
-        )
-    columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings"]
-    return pd.DataFrame(rows, columns=[*columns, "suspicious"])
-
-
-def _mean(values):
-    return float(values.mean()) if len(values) else None
-
-
-def consistency(panel):
-    """Hold votes against the sums of the ratings of the same judgement.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater, agree (vote and sign of the rating difference are equal),
-        contradict (opposite signs), one_tied, n.
-    """
-    total = sum(panel.differences(scale) for scale in RATINGS)
-    rows = []
-    for rater in panel.raters:
-        pair = pd.DataFrame({"v": panel.votes[rater], "d": np.sign(total[rater])})
-        pair = pair.dropna()
-        product = pair["v"] * pair["d"]
-        agree = (pair["v"] == pair["d"]).sum()
-        contradict = (product < 0).sum()
-        rows.append(
-            {
-                "rater": rater,
-                "agree": int(agree),
-                "contradict": int(contradict),
-                "one_tied": int(len(pair) - agree - contradict),
-                "n": len(pair),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def by_stratum(panel, *, n_boot=10_000, seed=0):
