@@ -167,7 +167,7 @@ def wordings(name, systems, encoder=None, seed=0):
     data = load(name)
     pairs = wording_pairs(data, load_encoder(encoder or "minilm"))
     moved = invariance(
-        pairs, data.documents, systems, encoder=encoder, seed=seed
+        pairs, data.documents, systems, encoder=encoder, seed=seed, chunking=False
     )
     table = invariance_table(moved, seed=seed)
     table.insert(0, "dataset", data.name)
