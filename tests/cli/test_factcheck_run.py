@@ -65,6 +65,23 @@ def test_an_unreachable_endpoint_is_named_and_counted(capsys, claims, monkeypatc
     assert "1 of 2 claims could not be checked" in error
 
 
+def test_an_unreachable_decomposition_crashes_every_claim(
+    capsys, claims, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
+    out, options = tmp_path / "verdicts.jsonl", ["--decomposition", "model:endpoint:x"]
+    code, text, error = invoke(
+        capsys, "factcheck", "run", claims, *options, "--out", out, "--json"
+    )
+    assert code == 3
+    outcomes = json.loads(text)["outcomes"]
+    assert outcomes == {"crashed in decomposition: unreachable": 2}
+    assert "2 of 2 claims could not be checked" in error
+    assert "Traceback" not in error
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["id"], row["label"]) for row in written] == [("a", None), ("b", None)]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -56,10 +56,15 @@ def official_fever_score(gold, predictions, max_evidence=5):
     same_length(gold, predictions, "the FEVER scorer")
     right = strict = verifiable = 0
     precision = recall = 0.0
-    upper = _Upper()
+    upper = {}
     for record, answer in zip(gold, predictions, strict=True):
-        label = upper[record["label"]]
-        agrees = label == upper[answer["predicted_label"]]
+        label, given = record["label"], answer["predicted_label"]
+        try:
+            label, given = upper[label], upper[given]
+        except KeyError:
+            upper |= {name: name.upper() for name in (label, given)}
+            label, given = upper[label], upper[given]
+        agrees = label == given
         right += agrees
         if label == NEI:
             strict += agrees
@@ -72,8 +77,7 @@ def official_fever_score(gold, predictions, max_evidence=5):
             recall += not sets
             continue
         if len(sets) == 1 == len(sets[0]):  # half of all claims, counted at once
-            count = listed.count(sets[0][0][2:])
-            complete = count > 0
+            count = complete = listed.count(sets[0][0][2:])
         else:
             known = [item[2:] for members in sets for item in members]
             hits = [item for item in listed if item in known]
@@ -82,7 +86,8 @@ def official_fever_score(gold, predictions, max_evidence=5):
         if complete:
             recall += 1
             strict += agrees
-        precision += count / len(listed)
+        if count:
+            precision += count / len(listed)
     n = len(gold)
     precision = precision / verifiable if verifiable else 1.0
     recall = recall / verifiable if verifiable else 0.0
@@ -93,14 +98,6 @@ def official_fever_score(gold, predictions, max_evidence=5):
         "evidence_recall": recall,
         "evidence_f1": harmonic(precision, recall, "the FEVER scorer"),
     }
-
-
-class _Upper(dict):
-    """Labels in capitals, each computed once."""
-
-    def __missing__(self, label):
-        self[label] = label.upper()
-        return self[label]
 
 
 def _complete(sets, hits):
