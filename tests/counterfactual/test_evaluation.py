@@ -3,7 +3,11 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
-from casebook.counterfactual.annotations import account, annotation_frame
+from casebook.counterfactual.annotations import (
+    account,
+    annotation_frame,
+    type_scores,
+)
 from casebook.counterfactual.evaluation import (
     development_threshold,
     documented_evaluation,
@@ -108,6 +112,20 @@ def test_constant_scores_have_no_rank_correlation(annotations):
     assert found["auroc"]["value"] == 0.5
     assert found["spearman"]["value"] is None
     assert found["spearman"]["undefined"] == 1
+
+
+def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
+    scores = SCORES.astype(float)
+    scores.loc["b", "Section"] = np.nan
+    found = type_scores(scores, annotations)
+    # Section decides in a; b, where it does not, was not assessed.
+    assert found.loc["a"].to_dict() == pytest.approx(
+        {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
+    )
+    assert np.isnan(found.loc["b", "Section"])
+    assert evaluate(found, annotations)["auroc"]["value"] == 1.0
+    whole = type_scores(SCORES, annotations)
+    assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
 
 
 def test_bad_annotations_are_refused():

@@ -95,6 +95,9 @@ def test_tables_and_sentences_of_the_chapter(study):
     assert len(types) == 8
     retrievers = report.retriever_table(study).set_index("system")
     assert retrievers.loc["bm25", "balanced accuracy, held out"] > 0.7
+    alone = retrievers.loc["type alone"]
+    assert alone["pairs"] == retrievers.loc["bm25", "pairs"]
+    assert alone["AUROC of excess"] == 0.5  # each type decides in two of four areas
     numbers = chapter.numbers([study, None], chapter.wordings("", ["bm25"]), n_boot=200)
     auroc = numbers["planted"]["bm25"]["auroc"]
     assert auroc["control"] == 0.5

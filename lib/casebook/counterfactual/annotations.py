@@ -80,6 +80,30 @@ def score_pairs(scores, annotations):
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
 
 
+def type_scores(scores, annotations):
+    """Score by the fact type alone: a control that reads no case and searches nothing.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        Cases x fact types, as for `evaluate`.
+    annotations : pandas.DataFrame
+        From `annotation_frame`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same cases and types; each type has the share of the assessed cases in which
+        it was annotated to decide, NaN where ``scores`` has none. The shares are those
+        of the very cases that are scored, so the control is as good as any order of the
+        types that is the same in all cases.
+    """
+    pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
+    decides = pairs["dispositive"].astype(float)
+    share = decides.groupby(pairs["fact_type"]).mean().reindex(scores.columns)
+    return scores.notna().astype(float).mul(share).where(scores.notna())
+
+
 def account(scores, annotations):
     """Count what the evaluation rests on.
 

@@ -166,9 +166,7 @@ def wordings(name, systems, encoder=None, seed=0):
         return pd.DataFrame(columns=["dataset", "system", "pairs"])
     data = load(name)
     pairs = wording_pairs(data, load_encoder(encoder or "minilm"))
-    moved = invariance(
-        pairs, data.documents, systems, encoder=encoder, seed=seed, chunking=False
-    )
+    moved = invariance(pairs, data.documents, systems, encoder=encoder, seed=seed)
     table = invariance_table(moved, seed=seed)
     table.insert(0, "dataset", data.name)
     return table

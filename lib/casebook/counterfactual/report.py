@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from casebook.counterfactual.annotations import type_scores
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
 from casebook.counterfactual.evaluation import (
     THRESHOLD,
@@ -13,6 +14,8 @@ from casebook.counterfactual.sensitivity import sensitivity
 from casebook.inference.intervals import bounds_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
+
+TYPE_ALONE = "type alone"
 
 
 def answer(study, system):
@@ -94,11 +97,13 @@ def retriever_table(study):
         Per system: AUROC of the excess and of the uncorrected footrule, balanced
         accuracy and Matthews correlation on the second half of the cases with the
         threshold of the first, the same with the 95 % quantile of the placebos, mean
-        Spearman correlation with its exact p. Empty without annotations.
+        Spearman correlation with its exact p; the last row is the control that knows
+        the fact type and nothing of the case. Empty without annotations.
     """
     if not len(study.annotations):
         return pd.DataFrame(columns=["system", "pairs", "AUROC of excess"])
-    return pd.DataFrame([_retriever(study, system) for system in study.systems])
+    rows = [_retriever(study, system) for system in study.systems]
+    return pd.DataFrame([*rows, _type_alone(study)])
 
 
 def needed_table(true=(0.6, 0.8), n_items=(3, 4)):
@@ -160,6 +165,20 @@ def _retriever(study, system):
         **_spread("mean Spearman", rho),
         "exact p": rho["p"],
         "cases ranked": rho["n"],
+    }
+
+
+def _type_alone(study):
+    """Score the control on the pairs that the first system assessed."""
+    scores = type_scores(study.scores(study.systems[0]), study.annotations)
+    found = evaluate(scores, study.annotations, seed=study.seed)
+    return {
+        "system": TYPE_ALONE,
+        "pairs": found["auroc"]["n"],
+        **_spread("AUROC of excess", found["auroc"]),
+        **_spread("mean Spearman", found["spearman"]),
+        "exact p": found["spearman"]["p"],
+        "cases ranked": found["spearman"]["n"],
     }
 
 

@@ -1,0 +1,48 @@
+"""The chapter's table of extraction: every set stands in it, absent ones by reason."""
+
+import numpy as np
+import pytest
+
+from casebook.counterfactual.cases import read_cases
+from casebook.counterfactual.extraction_gold import case_texts, read_gold
+from casebook.counterfactual.extraction_scores import extraction_scores
+from casebook.counterfactual.extraction_table import (
+    ABSENT,
+    MEASURES,
+    SETS,
+    extraction_table,
+    pooled_extraction,
+)
+from casebook.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def pooled():
+    return pooled_extraction(extraction_table())
+
+
+def test_every_set_has_a_row_for_each_measure(pooled):
+    assert list(dict.fromkeys(pooled["set"])) == list(SETS.values())
+    assert len(pooled) == len(SETS) * len(MEASURES)
+    real = pooled["set"].str.startswith("real")
+    assert set(pooled.loc[real, "reason"]) == {ABSENT}
+    assert pooled.loc[real, "value"].isna().all()
+    here = pooled[~real]
+    assert (here["value low"] <= here["value"]).all()
+    assert (here["value"] <= here["value high"]).all()
+    assert (here["control"] < here["value low"]).all()
+
+
+def test_values_are_those_of_each_set(pooled):
+    for texts in (read_gold(), case_texts(read_cases())):
+        alone = extraction_scores(texts)
+        alone = alone[alone["type"] == "all facts"]
+        sets = alone["split"].map(SETS)
+        mine = pooled[pooled["set"].isin(sets)]
+        np.testing.assert_array_equal(mine["value"], alone["value"].astype(float))
+        np.testing.assert_array_equal(mine["n"].astype(int), alone["n"])
+
+
+def test_a_collection_without_the_judgments_is_refused():
+    with pytest.raises(InputError, match="does not hold the annotated passage"):
+        extraction_table("smoke")
