@@ -76,13 +76,13 @@ def _legacy(files, key, side_col, last_column, force, as_json):
     from casebook.raters.responses import expand, read_forms
 
     if key:
-        records = legacy.records_of(
+        judged = legacy.records_of(
             open_forms(read_forms(files), key, side_col, last_column, force)
         )
     else:
         paths = expand(files)
-        records = legacy.read_records(paths, side_col, last_column=last_column)
-    values = legacy.documented_analysis(records)
+        judged = legacy.read_records(paths, side_col, last_column=last_column)
+    values = legacy.documented_analysis(judged)
     if as_json:
         print_json(values)
         return
