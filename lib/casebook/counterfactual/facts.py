@@ -241,10 +241,8 @@ def _whole(numbers):
     """Give numbers with whole values as integers, so that 3 and 3.0 are the same."""
     kinds = {
         kind: tuple(
-            replace(fact, value=int(fact.value))
-            if fact.value == int(fact.value)
-            else fact
-            for fact in getattr(numbers, kind)
+            replace(one, value=int(one.value)) if one.value == int(one.value) else one
+            for one in getattr(numbers, kind)
         )
         for kind in ("amounts", "ages", "durations")
     }
