@@ -49,9 +49,7 @@ def test_every_defect_changes_what_it_says():
     assert spoilt["number changed"]["a"] == RIGHT.replace("14", "29")
     assert spoilt["negation turned"]["a"] == RIGHT.replace("may not", "may")
     assert "may not" not in spoilt["foreign sentence"]["a"]
-    assert spoilt["quotation stitched"]["a"].endswith(
-        "“The tenant may on 3 boats.”"
-    )
+    assert spoilt["quotation stitched"]["a"].endswith("“The tenant may on 3 boats.”")
     none = corrupt({"a": "Rain fell.", "b": "Snow fell."})
     assert none["number changed"] == none["quotation stitched"] == {}
 

@@ -153,13 +153,7 @@ def audit_numbers(audits, curve):
         checks = {f.check: _number(f) for f in audit.findings}
         applicable = [f for f in audit.findings if f.verdict != NOT_APPLICABLE]
         share = wilson(sum(f.verdict == FLAGGED for f in applicable), len(applicable))
-        checks["flagged"] = {
-            "value": share.estimate,
-            "ci": [share.low, share.high],
-            "n": share.n,
-            "control": alarms,
-            "reason": share.reason,
-        }
+        checks["flagged"] = share.number(alarms)
         found[audit.name] = {"labels": checks}
     return found
 

@@ -192,12 +192,6 @@ def table_numbers(rows, control):
     found = {}
     for part in summary(rows).to_dict("records") if len(rows) else []:
         share = wilson(part["impossible"], part["rows"])
-        number = {
-            "value": share.estimate,
-            "ci": [share.low, share.high],
-            "n": share.n,
-            "control": false,
-            "reason": None,
-        }
-        found[part["table"]] = {"reported table": {"impossible": number}}
+        number = {"impossible": share.number(false)}
+        found[part["table"]] = {"reported table": number}
     return found

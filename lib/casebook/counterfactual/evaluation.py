@@ -93,7 +93,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
     values = decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
     area = auroc(truth, values, clusters=cases)
-    found = {"auroc": _number(area, 0.5)}
+    found = {"auroc": area.number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
     return found | {"spearman": _spearman(pairs)}
@@ -185,16 +185,6 @@ def _documented_spearman(scores, annotations, case):
     return 1 - 6 * squares / (n * (n * n - 1))
 
 
-def _number(interval, control):
-    return {
-        "value": interval.estimate,
-        "ci": [interval.low, interval.high],
-        "n": interval.n,
-        "control": control,
-        "reason": interval.reason,
-    }
-
-
 def _table(truth, high):
     """Count decisions: two classes by the two decisions and none without one."""
     cells = np.bincount(3 * (~truth).astype(int) + (~high).astype(int), minlength=6)
@@ -217,7 +207,7 @@ def _decisions(truth, high, cases, n_boot, seed):
             len(truth),
             reason=reason or "class_without_gold_or_prediction",
         )
-        found[_NAMES.get(name, name)] = _number(interval, control.get(name))
+        found[_NAMES.get(name, name)] = interval.number(control.get(name))
     return found
 
 
@@ -233,5 +223,5 @@ def _spearman(pairs):
     found = mean_spearman_test(sides)
     known = np.array([v for v in found["values"] if v is not None])
     interval = bootstrap_mean(known)
-    number = _number(interval, 0.0)
+    number = interval.number(0.0)
     return number | {"p": found["p"], "undefined": found["undefined"]}

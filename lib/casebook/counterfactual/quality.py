@@ -162,11 +162,11 @@ def score_numbers(study, *, n_boot=10_000):
     found = {}
     for rule in controls.RULES:
         area = study.separation(rule)
-        numbers = {"AUROC": _number(area, 0.5)}
+        numbers = {"AUROC": area.number(0.5)}
         own, foreign = (
             _score(study, rule, c, n_boot) for c in ("matched", "mismatched")
         )
-        numbers["faithfulness"] = _number(own, foreign.estimate)
+        numbers["faithfulness"] = own.number(foreign.estimate)
         found[rule] = numbers
     for row in study.detection.itertuples():
         measure = f"AUROC, {row.defect}"
@@ -193,13 +193,3 @@ def _score(study, rule, condition, n_boot):
     return bootstrap_mean(
         means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=study.seed
     )
-
-
-def _number(interval, control):
-    return {
-        "value": interval.estimate,
-        "ci": [interval.low, interval.high],
-        "n": interval.n,
-        "control": control,
-        "reason": interval.reason,
-    }

@@ -221,11 +221,5 @@ def verdict_numbers(study, scores, calibrated):
     if calibrated is not None:
         system = next(iter(study.confidence))
         for name, interval in calibrated.measures.items():
-            found[system][name] = {
-                "value": interval.estimate,
-                "ci": [interval.low, interval.high],
-                "n": interval.n,
-                "control": calibrated.controls.get(name),
-                "reason": interval.reason,
-            }
+            found[system][name] = interval.number(calibrated.controls.get(name))
     return {study.name: found}

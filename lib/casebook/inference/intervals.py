@@ -40,6 +40,27 @@ class Interval:
     method: str
     reason: str | None = None
 
+    def number(self, control=None):
+        """Give the estimate as it stands in ``numbers.json``.
+
+        Parameters
+        ----------
+        control : float, optional
+            What a scorer that knows nothing gets.
+
+        Returns
+        -------
+        dict
+            value, ci, n, control and reason.
+        """
+        return {
+            "value": self.estimate,
+            "ci": [self.low, self.high],
+            "n": self.n,
+            "control": None if control is None else float(control),
+            "reason": self.reason,
+        }
+
 
 def clopper_pearson(successes, trials, *, level=0.95):
     """Exact interval of a binomial share.

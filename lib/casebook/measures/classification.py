@@ -80,13 +80,7 @@ class Scores:
         """
         beside = self.baselines.get(control, {})
         return {
-            name: {
-                "value": found.estimate,
-                "ci": [found.low, found.high],
-                "n": found.n,
-                "control": beside[name].estimate if name in beside else None,
-                "reason": found.reason,
-            }
+            name: found.number(beside[name].estimate if name in beside else None)
             for name, found in self.measures.items()
         }
 

@@ -115,11 +115,5 @@ class ScoredSystems:
             found = bootstrap_mean(frame, **options)
             for system, interval in zip(frame.columns, found, strict=True):
                 control = frame[self.control].mean() if self.control in frame else None
-                table[system][measure] = {
-                    "value": interval.estimate,
-                    "ci": [interval.low, interval.high],
-                    "n": interval.n,
-                    "control": None if control is None else float(control),
-                    "reason": interval.reason,
-                }
+                table[system][measure] = interval.number(control)
         return table

@@ -7,7 +7,6 @@ from casebook.datasets.drift import drift_stages
 from casebook.inference.resampling import resample_means
 from casebook.shift.embedded import embed
 from casebook.shift.evaluate import LEARNERS, SELECTION, cross_fit
-from casebook.shift.segments import as_number
 from casebook.shift.simulators import load_embedder
 from casebook.shift.study import SHOWN_APART
 
@@ -132,4 +131,4 @@ def drift_numbers(rows, n_boot=10_000):
 def _number(part, gain, n_boot):
     families = part["seed"].astype(str) + " " + part["group"].astype(str)
     resamples = resample_means(np.asarray(gain), clusters=families, n_boot=n_boot)
-    return as_number(resamples.intervals()[0], control=0.0)
+    return resamples.intervals()[0].number(0.0)

@@ -14,7 +14,6 @@ from casebook.runs.recording import record_run
 from casebook.shift.embedded import MEASURES
 from casebook.shift.perquery import per_query
 from casebook.shift.preparation import prepare
-from casebook.shift.segments import as_number
 from casebook.shift.workflow import KPI, check_split, names_of, shift_queries
 
 SYSTEMS = ("baseline", "posneg")
@@ -119,7 +118,7 @@ def _intervals(scores, seed):
         table = np.stack([frame[measure] for frame in scores.values()], axis=1)
         resamples = resample_means(table, seed=seed)
         found = resamples.intervals() + resamples.differences([(1, 0)]).intervals()
-        numbers = [as_number(interval) for interval in found]
+        numbers = [interval.number() for interval in found]
         metrics[measure] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
     return metrics
 

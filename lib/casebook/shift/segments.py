@@ -92,32 +92,8 @@ def summarise(base, shifted, apply, n_boot=10_000, seed=0):
         gains = resamples.differences([(1, 0), (2, 0)])
         for target, found in ((kpi, resamples), (delta, gains)):
             for system, interval in zip(target, found.intervals(), strict=True):
-                target[system][measure] = as_number(interval)
+                target[system][measure] = interval.number()
     return {"kpi": kpi, "delta": delta}
-
-
-def as_number(interval, control=None):
-    """Give an interval in the form of ``numbers.json``.
-
-    Parameters
-    ----------
-    interval : casebook.inference.intervals.Interval
-        Estimate and bounds.
-    control : float, optional
-        What a scorer that knows nothing would get.
-
-    Returns
-    -------
-    dict
-        value, ci, n, control, reason.
-    """
-    return {
-        "value": interval.estimate,
-        "ci": [interval.low, interval.high],
-        "n": interval.n,
-        "control": control,
-        "reason": interval.reason,
-    }
 
 
 def gap_gain(base, shifted):

@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.inference.resampling import resample_means
 from casebook.retrieval.scored import ScoredSystems
-from casebook.shift import controls, evaluate, segments
+from casebook.shift import controls, evaluate
 from casebook.shift.embedded import MEASURES, embed
 from casebook.shift.evaluate import RIDGE
 from casebook.shift.learner import DOCUMENTED
@@ -88,7 +88,7 @@ class ShiftStudy(ScoredSystems):
         for system, interval in zip(gains, intervals, strict=True):
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
             control = float(gains[random].mean())
-            table[system][f"{MEASURE} gain"] = segments.as_number(interval, control)
+            table[system][f"{MEASURE} gain"] = interval.number(control)
         return table
 
 
