@@ -1,9 +1,11 @@
 """Stage a run beside the prose and let Jupyter Book render it, strictly."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import yaml
 
@@ -122,7 +124,7 @@ def _render(stage, target):
 
 
 def _finish(run, stage, site):
-    """Add the downloads; drop source maps and what no page loads of MathJax."""
+    """Add the downloads; drop what no page loads and what stands there twice."""
     for name in _DOWNLOADS:
         if (run_dir(run) / name).is_dir():
             shutil.copytree(run_dir(run) / name, site / name, dirs_exist_ok=True)
@@ -131,5 +133,17 @@ def _finish(run, stage, site):
     keep = {mathjax / "tex-chtml.js", mathjax / "output"}
     unused = [path for path in mathjax.iterdir() if path not in keep]
     unused += [mathjax / "output" / "svg", *(site / "_static").rglob("*.map")]
-    for path in unused:
+    unused += [site / "_static" / "locales", *(site / "_static").rglob("*.ttf")]
+    for path in filter(Path.exists, unused):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (site / "_sources").rglob("*.ipynb"):
+        _without_pictures(path)
+
+
+def _without_pictures(path):
+    """Take the pictures out of a notebook for download: the page has them as files."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("image/png", None)
+    write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")

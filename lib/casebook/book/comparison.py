@@ -13,7 +13,14 @@ from casebook.paths import run_dir
 from casebook.runs.artifact import read_record
 from casebook.tables import Markup, estimate, to_html
 
-_UNITS = ("query_id", "claim_id", "edge", "item", "unit")
+# What names a row in the tables that chapters keep, and what it was measured on.
+_KEYS = (
+    (["query_id"], "system"),
+    (["id"], "system"),
+    (["case_id", "node"], "system"),
+    (["condition", "explanation", "source", "sentence"], "rule"),
+    (["audited"], "check"),
+)
 _DRAWS = 2000
 FLIPPED = 20  # rows shown of each kind
 
@@ -111,23 +118,29 @@ def _paired(cell, run, other):
         if not path.is_file():
             return "one of them kept no rows", []
         tables.append(pd.read_csv(path, keep_default_na=False, na_values=[""]))
-    unit = next((name for name in _UNITS if name in tables[0]), None)
-    keys = [unit, "system"] if unit and "system" in tables[0] else None
-    if keys is None or any(table.duplicated(keys).any() for table in tables):
+    units, system = next(
+        ((u, s) for u, s in _KEYS if {*u, s} <= set(tables[0]) & set(tables[1])),
+        (None, None),
+    )
+    if units is None or any(t.duplicated([*units, system]).any() for t in tables):
         return "its rows name no unit and system that pair them", []
+    return None, list(_changed(*tables, units, system))
+
+
+def _changed(now, before, units, system):
+    """Give system, measure and paired rows of what differs anywhere."""
+    both = now.merge(before, on=[*units, system], suffixes=("", " other"))
+    both.index = both[units].astype(str).agg(" ".join, axis=1)
     measures = [
         name
-        for name in tables[0].select_dtypes("number").columns
-        if name not in keys and name in tables[1]
+        for name in now.select_dtypes(["number", "bool"])
+        if name not in (*units, system) and name in before
     ]
-    both = tables[0].merge(tables[1], on=keys, suffixes=("", " other"))
-    pairs = []
-    for system, rows in both.groupby("system", sort=True):
+    for name, rows in both.groupby(system, sort=True):
         for measure in measures:
-            pair = rows[[unit, measure, f"{measure} other"]].dropna()
+            pair = rows[[measure, f"{measure} other"]].dropna().astype(float)
             if not np.array_equal(pair[measure], pair[f"{measure} other"]):
-                pairs.append((system, measure, pair))
-    return None, pairs
+                yield name, measure, pair
 
 
 def _line(cell, system, measure, pair):
@@ -144,7 +157,7 @@ def _line(cell, system, measure, pair):
         "low": interval.low,
         "high": interval.high,
         "p": paired_randomization(a, b, n_resamples=_DRAWS).pvalue,
-        "rows": pd.Series(a - b, index=pair.iloc[:, 0].astype(str)),
+        "rows": pd.Series(a - b, index=pair.index),
     }
 
 
