@@ -113,6 +113,8 @@ def _fill(sheet, layout, rows):
     for line in range(2, len(rows) + 2):
         sheet.row_dimensions[line].height = _ROW_HEIGHT
     sheet.freeze_panes = "B2"
+    sheet.print_title_rows = "1:1"
+    _fit_to_width(sheet)
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
@@ -158,6 +160,7 @@ def _lines(sheet, lines, widths):
             sheet.row_dimensions[line].height = 32
     for number, width in enumerate(widths, start=1):
         sheet.column_dimensions[get_column_letter(number)].width = width
+    _fit_to_width(sheet)
     sheet.protection.sheet = True
 
 
@@ -209,3 +212,10 @@ def rubric_text(instructions, scales, about):
         lines += [f"  {n}  {text}" for n, text in zip(RATINGS, anchors, strict=True)]
     lines += ["", *(f"{name}: {value}" for name, value in about.items())]
     return "\n".join(lines) + "\n"
+
+
+def _fit_to_width(sheet):
+    """Print all columns on one page: a torn row cannot be judged on paper."""
+    sheet.page_setup.orientation = "landscape"
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+    sheet.sheet_properties.pageSetUpPr.fitToPage = True
