@@ -44,3 +44,10 @@ def test_two_values_for_one_number_are_refused(results):
 def test_names_are_validated(name):
     with pytest.raises(InputError, match="not allowed"):
         RunOutputs("mine", name)
+
+
+def test_floats_beside_none_are_rounded_like_all_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    frame = pd.DataFrame({"a": pd.Series([0.1234567891, None, "x", 3], dtype=object)})
+    path = RunOutputs("run", "cell").table("t", frame)
+    assert path.read_text() == 'a\n0.123457\n""\nx\n3\n'

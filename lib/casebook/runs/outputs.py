@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
@@ -120,7 +121,16 @@ class RunOutputs:
 
 
 def _csv(frame):
+    # Of a column that also holds None, pandas would write floats with all digits.
+    mixed = [name for name in frame if frame[name].dtype == object]
+    frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
     return frame.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+
+
+def _six_digits(value):
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.{DIGITS}f}"
+    return value
 
 
 def _rounded(value):
