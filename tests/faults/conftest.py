@@ -31,6 +31,6 @@ def count():
 
 def pytest_sessionfinish(exitstatus):
     if os.environ.get("CASEBOOK_WRITE_FAULTS") and exitstatus == 0 and _COUNTS:
-        rows = "".join(f"{kind},{n}\n" for kind, n in sorted(_COUNTS.items()))
+        rows = "".join(f'"{kind}",{n}\n' for kind, n in sorted(_COUNTS.items()))
         write_text(BOOK, f"fault survived,times\n{rows}")
         print(f"\n{BOOK}: {time.monotonic() - _START:.0f} s")
