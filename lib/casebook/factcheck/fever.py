@@ -54,6 +54,7 @@ def official_fever_score(gold, predictions, max_evidence=5):
     Thorne, Vlachos, Christodoulopoulos & Mittal, NAACL 2018.
     """
     same_length(gold, predictions, "the FEVER scorer")
+    most = float("inf") if max_evidence is None else max_evidence
     right = strict = verifiable = 0
     precision = recall = 0.0
     upper = {}
@@ -71,7 +72,8 @@ def official_fever_score(gold, predictions, max_evidence=5):
             continue
         verifiable += 1
         sets, listed = record["evidence"], answer["predicted_evidence"]
-        listed = listed[:max_evidence]
+        if len(listed) > most:
+            listed = listed[:most]
         if not listed or not sets:
             precision += not listed
             recall += not sets
