@@ -8,7 +8,7 @@ from pathlib import Path
 import casebook
 
 LAYERS = [
-    {"paths", "errors", "files", "formats", "plain_yaml", "ragged"},
+    {"paths", "errors", "files", "formats", "plain_json", "plain_yaml", "ragged"},
     {"measures", "inference"},
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},

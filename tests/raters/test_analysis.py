@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import SECRET, toy_answers
+from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
 from casebook.raters.analysis import Options, analyse

@@ -4,8 +4,8 @@ import zipfile
 
 import pandas as pd
 import pytest
-from conftest import RATERS, SECRET, make_study, toy_answers
 from openpyxl import load_workbook
+from toy_study import RATERS, SECRET, make_study, toy_answers
 
 from casebook.errors import InputError
 from casebook.files import sha256_file

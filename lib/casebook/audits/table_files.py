@@ -8,6 +8,7 @@ import pandas as pd
 from casebook.audits.table_rows import MEASURES
 from casebook.datasets.records import read_records
 from casebook.errors import InputError
+from casebook.plain_json import parse_json
 
 _POSITIVES = ("positives", "n_positive", "n_supported")
 
@@ -72,14 +73,13 @@ def _complete(path, frame):
 def _object(path):
     """Give the object that a JSON file holds, None if it is a list."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        number = getattr(error, "lineno", 1)
-        raise InputError.at(path, number, f"is not JSON: {error}") from error
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
     return content if isinstance(content, dict) else None
 
 

@@ -1,11 +1,11 @@
 """The structure of acts, numbers only, out of statute files that others publish."""
 
-import json
 import re
 from pathlib import Path
 
 from casebook.counterfactual.adjacency import section_key
 from casebook.errors import InputError
+from casebook.plain_json import read_json
 
 ACTS = {
     "IPC-": "ipc.json",
@@ -101,14 +101,8 @@ def constitution_structure():
 
 
 def _chapters(path):
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
     chapters = {}
-    for row in rows:
+    for row in read_json(path):
         chapter, number = _place(row)
         if number:
             chapters.setdefault(chapter, []).append(number)

@@ -4,7 +4,6 @@ import hashlib
 import json
 from dataclasses import asdict, replace
 from functools import cache
-from pathlib import Path
 
 import pydantic
 
@@ -36,6 +35,7 @@ from casebook.counterfactual.fact_types import (
 )
 from casebook.counterfactual.sections import documented_section, normalise_section
 from casebook.errors import InputError
+from casebook.plain_json import read_json
 
 __all__ = [
     "EVIDENCE_TYPES",
@@ -147,14 +147,7 @@ def read_sheet(path, documented=False):
     InputError
         If the file cannot be read, is no JSON object, or `from_dict` refuses it.
     """
-    path = Path(path)
-    try:
-        record = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
-    return from_dict(record, str(path), documented)
+    return from_dict(read_json(path), str(path), documented)
 
 
 def canonical_json(sheet):

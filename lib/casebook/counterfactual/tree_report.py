@@ -1,8 +1,5 @@
 """The report of one tree, node by node, as JSON."""
 
-import json
-from pathlib import Path
-
 from casebook.counterfactual.controls import coverage
 from casebook.counterfactual.edges import edge_frame, placebo_frame
 from casebook.counterfactual.evaluation import placebo_threshold
@@ -15,6 +12,7 @@ from casebook.measures.rankshift import (
     rank_changes,
     rbo,
 )
+from casebook.plain_json import read_json
 
 FORMAT = "casebook sensitivity tree 1"
 _SHOWN = 5  # cases named in a sentence
@@ -86,13 +84,7 @@ def read_report(path):
     InputError
         If the file cannot be read or is no such report.
     """
-    path = Path(path)
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+    report = read_json(path)
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise InputError(
             f"{path}: is no report of a tree: make one with "

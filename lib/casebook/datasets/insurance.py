@@ -16,6 +16,7 @@ from casebook import paths
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
 from casebook.files import new_folder, write_json
+from casebook.plain_json import parse_json
 
 ROOT_VARIABLES = (
     "EMBEDDINGSHIFT_DATASET_ROOT",
@@ -175,8 +176,8 @@ def _read_text(path):
 def _read_rows(path):
     """Give the objects of the query file, their ids checked."""
     try:
-        rows = json.loads(_read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+        rows = parse_json(_read_text(path))
+    except json.JSONDecodeError as error:
         raise InputError(f"{path}: is not JSON: {error}") from error
     if not isinstance(rows, list) or not rows:
         raise InputError(f"{path}: must be a list of at least one query")

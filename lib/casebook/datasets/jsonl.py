@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.plain_json import parse_json
 
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 _NAMES = {str: "text", dict: "an object", list: "a list"}
@@ -76,8 +77,8 @@ def read_jsonl(path, required):
 
 def _record(path, number, line, required):
     try:
-        record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        record = parse_json(line)
+    except json.JSONDecodeError as error:
         raise InputError.at(path, number, f"is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise InputError.at(path, number, "is not a JSON object")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from casebook.datasets.jsonl import read_lines
 from casebook.errors import InputError
+from casebook.plain_json import parse_json
 
 LONGEST_FIELD = 2**24  # characters; csv's own limit would refuse a long claim
 
@@ -67,10 +68,9 @@ def _csv(path, lines, _):
 
 def _json(path, lines, _):
     try:
-        content = json.loads("\n".join(text for _, text in lines))
-    except (json.JSONDecodeError, RecursionError) as error:
-        number = getattr(error, "lineno", 1)
-        raise InputError.at(path, number, f"is not JSON: {error}") from error
+        content = parse_json("\n".join(text for _, text in lines))
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
     if not isinstance(content, list):
         raise InputError(f"{path}: is not a list of objects")
     for number, record in enumerate(content, start=1):
@@ -84,8 +84,8 @@ def _jsonl(path, lines, tolerate):
     rows = []
     for number, text in filled:
         try:
-            record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+            record = parse_json(text)
+        except json.JSONDecodeError as error:
             if tolerate and number == filled[-1][0]:
                 return rows, 1
             last = number == filled[-1][0]

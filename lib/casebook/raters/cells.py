@@ -62,9 +62,10 @@ def read_rating(value):
         return None, ("not_a_number", shortened(value), LOST)
     if not _WHOLE.fullmatch(text):
         return None, ("not_whole", shortened(value), LOST)
-    number = int(float(text))
-    if number not in RATINGS:
+    number = float(text)
+    if number not in RATINGS:  # infinite too, of hundreds of digits
         return None, ("out_of_range", shortened(value), LOST)
+    number = int(number)
     if isinstance(value, str) and value != str(number):
         return number, ("spelling", shortened(value), REPAIRED)
     return number, None

@@ -1,12 +1,11 @@
 """Writing a study: forms for the raters, and what the organiser keeps."""
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import new_folder, sha256_file, write_json, write_text
 from casebook.paths import valid_name
+from casebook.plain_json import read_json
 from casebook.raters import rubric, workbook
 from casebook.raters.rubric import KINDS
 from casebook.raters.sealing import opaque_id, text_hash, write_key
@@ -222,13 +221,7 @@ def read_preregistration(path):
     InputError
         If the file cannot be read as one.
     """
-    path = Path(path)
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: is no pre-registration: {error}") from error
+    found = read_json(path)
     if not isinstance(found, dict) or "key_sha256" not in found:
         raise InputError(f"{path}: is no pre-registration: key_sha256 is missing")
     return found

@@ -4,12 +4,12 @@ import hashlib
 import hmac
 import json
 import secrets
-from pathlib import Path
 
 import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.plain_json import read_json
 
 KEY_SCHEMA = "casebook-rater-key-1"
 ID_DIGITS = 12
@@ -124,13 +124,7 @@ def read_key(path):
     InputError
         If the file is no key.
     """
-    path = Path(path)
-    try:
-        key = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{path}: is no key: not JSON") from error
+    key = read_json(path)
     missing = [n for n in _REQUIRED if not isinstance(key, dict) or n not in key]
     if missing or key["schema"] != KEY_SCHEMA:
         lacks = f" (it lacks {', '.join(missing)})" if missing else ""

@@ -7,7 +7,6 @@ that is in circulation (WorkflowName, StartedUtc, FinishedUtc), in any letter ca
 """
 
 import datetime
-import json
 import os
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from pydantic import (
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.plain_json import parse_json
 from casebook.runs.metrics import canonical, canonical_metrics
 
 SCHEMA_VERSION = 1
@@ -169,12 +169,12 @@ def read_record(path):
         version of the schema.
     """
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
         record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{path}: {first['loc'][0]}: {first['msg']}") from None
-    except (ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError) as error:
         raise InputError(f"{path}: not a run record: {error}") from None
     if record.schema_version > SCHEMA_VERSION:
         raise InputError(

@@ -1,8 +1,7 @@
 """Whether the promotion log, the pointers and the promoted runs agree."""
 
-import json
-
 from casebook.files import sha256_file
+from casebook.plain_json import parse_json
 from casebook.runs import chain
 from casebook.runs.promotion import FOLDER, LOG
 
@@ -32,7 +31,7 @@ def verify(root):
 
 def _pointer_faults(name, path, lines):
     try:
-        pointer = json.loads(path.read_text(encoding="utf-8-sig"))
+        pointer = parse_json(path.read_text(encoding="utf-8-sig"))
         seq, digest = int(pointer["seq"]), pointer["lineSha256"]
     except (ValueError, KeyError, TypeError):
         return [f"{name}: not a pointer of this registry"]

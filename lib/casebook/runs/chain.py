@@ -15,6 +15,7 @@ import socket
 import time
 
 from casebook.errors import InputError
+from casebook.plain_json import parse_json
 
 NO_LINE = "0" * 64
 """Stands for the line before the first one."""
@@ -191,8 +192,8 @@ def faults(path):
 
 
 def _parsed(line):
-    with contextlib.suppress(ValueError, RecursionError):
-        entry = json.loads(line)
+    with contextlib.suppress(ValueError):
+        entry = parse_json(line)
         if isinstance(entry, dict):
             return entry
     return None

@@ -1,6 +1,5 @@
 """A matrix of runs: variants of a command, run one after another, then compared."""
 
-import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from pathlib import Path
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
 from casebook.paths import valid_name
+from casebook.plain_json import parse_json
 from casebook.plain_yaml import read_yaml
 from casebook.runs.children import command_line, run_child
 
@@ -107,7 +107,7 @@ def _parsed(path):
     try:
         text = path.read_text(encoding="utf-8-sig")
         text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
-        return json.loads(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
+        return parse_json(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
     except FileNotFoundError:
         raise InputError(f"{path}: no such matrix file") from None
     except ValueError as error:

@@ -1,12 +1,12 @@
 """MTEB results: ours for others, and published ones to stand beside ours."""
 
-import json
 import math
 import re
 from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.paths import valid_name
+from casebook.plain_json import parse_json
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.export import choose_system
 from casebook.runs.metrics import canonical
@@ -124,7 +124,7 @@ def read_mteb(path, model, dataset=None, split="test"):
 def _task_result(path, split):
     """Read the file and the one entry of a split."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        value = parse_json(path.read_text(encoding="utf-8-sig"))
         entries = value["scores"][split]
         complete = {"task_name", "dataset_revision"} <= set(value)
         if not complete or not isinstance(entries[0]["main_score"], int | float):

@@ -5,13 +5,13 @@ not ranked), Ap1 (``1 / Rank``), Ndcg3, TopDocId, TopScore and the same for the 
 and third document. Further measures may stand beside them, such as ``Ndcg10``.
 """
 
-import json
 import math
 from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.paths import valid_name
+from casebook.plain_json import parse_json
 
 PREFIX = "eval.perQuery"
 REQUIRED = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")
@@ -84,7 +84,7 @@ def read_per_query(path):
 
     names = {name.lower(): name for name in FIELDS}
     try:
-        records = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        records = parse_json(Path(path).read_text(encoding="utf-8-sig"))
         rows = [{names.get(k.lower(), k): v for k, v in r.items()} for r in records]
     except FileNotFoundError:
         raise InputError(f"{path}: no such per-query file") from None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from casebook.errors import InputError
 from casebook.paths import valid_name
+from casebook.plain_json import parse_json
 from casebook.runs.artifact import read_record
 from casebook.runs.fingerprint import digest
 from casebook.runs.recording import REQUEST
@@ -72,7 +73,7 @@ def request_of(folder, name=None):
 
 def _recorded(path):
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        value = parse_json(path.read_text(encoding="utf-8-sig"))
         request = {k.lower(): v for k, v in value["request"].items()}
         arguments = [*(request.get("globalargs") or []), *request["commandargs"]]
         settings = dict(request.get("environmentsnapshot") or {})

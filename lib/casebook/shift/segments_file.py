@@ -1,6 +1,5 @@
 """The segments file: which queries the shift is applied to, in either spelling."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.plain_json import parse_json
 
 MEASURES = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY, SKIP = "ApplyShift", "SkipShift"
@@ -60,14 +60,14 @@ def read_segments(path):
     """
     path = Path(path)
     try:
-        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        raw = parse_json(path.read_text(encoding="utf-8-sig"))
         values = {key.lower(): value for key, value in raw.items()}
         decisions = dict(values["decisions"])
     except FileNotFoundError:
         raise InputError(f"{path}: no such segments file") from None
     except KeyError:
         raise InputError(f"{path}: lacks Decisions") from None
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise InputError(f"{path}: not a segments file: {error}") from None
     files = [
         _file(path, values, *keys)

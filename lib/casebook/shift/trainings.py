@@ -1,9 +1,9 @@
 """Stored trainings: read one, list them, find the latest or the best."""
 
-import json
 from pathlib import Path
 
 from casebook.errors import InputError
+from casebook.plain_json import parse_json
 from casebook.shift.training import RESULT, TIE, TrainingResult
 
 _LEGACY_RESULT = "result.json"
@@ -33,7 +33,7 @@ def read_training(folder):
     if path is None:
         raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
     try:
-        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        raw = parse_json(path.read_text(encoding="utf-8-sig"))
         known = {name.lower(): name for name in _FIELDS}
         values = {known.get(k.lower(), k): v for k, v in raw.items()}
         result = TrainingResult(values, path.parent)
