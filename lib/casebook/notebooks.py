@@ -151,7 +151,6 @@ def execute(notebook, cell, run, parameters, timeout=None):
         If it took too long; the kernel and all that it started are killed then.
     """
     import papermill
-    from nbclient.exceptions import DeadKernelError
 
     source = NOTEBOOKS / notebook
     injected = check_parameters(source, {"run": run, "cell": cell, **parameters})
@@ -174,7 +173,7 @@ def execute(notebook, cell, run, parameters, timeout=None):
                 )
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explain(notebook, error)) from None
-    except (DeadKernelError, RuntimeError) as error:
+    except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{notebook}: {_reached(partial)}"
         if late.is_set():
             raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None

@@ -2,14 +2,13 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import time
 
 from casebook.batch.backends import backend
+from casebook.batch.bookkeeping import keep, read_timings
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
-from casebook.files import write_json
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
@@ -55,7 +54,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
                 with backend(run, limits or Limits(), workers, scheduler) as place:
                     _work(waiting, place, outcomes, Progress(run, waiting, report))
         finally:  # also when interrupted: what is done counts
-            _keep(run, outcomes)
+            keep(run, outcomes)
             merge_numbers(run)
     failed = [outcome for outcome in outcomes if outcome.failure]
     if failed:
@@ -220,57 +219,20 @@ def _sole_writer(run):
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / ".batch", os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(handle, run)
         os.truncate(handle, 0)
         os.pwrite(handle, f"pid {os.getpid()}".encode(), 0)
         yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle, run):
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         owner = os.pread(handle, 100, 0).decode(errors="replace")
         raise InputError(
             f"run {run!r} is being written by another batch ({owner}): wait for it, or "
             "give another name with --run"
         ) from None
-    finally:
-        os.close(handle)
-
-
-def read_timings(run):
-    """Give the wall seconds of a run's cells when they ran last.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    dict
-        Cell name to seconds; empty if nothing, or nothing readable, is recorded.
-    """
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        return json.loads((run_dir(run) / "timings.json").read_text(encoding="utf-8"))
-    return {}
-
-
-def _keep(run, outcomes):
-    """Keep durations and failures apart from what is compared between runs."""
-    known = read_timings(run)
-    known |= {o.cell: round(o.seconds, 1) for o in outcomes if not o.failure}
-    write_json(run_dir(run) / "timings.json", known)
-    path = run_dir(run) / "failures.json"
-    failed = {
-        o.cell: {"cause": o.cause, "why": o.failure} for o in outcomes if o.failure
-    }
-    before = _read_failures(path)
-    ended = {outcome.cell for outcome in outcomes}
-    failed |= {name: why for name, why in before.items() if name not in ended}
-    if failed:
-        write_json(path, failed)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _read_failures(path):
-    with contextlib.suppress(FileNotFoundError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
-    return {}

@@ -1,6 +1,5 @@
 """One cell of the grid, executed with limits, made to run in any process."""
 
-import json
 import threading
 import time
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from casebook.errors import CasebookError
 from casebook.notebooks import KernelDied, TimedOut, execute
 from casebook.paths import run_dir
 from casebook.runs import artifact, fingerprint
+from casebook.runs.outputs import read_numbers
 
 _ONE_NOTEBOOK = threading.Lock()  # papermill changes the process's folder
 
@@ -108,8 +108,6 @@ def _attempt(cell, run, timeout):
 
 def _record(planned, run, started, attempts):
     cell = planned.cell
-    path = run_dir(run) / "numbers" / f"{cell.name}.json"
-    numbers = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     again = {"Attempts": attempts} if attempts > 1 else {}
     record = artifact.RunRecord.model_construct(
         run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
@@ -126,7 +124,7 @@ def _record(planned, run, started, attempts):
             "Environment": fingerprint.environment(),
             **again,
         },
-        metrics=_flat(numbers.get(cell.experiment, {})),
+        metrics=_flat(read_numbers(run, cell.name).get(cell.experiment, {})),
     )
     artifact.write_record(record_path(run, cell.name), record)
 

@@ -1,13 +1,13 @@
 """What the documented systems state, beside what was measured here."""
 
 import html
-import json
 
 import pandas as pd
 
 from casebook.errors import InputError
 from casebook.paths import ROOT, run_dir
 from casebook.plain_yaml import read_yaml
+from casebook.runs.outputs import read_numbers
 from casebook.tables import Markup, estimate, to_html
 
 CLAIMS = ROOT / "book" / "claims.yml"
@@ -48,7 +48,7 @@ def _numbers(run):
     """Give experiment, dataset, system, measure to number, and the cell it is from."""
     found = {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
-        for experiment, sets in json.loads(path.read_text(encoding="utf-8")).items():
+        for experiment, sets in read_numbers(run, path.stem).items():
             for dataset, systems in sets.items():
                 found[experiment, dataset] = (path.stem, systems)
     return found

@@ -5,12 +5,13 @@ import html
 import numpy as np
 import pandas as pd
 
+from casebook.batch.bookkeeping import stored_record
+from casebook.book.markup import raw
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.multiplicity import holm
 from casebook.inference.permutation import paired_randomization
 from casebook.paths import run_dir
-from casebook.runs.artifact import read_record
 from casebook.tables import Markup, estimate, to_html
 
 # What names a row in the tables that chapters keep, and what it was measured on.
@@ -59,13 +60,9 @@ def comparison(run, other):
     left = f"\n## Not compared\n\n{silent}" if silent else ""
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
-    body = _raw(to_html(_shown(found), f"{run} minus {other}, paired by row"))
-    flips = _raw(to_html(_flips(found), "Rows that changed most"))
+    body = raw(to_html(_shown(found), f"{run} minus {other}, paired by row"))
+    flips = raw(to_html(_flips(found), "Rows that changed most"))
     return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
-
-
-def _raw(markup):
-    return f"::::::{{raw}} html\n{markup}\n::::::\n"
 
 
 def differences(run, other):
@@ -107,9 +104,7 @@ def _cells(run):
 
 def _paired(cell, run, other):
     """Give why two cells cannot be paired, or the pairs of values that differ."""
-    records = [
-        read_record(run_dir(r) / "runs" / cell / "run.json") for r in (run, other)
-    ]
+    records = [stored_record(name, cell) for name in (run, other)]
     if records[0].labels["Inputs"]["data"] != records[1].labels["Inputs"]["data"]:
         return "other data: incomparable", []
     tables = []

@@ -4,8 +4,8 @@ import html
 
 import nbformat
 
-from casebook.paths import run_dir
-from casebook.runs.artifact import read_record
+from casebook.batch.bookkeeping import stored_record
+from casebook.paths import NOTEBOOKS, run_dir
 
 _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
 
@@ -32,15 +32,14 @@ def add_footer(path, run, cell):
 
 
 def _text(run, cell):
-    record_path = run_dir(run) / "runs" / cell / "run.json"
+    record = stored_record(run, cell)
     lines = ["## Repeat or change this chapter", ""]
-    if record_path.is_file():
-        record = read_record(record_path)
-        source = f"[0-9]*_{record.workflow}.ipynb"
+    if record:
+        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         lines += [
             f"- Rerun: `casebook run {cell} --run {run} --force`; with other settings: "
             f"`casebook run {record.workflow} -p name=value`.",
-            f"- Edit: `make lab`, then `notebooks/{source}`.",
+            f"- Edit: `make lab`, then `notebooks/{source.name}`.",
             f"- Content key `{record.labels['ContentKey'][:12]}` of "
             "[what it was made from](../../provenance.md).",
         ]

@@ -2,18 +2,18 @@
 
 import html
 import importlib.metadata
-import json
 import platform
 
 import pandas as pd
 
+from casebook.batch.bookkeeping import read_failures, read_timings, stored_record
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
+from casebook.book.markup import raw
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
 from casebook.paths import run_dir
-from casebook.runs.artifact import read_record
 from casebook.tables import Markup, to_html
 
 _PACKAGES = (
@@ -49,7 +49,7 @@ def generated(run, cells, compare=None):
     dict
         File name below ``book/generated`` to MyST Markdown.
     """
-    records = [_record(run, cell) for cell in cells]
+    records = [stored_record(run, cell) for cell in cells]
     data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
     if compare:
         data["comparison.md"] = comparison(run, compare)
@@ -78,7 +78,7 @@ def chapters(run, cells):
     dict
         Cell to title.
     """
-    return {cell: _chapter(_record(run, cell), cell) for cell in cells}
+    return {cell: _chapter(stored_record(run, cell), cell) for cell in cells}
 
 
 def _chapter(record, cell):
@@ -90,27 +90,6 @@ def _chapter(record, cell):
         return experiment
     card = cards().get(dataset)
     return f"{experiment}: {card.title if card else dataset}"
-
-
-def raw(markup):
-    """Wrap HTML so that MyST passes it through.
-
-    Parameters
-    ----------
-    markup : str
-        HTML.
-
-    Returns
-    -------
-    str
-        A ``raw`` directive; its fence is longer than any run of colons inside.
-    """
-    return f"::::::{{raw}} html\n{markup}\n::::::\n"
-
-
-def _record(run, cell):
-    path = run_dir(run) / "runs" / cell / "run.json"
-    return read_record(path) if path.is_file() else None
 
 
 def _measures():
@@ -146,7 +125,8 @@ def _provenance(run, records):
         columns=["Package", "Version"],
     )
     packages.loc[len(packages)] = ["python", platform.python_version()]
-    frame = pd.DataFrame([_provenance_row(run, record) for record in records])
+    seconds = read_timings(run)
+    frame = pd.DataFrame([_provenance_row(run, r, seconds) for r in records])
     body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
     parts = [body, *_failures(run), to_html(packages, "Versions")]
     return "\n".join(map(raw, parts))
@@ -154,15 +134,14 @@ def _provenance(run, records):
 
 def _failures(run):
     """Give the table of the cells that failed when they ran last, if there are any."""
-    path = run_dir(run) / "failures.json"
-    if path.is_file():
-        failed = json.loads(path.read_text(encoding="utf-8"))
+    failed = read_failures(run)
+    if failed:
         lines = [(cell, why["cause"], why["why"]) for cell, why in failed.items()]
         frame = pd.DataFrame(lines, columns=["Cell", "Cause", "Reason"])
         yield to_html(frame, "Cells that failed")
 
 
-def _provenance_row(run, record):
+def _provenance_row(run, record, seconds):
     cell, inputs = record.labels["Cell"], record.labels["Inputs"]
     files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
     links = [
@@ -173,7 +152,7 @@ def _provenance_row(run, record):
     return {
         "Cell": Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>'),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
-        "Seconds": round(_seconds(run).get(cell, 0)) or None,
+        "Seconds": round(seconds.get(cell, 0)) or None,
         "Data": _short(next(iter(inputs["data"].values()), None)),
         "Library": _short(inputs["library"]),
         "Lock": _short(inputs["lock"]),
@@ -181,11 +160,6 @@ def _provenance_row(run, record):
         "Files": Markup(" ".join(links)),
         "Reproduce": Markup(f"<code>casebook run {html.escape(cell)}</code>"),
     }
-
-
-def _seconds(run):
-    path = run_dir(run) / "timings.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _short(digest):

@@ -1,14 +1,14 @@
 """The front page's scorecard: one line per experiment and data set."""
 
 import html
-import json
 
 import pandas as pd
 
 from casebook.book.history import history, sparkline
 from casebook.datasets.cards import cards
 from casebook.inference.intervals import bounds_text
-from casebook.paths import ROOT, run_dir
+from casebook.paths import ROOT
+from casebook.runs.outputs import read_numbers
 from casebook.tables import Markup, estimate, to_html
 
 # The one number that answers an experiment's question: system and measure.
@@ -47,9 +47,7 @@ def scorecard(run, chapters):
 
 
 def _rows(run, cell, title):
-    path = run_dir(run) / "numbers" / f"{cell}.json"
-    numbers = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for experiment, datasets in numbers.items():
+    for experiment, datasets in read_numbers(run, cell).items():
         system, measure = HEADLINES.get(experiment, (None, None))
         for dataset, systems in datasets.items():
             if measure in systems.get(system, {}):

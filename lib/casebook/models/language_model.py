@@ -4,6 +4,7 @@ A model is never asked by default. What it cannot answer is an error with a caus
 never a default answer: callers count it apart.
 """
 
+import abc
 import json
 import os
 from collections import Counter
@@ -32,7 +33,7 @@ class NoAnswer(InputError):
         self.cause = cause
 
 
-class JsonModel:
+class JsonModel(abc.ABC):
     """What every language model shares: JSON of a schema, with one retry.
 
     Attributes
@@ -48,9 +49,9 @@ class JsonModel:
     def __init__(self):
         self.outcomes = Counter()
 
+    @abc.abstractmethod
     def complete(self, prompt, max_tokens=512):
         """Answer a prompt with text; ``NoAnswer`` if that cannot be had."""
-        raise NotImplementedError
 
     def complete_json(self, prompt, schema, max_tokens=512):
         """Answer a prompt with one JSON object of a schema.

@@ -120,6 +120,24 @@ class RunOutputs:
         return write_json(path, {experiment: _rounded(values)})
 
 
+def read_numbers(run, cell):
+    """Read what a cell reported.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    dict
+        {experiment: {dataset: {system: {measure: {...}}}}}, empty if it reported
+        nothing.
+    """
+    path = run_dir(run) / "numbers" / f"{cell}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]

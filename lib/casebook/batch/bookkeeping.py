@@ -1,0 +1,94 @@
+"""What a batch leaves about its cells: records, durations, failures."""
+
+from casebook.batch.planning import record_path
+from casebook.errors import InputError
+from casebook.files import write_json
+from casebook.paths import run_dir
+from casebook.plain_json import read_json
+from casebook.runs.artifact import read_record
+
+
+def stored_record(run, cell):
+    """Give the run record of a cell, or None if it has none.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    casebook.runs.artifact.RunRecord or None
+        Of the last time that the cell was executed to its end.
+    """
+    path = record_path(run, cell)
+    return read_record(path) if path.is_file() else None
+
+
+def read_timings(run):
+    """Give the wall seconds of a run's cells when they ran last.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Returns
+    -------
+    dict
+        Cell name to seconds; empty if nothing, or nothing readable, is recorded.
+    """
+    return _known(run, "timings.json")
+
+
+def read_failures(run):
+    """Give the cells of a run that failed when they ran last.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Returns
+    -------
+    dict
+        Cell name to ``{"cause", "why"}``; empty if nothing is recorded.
+    """
+    return _known(run, "failures.json")
+
+
+def _known(run, name):
+    try:
+        return read_json(run_dir(run) / name)
+    except InputError:
+        return {}  # only an estimate or a notice is lost
+
+
+def keep(run, outcomes):
+    """Keep durations and failures apart from what is compared between runs.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    outcomes : list of casebook.batch.tasks.Outcome
+        Of the cells executed now; what is known of others stays.
+
+    Returns
+    -------
+    None
+        ``timings.json`` and, if any cell failed last, ``failures.json`` are written.
+    """
+    seconds = {o.cell: round(o.seconds, 1) for o in outcomes if not o.failure}
+    write_json(run_dir(run) / "timings.json", read_timings(run) | seconds)
+    failed = read_failures(run)
+    for outcome in outcomes:
+        failed.pop(outcome.cell, None)
+        if outcome.failure:
+            why = {"cause": outcome.cause, "why": outcome.failure}
+            failed[outcome.cell] = why
+    path = run_dir(run) / "failures.json"
+    if failed:
+        write_json(path, failed)
+    else:
+        path.unlink(missing_ok=True)
