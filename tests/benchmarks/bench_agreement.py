@@ -7,13 +7,13 @@ The peers draw few resamples, and their time per resample is scaled.
 import json
 import subprocess
 import sys
-import time
 
 import interrater
 import krippendorff
 import numpy as np
 import pandas as pd
 import pingouin
+from measuring import cpu_seconds, limit_row, row
 
 from casebook.measures.agreement import intraclass_correlation, krippendorff_alpha
 
@@ -47,30 +47,6 @@ def _ratings(items=ITEMS, raters=RATERS):
     return ratings
 
 
-def _cpu_seconds(function, repeats=3):
-    """Median CPU time of this process, all its threads included."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        seconds.append(time.process_time() - start)
-    return float(np.median(seconds))
-
-
-def _row(benchmark, peer, ours, theirs, bar, note):
-    ratio = theirs / ours
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": round(ours, 5),
-        "peer_cpu_s": round(theirs, 5),
-        "ratio": round(ratio, 2),
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
-
-
 def _against_a_loop():
     X = _ratings()
     draws, rng = 5, np.random.default_rng(1)
@@ -80,14 +56,14 @@ def _against_a_loop():
             rows = rng.integers(0, ITEMS, ITEMS)
             krippendorff.alpha(X[rows].T, level_of_measurement="ordinal")
 
-    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS))
-    theirs = _cpu_seconds(peer) * DRAWS / draws
+    ours, _ = cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS))
+    theirs = cpu_seconds(peer)[0] * DRAWS / draws
     name = f"alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
     limit = "the limit is 1 CPU second"
     return [
-        _row(name, "loop over krippendorff", ours, theirs, 20, note),
-        _row(name, "limit", ours, SECONDS_LIMIT, 1, limit),
+        row(name, "loop over krippendorff", ours, theirs, 20, note),
+        limit_row(name, ours, SECONDS_LIMIT, limit),
     ]
 
 
@@ -102,19 +78,19 @@ def _against_interrater():
         config = interrater.KrippendorffAlphaConfig(n_resamples=draws)
         interrater.KrippendorffAlphaAnalyzer(ratings, config).estimate()
 
-    seconds = [_cpu_seconds(lambda d=d: peer(d)) for d in (few, many)]
+    seconds = [cpu_seconds(lambda d=d: peer(d))[0] for d in (few, many)]
     theirs = (seconds[1] - seconds[0]) * DRAWS / (many - few)
-    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "nominal", DRAWS))
+    ours, _ = cpu_seconds(lambda: krippendorff_alpha(X, "nominal", DRAWS))
     name = f"nominal alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = f"difference of {many} and {few} resamples of the peer, scaled"
-    return _row(name, "interrater", ours, theirs, 20, note)
+    return row(name, "interrater", ours, theirs, 20, note)
 
 
 def _small():
     X = _ratings(50, 4)
-    ours = _cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS), repeats=20)
+    ours, _ = cpu_seconds(lambda: krippendorff_alpha(X, "ordinal", DRAWS), repeats=20)
     name = f"alpha, {DRAWS} resamples, 50 items x 4 raters"
-    return _row(name, "limit", ours, SMALL_LIMIT, 1, "the limit is 10 milliseconds")
+    return limit_row(name, ours, SMALL_LIMIT, "the limit is 10 milliseconds")
 
 
 def _memory():
@@ -131,20 +107,20 @@ def _memory():
     )
     name = f"memory: alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = "megabytes at the peak, the interpreter included; the limit is 500"
-    return _row(name, "limit", int(done.stdout) / 1024, MEMORY_LIMIT, 1, note)
+    return limit_row(name, int(done.stdout) / 1024, MEMORY_LIMIT, note)
 
 
 def _intraclass():
     X = _ratings()
     X = np.where(np.isnan(X), 3.0, X)
     long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
-    ours = _cpu_seconds(lambda: intraclass_correlation(X, "2,1", 0))
-    theirs = _cpu_seconds(
+    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", 0))
+    theirs, _ = cpu_seconds(
         lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
     )
     name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
     note = "one form with the new-panel interval; the peer gives all six"
-    return _row(name, "pingouin", ours, theirs, 1, note)
+    return row(name, "pingouin", ours, theirs, 1, note)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,7 @@ give identical trees; embeddings are not cached between them. Times are CPU seco
 one thread.
 """
 
-import gc
-import statistics
-import time
+from measuring import cpu_seconds, row
 
 from casebook.counterfactual.edges import edge_frame
 from casebook.counterfactual.placebo import Inert
@@ -69,11 +67,11 @@ def linear_growth():
     times = {}
     for depth in (2, 3):
         settings = TreeSettings(max_depth=depth, threshold=0.0, placebo_draws=0)
-        seconds, tree = _cpu_seconds(
+        seconds, tree = cpu_seconds(
             lambda s=settings: _grown(planted, CaseSearch(retriever), s), 5
         )
         times[depth] = seconds / len(tree.nodes)
-    return _row(
+    return row(
         "tree, time per node at 31 and at 156 nodes",
         "31 nodes",
         times[3],
@@ -93,16 +91,16 @@ class OneByOne(CaseSearch):
 def _compare(planted, retriever, system, bar, note, repeats=1):
     """Time both ways and check that they give the same edges."""
     retriever.retrieve(planted.documents["text"].iloc[0])  # builds the index
-    ours, tree = _cpu_seconds(
+    ours, tree = cpu_seconds(
         lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats
     )
-    peer, expected = _cpu_seconds(
+    peer, expected = cpu_seconds(
         lambda: _grown(planted, OneByOne(retriever), SETTINGS), repeats
     )
     assert len(tree.nodes) == 31, f"{len(tree.nodes)} nodes"
     assert edge_frame([tree]).equals(edge_frame([expected])), "trees differ"
     name = f"tree of 31 nodes, {system}"
-    return _row(name, "node by node", ours, peer, bar, note)
+    return row(name, "node by node", ours, peer, bar, note)
 
 
 def _full(planted):
@@ -117,29 +115,3 @@ def _grown(planted, search, settings):
     return grow_tree(
         sheet, search, settings=settings, neighbours=neighbours, inert=Inert()
     )
-
-
-def _row(benchmark, peer, ours_cpu_s, peer_cpu_s, bar, note):
-    """Write one measurement as a row of the table."""
-    ratio = peer_cpu_s / ours_cpu_s
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": ours_cpu_s,
-        "peer_cpu_s": peer_cpu_s,
-        "ratio": ratio,
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
-
-
-def _cpu_seconds(call, repeats):
-    """Median CPU seconds of some calls, and the last result."""
-    seconds = []
-    for _ in range(repeats):
-        gc.collect()
-        start = time.process_time()
-        result = call()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result

@@ -1,10 +1,7 @@
 """The 2^4 ablation of the fact-checker against sixteen separate runs, in CPU time."""
 
-import gc
-import statistics
-import time
-
 import pandas as pd
+from measuring import cpu_seconds, row
 
 from casebook.factcheck.ablation import run_configs
 from casebook.factcheck.ablation_configs import factorial_configs
@@ -33,37 +30,16 @@ def rows():
     stance = FeatureStance(base.rarity).fit(training_pairs(train, base))
     configs = factorial_configs()
     run_configs(configs, base, stance, test)  # warm: both sides find the same caches
-    ours, shared = _cpu_seconds(lambda: run_configs(configs, base, stance, test))
-    peer, alone = _cpu_seconds(
+    ours, shared = cpu_seconds(lambda: run_configs(configs, base, stance, test))
+    peer, alone = cpu_seconds(
         lambda: run_configs(configs, base, stance, test, share=False)
     )
     pd.testing.assert_frame_equal(
         shared.rows.drop(columns="seconds"), alone.rows.drop(columns="seconds")
     )
-    ratio = peer / ours
-    return [
-        {
-            "benchmark": f"2^4 ablation of the fact-checker, {len(test)} claims",
-            "peer": "sixteen separate runs",
-            "ours_cpu_s": ours,
-            "peer_cpu_s": peer,
-            "ratio": ratio,
-            "bar": BAR,
-            "passed": ratio >= BAR,
-            "note": "identical verdicts, evidence counts and supports",
-        }
-    ]
-
-
-def _cpu_seconds(call):
-    """Median CPU seconds of three calls, and the last result."""
-    seconds = []
-    for _ in range(3):
-        gc.collect()
-        start = time.process_time()
-        result = call()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
+    name = f"2^4 ablation of the fact-checker, {len(test)} claims"
+    note = "identical verdicts, evidence counts and supports"
+    return [row(name, "sixteen separate runs", ours, peer, BAR, note)]
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ tests/benchmarks/bench_factcheck_scoring.py``.
 import json
 import lzma
 import os
-import time
 from pathlib import Path
 
 import numpy as np
+from measuring import cpu_seconds, row
 from sklearn import metrics
 
 from casebook.factcheck.fever import official_fever_score
@@ -34,29 +34,6 @@ def rows():
     return [_scoring(), _fever()]
 
 
-def _cpu_seconds(function, repeats=3):
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        seconds.append(time.process_time() - start)
-    return float(np.median(seconds))
-
-
-def _row(benchmark, peer, ours, theirs, bar, note, limit=np.inf):
-    ratio = theirs / ours
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": round(theirs, 4),
-        "ratio": round(ratio, 2),
-        "bar": bar,
-        "passed": ratio >= bar and ours <= limit,
-        "note": note,
-    }
-
-
 def _scoring():
     rng = np.random.default_rng(0)
     labels = np.array(["SUPPORTED", "NOT_SUPPORTED", "unclear"], dtype=object)
@@ -75,11 +52,11 @@ def _scoring():
             metrics.matthews_corrcoef(y, p)
             metrics.precision_recall_fscore_support(y, p, labels=[0, 1])
 
-    ours = _cpu_seconds(lambda: score_predictions(gold, predicted, n_boot=DRAWS))
-    theirs = _cpu_seconds(peer, repeats=1) * DRAWS / MEASURED_DRAWS
+    ours, _ = cpu_seconds(lambda: score_predictions(gold, predicted, n_boot=DRAWS))
+    theirs = cpu_seconds(peer, repeats=1)[0] * DRAWS / MEASURED_DRAWS
     note = f"peer measured on {MEASURED_DRAWS} of {DRAWS} draws; ours <= {LIMIT_S:g} s"
     name = f"score {PREDICTIONS:,} verdicts, {DRAWS} bootstrap draws"
-    return _row(name, "loop over scikit-learn", ours, theirs, 20, note, LIMIT_S)
+    return row(name, "loop over scikit-learn", ours, theirs, 20, note, LIMIT_S)
 
 
 def _claims():
@@ -123,8 +100,8 @@ def _fever():
         for seconds in zip(
             *(
                 (
-                    _cpu_seconds(lambda: official_fever_score(gold, answers), 1),
-                    _cpu_seconds(lambda: list_scorer(gold, answers), 1),
+                    cpu_seconds(lambda: official_fever_score(gold, answers), 1)[0],
+                    cpu_seconds(lambda: list_scorer(gold, answers), 1)[0],
                 )
                 for _ in range(15)
             ),
@@ -134,7 +111,7 @@ def _fever():
     found, expected = official_fever_score(gold, answers), list_scorer(gold, answers)
     assert np.allclose(list(found.values()), expected)
     name = f"FEVER score of {len(gold):,} claims"
-    return _row(name, "one pass over lists per measure", ours, theirs, 3, what)
+    return row(name, "one pass over lists per measure", ours, theirs, 3, what)
 
 
 def list_scorer(gold, answers, limit=5):

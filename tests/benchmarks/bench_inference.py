@@ -5,9 +5,9 @@ Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_inference
 
 import itertools
 import json
-import time
 
 import numpy as np
+from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
 from casebook.inference.comparison import compare_systems
@@ -37,30 +37,6 @@ def _scores(queries, systems):
     return np.clip(rng.beta(2, 3, (queries, 1)) + noise, 0, 1)
 
 
-def _cpu_seconds(function, repeats=3):
-    """Median CPU time of this process, all its threads included."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        seconds.append(time.process_time() - start)
-    return float(np.median(seconds))
-
-
-def _row(benchmark, peer, ours, theirs, bar, note):
-    ratio = theirs / ours
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": round(theirs, 4),
-        "ratio": round(ratio, 2),
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
-
-
 def _mean(x, axis):
     return x.mean(axis=axis)
 
@@ -80,14 +56,14 @@ def _randomisation():
                 rng=np.random.default_rng(1),
             )
 
-    ours = _cpu_seconds(lambda: paired_randomization(X, n_resamples=FLIPS))
-    theirs = _cpu_seconds(peer, repeats=1) * len(PAIRS) / MEASURED_PAIRS
+    ours, _ = cpu_seconds(lambda: paired_randomization(X, n_resamples=FLIPS))
+    theirs = cpu_seconds(peer, repeats=1)[0] * len(PAIRS) / MEASURED_PAIRS
     name = f"all-pairs randomisation, {SYSTEMS} systems x {QUERIES} queries, {FLIPS}"
     note = (
         f"scipy measured on {MEASURED_PAIRS} of {len(PAIRS)} pairs and multiplied; "
         "ours includes max-T"
     )
-    return _row(name, "scipy.stats.permutation_test", ours, theirs, 200, note)
+    return row(name, "scipy.stats.permutation_test", ours, theirs, 200, note)
 
 
 def _bootstrap():
@@ -111,17 +87,17 @@ def _bootstrap():
 
     name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"
     note = "percentile intervals; scipy called once per mean and difference"
-    seconds = _cpu_seconds(ours), _cpu_seconds(peer, repeats=1)
-    return _row(name, "scipy.stats.bootstrap", *seconds, 3, note)
+    seconds = cpu_seconds(ours)[0], cpu_seconds(peer, repeats=1)[0]
+    return row(name, "scipy.stats.bootstrap", *seconds, 3, note)
 
 
 def _comparison():
     X = _scores(400, 2)
     options = {"n_boot": RESAMPLES, "n_resamples": RESAMPLES}
-    ours = _cpu_seconds(lambda: compare_systems(X, **options))
+    ours, _ = cpu_seconds(lambda: compare_systems(X, **options))
     name = f"paired comparison of 400 queries, {RESAMPLES} resamples"
     note = "intervals, all tests and effect sizes; the limit is 1 CPU second"
-    return _row(name, "limit", ours, 1.0, 1, note)
+    return limit_row(name, ours, 1.0, note)
 
 
 if __name__ == "__main__":

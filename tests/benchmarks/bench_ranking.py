@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytrec_eval
 import ranx
+from measuring import row
 
 from casebook.formats.trec import read_qrels, read_run
 from casebook.measures.ranking import evaluate
@@ -231,21 +232,6 @@ def assert_equal(values, expected):
     for query, row_expected in expected.items():
         assert abs(values[query]["AP"] - row_expected["map"]) < 1e-12
         assert abs(values[query]["nDCG@10"] - row_expected["ndcg_cut_10"]) < 1e-12
-
-
-def row(benchmark, peer, ours, theirs, bar, note=""):
-    """Give one row of the benchmark table."""
-    ratio = theirs / ours
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": round(theirs, 4),
-        "ratio": round(ratio, 2),
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_rankshift
 """
 
 import json
-import time
 
 import numpy as np
+from measuring import cpu_seconds, row
 
 from casebook.measures import rankshift
 
@@ -34,42 +34,19 @@ def rows():
     def peer():
         return [rbo.RankingSimilarity(*pair).rbo_ext(p=PERSISTENCE) for pair in lists]
 
-    theirs = _cpu_seconds(peer)
-    ours = _cpu_seconds(lambda: rankshift.rbo_batch(before, after, PERSISTENCE))
+    theirs, _ = cpu_seconds(peer, 5)
+    ours, _ = cpu_seconds(lambda: rankshift.rbo_batch(before, after, PERSISTENCE), 5)
     same = np.abs(np.array(peer()) - rankshift.rbo_batch(before, after).ext).max()
-    total = _cpu_seconds(
-        lambda: rankshift.normalised_footrule_batch(before, after, LENGTH)
+    total, _ = cpu_seconds(
+        lambda: rankshift.normalised_footrule_batch(before, after, LENGTH), 5
     )
     size = f"{PAIRS} pairs of lists of {LENGTH}"
     note = f"ext, min, max and residual; ext differs by at most {same:.1e}"
+    other = "the peer has RBO only"
     return [
-        _row(f"rank-biased overlap, {size}", ours, theirs, note),
-        _row(f"normalised footrule, {size}", total, theirs, "the peer has RBO only"),
+        row(f"rank-biased overlap, {size}", "rbo", ours, theirs, 5, note),
+        row(f"normalised footrule, {size}", "rbo", total, theirs, 5, other),
     ]
-
-
-def _cpu_seconds(function, repeats=5):
-    """Median CPU time of this process, all its threads included."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        seconds.append(time.process_time() - start)
-    return float(np.median(seconds))
-
-
-def _row(benchmark, ours, theirs, note):
-    ratio, bar = theirs / ours, 5
-    return {
-        "benchmark": benchmark,
-        "peer": "rbo",
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": round(theirs, 4),
-        "ratio": round(ratio, 2),
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
 
 
 if __name__ == "__main__":

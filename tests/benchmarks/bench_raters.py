@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+from measuring import limit_row
 
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import example_votes
@@ -36,15 +37,15 @@ def rows():
 
 def _measure():
     size = f"{ITEMS} items x {RATERS} raters"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         plan = Plan("speed", {f"r{n}": "lay" for n in range(RATERS)})
         answers = _answers()
         start = time.process_time()
         make_forms(answers, folder / "study", plan, secret="s" * 64)
         seconds = time.process_time() - start
         note = f"workbooks, key and pre-registration; answers of {WORDS} words"
-        yield _row(f"blind forms, {size}", seconds, LIMIT["forms"], note)
+        yield limit_row(f"blind forms, {size}", seconds, LIMIT["forms"], note)
         paths = fill_forms(folder / "study", folder / "back")
         start = time.process_time()
         votes = unblind(
@@ -53,13 +54,15 @@ def _measure():
         seconds = time.process_time() - start
         assert len(votes.frame) == ITEMS * RATERS
         note = "every cell checked, every text against the key"
-        yield _row(f"forms read and unblinded, {size}", seconds, LIMIT["read"], note)
+        name = f"forms read and unblinded, {size}"
+        yield limit_row(name, seconds, LIMIT["read"], note)
     analyse(example_votes(), options=Options(n_boot=100))  # imports
     start = time.process_time()
     analyse(example_votes())
     seconds = time.process_time() - start
     note = "10,000 resamples, 100,000 sign vectors, mixed models"
-    yield _row("whole analysis, 50 items x 4 raters", seconds, LIMIT["analysis"], note)
+    name = "whole analysis, 50 items x 4 raters"
+    yield limit_row(name, seconds, LIMIT["analysis"], note)
 
 
 def _answers():
@@ -70,19 +73,6 @@ def _answers():
         for n in range(ITEMS)
     ]
     return pd.DataFrame(rows)
-
-
-def _row(benchmark, ours, limit, note):
-    return {
-        "benchmark": benchmark,
-        "peer": "limit",
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": limit,
-        "ratio": round(limit / ours, 2),
-        "bar": 1,
-        "passed": ours <= limit,
-        "note": note,
-    }
 
 
 if __name__ == "__main__":

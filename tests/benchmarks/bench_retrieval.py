@@ -4,13 +4,10 @@ Both sides start from their own prepared structures (ranked arrays here, ``Run``
 for ranx, a list of vectors for langchain_core), warm, in one thread and one process.
 """
 
-import gc
-import statistics
-import time
-
 import numpy as np
 import ranx
 from langchain_core.vectorstores import utils as langchain
+from measuring import cpu_seconds, row
 
 from casebook.retrieval.diversity import maximal_marginal_relevance
 from casebook.retrieval.fusion import reciprocal_rank_fusion
@@ -36,17 +33,19 @@ def fusion(n_queries):
     """Fuse two runs of 100 documents by reciprocal rank."""
     lists = _two_runs(n_queries)
     runs = [_ranx_run(entry, name) for entry, name in zip(lists, "ab", strict=True)]
-    ours, fused = _cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K))
-    peer, expected = _cpu_seconds(
-        lambda: ranx.fuse(runs, norm=None, method="rrf", params={"k": RRF_K}),
-        warm_up=True,
-    )
-    for row in range(0, n_queries, n_queries // 100):
-        theirs = expected[f"q{row:06d}"]
-        best = [theirs[str(number)] for number in fused.ids[row, :10]]
-        assert np.allclose(best, fused.scores[row, :10]), "scores differ"
+    ours, fused = cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K))
+
+    def fuse():
+        return ranx.fuse(runs, norm=None, method="rrf", params={"k": RRF_K})
+
+    fuse()  # compiles
+    peer, expected = cpu_seconds(fuse)
+    for query in range(0, n_queries, n_queries // 100):
+        theirs = expected[f"q{query:06d}"]
+        best = [theirs[str(number)] for number in fused.ids[query, :10]]
+        assert np.allclose(best, fused.scores[query, :10]), "scores differ"
         assert np.allclose(best, sorted(theirs.values())[:-11:-1]), "top 10 differs"
-    return _row(
+    return row(
         f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries",
         "ranx",
         ours,
@@ -76,10 +75,10 @@ def marginal_relevance():
             for query, pool in zip(queries, as_lists, strict=True)
         ]
 
-    ours, order = _cpu_seconds(select)
-    peer, expected = _cpu_seconds(select_peer)
+    ours, order = cpu_seconds(select)
+    peer, expected = cpu_seconds(select_peer)
     assert (order == np.array(expected)).all(), "selections differ"
-    return _row(
+    return row(
         "marginal relevance, 10 of 100 x 384, 1,000 queries",
         "langchain_core",
         ours,
@@ -87,34 +86,6 @@ def marginal_relevance():
         8,
         "identical selections",
     )
-
-
-def _row(benchmark, peer, ours_cpu_s, peer_cpu_s, bar, note):
-    """Write one measurement as a row of the table."""
-    ratio = peer_cpu_s / ours_cpu_s
-    return {
-        "benchmark": benchmark,
-        "peer": peer,
-        "ours_cpu_s": ours_cpu_s,
-        "peer_cpu_s": peer_cpu_s,
-        "ratio": ratio,
-        "bar": bar,
-        "passed": ratio >= bar,
-        "note": note,
-    }
-
-
-def _cpu_seconds(call, warm_up=False):
-    """Median CPU seconds of three calls, and the last result."""
-    if warm_up:
-        call()
-    seconds = []
-    for _ in range(3):
-        gc.collect()
-        start = time.process_time()
-        result = call()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
 
 
 def _two_runs(n_queries):

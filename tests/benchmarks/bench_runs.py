@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from measuring import limit_row
 
 from casebook.runs import chain
 from casebook.runs.layout import locate
@@ -42,13 +43,14 @@ def _measure(many, pair):
     _write_runs(many)
     name = f"casebook runs compare, {RUNS} runs"
     first = _command_seconds("runs", "compare", "--runs-root", many)
-    yield _row(f"{name}, no index", first, LIMIT["compare"], "reads every file")
+    yield limit_row(f"{name}, no index", first, LIMIT["compare"], "reads every file")
     again = _command_seconds("runs", "compare", "--runs-root", many)
-    yield _row(f"{name}, index", again, LIMIT["compare"], "checks every file's state")
+    note = "checks every file's state"
+    yield limit_row(f"{name}, index", again, LIMIT["compare"], note)
     _write_history(many)
     history = _command_seconds("runs", "history", "--runs-root", many)
     note = "start of the interpreter included, as in all these rows"
-    yield _row(
+    yield limit_row(
         f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note
     )
     first, second = _write_pair(pair)
@@ -57,21 +59,8 @@ def _measure(many, pair):
     seconds -= _seconds("-c", "import pandas, scipy.stats")
     note = "interval, all tests and flips; without the imports of pandas and scipy"
     name = f"two runs, {QUERIES} queries, 10000 resamples"
-    yield _row(name, seconds, LIMIT["pair"], note)
-    yield _row("casebook --help", _command_seconds("--help"), LIMIT["help"], "")
-
-
-def _row(benchmark, ours, limit, note):
-    return {
-        "benchmark": benchmark,
-        "peer": "limit",
-        "ours_cpu_s": round(ours, 4),
-        "peer_cpu_s": limit,
-        "ratio": round(limit / ours, 2),
-        "bar": 1,
-        "passed": ours <= limit,
-        "note": note,
-    }
+    yield limit_row(name, seconds, LIMIT["pair"], note)
+    yield limit_row("casebook --help", _command_seconds("--help"), LIMIT["help"])
 
 
 def _command_seconds(*arguments):

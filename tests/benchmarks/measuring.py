@@ -1,0 +1,36 @@
+"""How the benchmarks measure, and how a measurement becomes a row of the table."""
+
+import gc
+import statistics
+import time
+
+
+def cpu_seconds(call, repeats=3):
+    """Give the median CPU seconds of some calls, all threads, and the last result."""
+    seconds = []
+    for _ in range(repeats):
+        gc.collect()
+        start = time.process_time()
+        result = call()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
+
+
+def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
+    """Give one row: it passes at a ratio of the bar and at most so many CPU seconds."""
+    ratio = theirs / ours
+    return {
+        "benchmark": benchmark,
+        "peer": peer,
+        "ours_cpu_s": ours,
+        "peer_cpu_s": theirs,
+        "ratio": ratio,
+        "bar": bar,
+        "passed": ratio >= bar and ours <= most,
+        "note": note,
+    }
+
+
+def limit_row(benchmark, ours, limit, note=""):
+    """Give one row against a fixed limit of CPU seconds (or what ``ours`` counts)."""
+    return row(benchmark, "limit", ours, limit, 1, note)
