@@ -1,0 +1,83 @@
+"""The worked examples of the methods pages say what the library computes."""
+
+import ast
+import doctest
+import inspect
+from importlib import import_module
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.measures.ranking import list_measures
+from casebook.measures.ranking_names import parse_measure
+from casebook.paths import ROOT
+
+PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
+
+
+def functions_of(*modules):
+    """List the public functions that modules define; the batch of one is the one."""
+    names = []
+    for name in modules:
+        module = import_module(f"casebook.{name}")
+        names += [
+            function
+            for function, value in inspect.getmembers(module, inspect.isfunction)
+            if value.__module__ == module.__name__
+            and function in getattr(module, "__all__", [function])
+            and not function.startswith("_")
+            and not function.endswith("_batch")
+        ]
+    return names
+
+
+# What the examples of a page must call or name. Lists come from the library, so that
+# a measure that is added there is missed here.
+REQUIRED = {
+    "measures": [info.name for info in list_measures()],
+}
+
+
+def examples_of(page):
+    """Parse the examples of a page."""
+    return doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+
+
+def shown_in(page):
+    """Collect what examples show: functions called, strings, measures that these name.
+
+    A reference to a function, such as one handed to another, is no call.
+    """
+    shown = set()
+    for example in examples_of(page):
+        for node in ast.walk(ast.parse(example.source)):
+            if isinstance(node, ast.Call):
+                shown.add(getattr(node.func, "id", getattr(node.func, "attr", None)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                shown |= {node.value, _measure_named(node.value)}
+    return shown
+
+
+def _measure_named(text):
+    try:
+        return parse_measure(text).info.name
+    except InputError:
+        return None
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_print_what_the_page_says(name):
+    failed, _ = doctest.testfile(
+        str(PAGES[name]),
+        module_relative=False,
+        optionflags=doctest.NORMALIZE_WHITESPACE,
+        encoding="utf-8",
+    )
+    assert not failed, f"{failed} examples of {name}.md print something else, see above"
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_every_measure_of_the_page_has_an_example(name):
+    shown = shown_in(PAGES[name])
+    missing = [measure for measure in REQUIRED[name] if measure not in shown]
+    assert not missing, f"{name}.md has no example of {', '.join(missing)}"
