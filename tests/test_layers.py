@@ -13,7 +13,7 @@ LAYERS = [
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},
-    {"notebooks", "grid", "grid_rows", "batch", "book"},
+    {"notebooks", "kernels", "grid", "grid_rows", "batch", "book"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

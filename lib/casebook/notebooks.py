@@ -3,15 +3,11 @@
 import contextlib
 import logging
 import os
-import signal
 import tempfile
-import threading
 from pathlib import Path
 
-from jupyter_client import AsyncKernelManager
-from traitlets import default
-
 from casebook.errors import CasebookError, InputError
+from casebook.kernels import watched
 from casebook.paths import NOTEBOOKS, ROOT, run_dir, valid_name
 
 QUIET = {
@@ -23,29 +19,6 @@ QUIET = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "TQDM_DISABLE": "1",
 }
-
-
-class LocalKernel(AsyncKernelManager):
-    """Kernel that is reached through a local socket: no port is open.
-
-    It leads a process group of its own, so that it can be ended with all it started.
-    """
-
-    pid = None  # of the kernel that this process started last
-
-    async def _async_launch_kernel(self, kernel_cmd, **kw):
-        await super()._async_launch_kernel(kernel_cmd, **kw)
-        LocalKernel.pid = self.provisioner.pid
-
-    @default("transport")
-    def _local_socket(self):
-        return "ipc" if os.name == "posix" else "tcp"
-
-    @default("ip")
-    def _own_place(self):
-        # The default name is the same for all kernels of a folder: two collide.
-        local = self.transport == "ipc"
-        return f"{os.environ['IPYTHONDIR']}/kernel" if local else "127.0.0.1"
 
 
 class NotebookFailed(CasebookError):
@@ -162,14 +135,14 @@ def execute(notebook, cell, run, parameters, timeout=None):
     try:
         with tempfile.TemporaryDirectory(prefix="casebook-ipython-") as profile:
             os.environ["IPYTHONDIR"] = profile
-            with _watched(timeout) as late:
+            with watched(timeout) as late:
                 result = papermill.execute_notebook(
                     str(source),
                     str(partial),
                     parameters=injected,
                     cwd=str(ROOT),
                     progress_bar=False,
-                    kernel_manager_class="casebook.notebooks.LocalKernel",
+                    kernel_manager_class="casebook.kernels.LocalKernel",
                 )
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explain(notebook, error)) from None
@@ -179,28 +152,6 @@ def execute(notebook, cell, run, parameters, timeout=None):
             raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
         raise KernelDied(f"{where}: the kernel died ({_last_line(error)})") from None
     return _finish(result, partial, folder / f"{cell}.ipynb")
-
-
-@contextlib.contextmanager
-def _watched(timeout):
-    """Kill the kernel's process group when the time is over; yield whether it was."""
-    late = threading.Event()
-
-    def end():
-        late.set()
-        with contextlib.suppress(ProcessLookupError, TypeError):
-            os.killpg(LocalKernel.pid, signal.SIGKILL)
-
-    LocalKernel.pid = None
-    watch = threading.Timer(timeout, end) if timeout else None
-    if watch:
-        watch.daemon = True
-        watch.start()
-    try:
-        yield late
-    finally:
-        if watch:
-            watch.cancel()
 
 
 def _reached(partial):

@@ -16,11 +16,14 @@ from casebook.inference.samples import (
     stream,
     system_pairs,
 )
+from casebook.inference.signs import (
+    BLOCK_ELEMENTS,
+    all_signs,
+    is_exact,
+    random_signs,
+)
 
 EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
-BLOCK_ELEMENTS = 2**18
-LEAST_BLOCK_ROWS = 16
-MOST_EXACT_UNITS = 24
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,8 @@ def paired_randomization(
     check_count("n_resamples", n_resamples)
     X, systems = _samples(a, b)
     pairs = system_pairs(systems, baseline)
-    exact = _is_exact(len(X), n_resamples, exact)
-    signs = _all_signs(len(X)) if exact else _random_signs(len(X), n_resamples, seed)
+    exact = is_exact(len(X), n_resamples, exact)
+    signs = all_signs(len(X)) if exact else random_signs(len(X), n_resamples, seed)
     hits, hits_max = _count_extreme(X, pairs, signs, EXTREMITY[alternative])
     total = 2 ** len(X) if exact else n_resamples
     # The data are one of the enumerated sign vectors, but none of the random ones.
@@ -153,17 +156,6 @@ def _labels(systems, pairs):
     return tuple((systems[i], systems[j]) for i, j in pairs)
 
 
-def _is_exact(n, n_resamples, exact):
-    if exact == "auto":
-        return n <= MOST_EXACT_UNITS and 2**n <= n_resamples
-    if exact and n > MOST_EXACT_UNITS:
-        raise InputError(
-            f"{n} units have too many sign vectors to enumerate: "
-            f"at most {MOST_EXACT_UNITS} with exact=True"
-        )
-    return bool(exact)
-
-
 def _pair_sums(X, pairs):
     """Integer columns to be signed, and per pair the observed sum, norm and slack."""
     # Differences from one system keep the digits of scores with a common offset.
@@ -178,23 +170,6 @@ def _pair_sums(X, pairs):
     noise = ROUNDING * math.fsum(np.abs(X).max(axis=1))
     slack = 2 * len(X) + np.ldexp(noise, -exponent)
     return integers, observed, norms, slack
-
-
-def _random_signs(n, n_resamples, seed):
-    """Yield blocks of random bits, shape [rows, n]: 1 keeps a unit's sign."""
-    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
-    for block, start in enumerate(range(0, n_resamples, rows)):
-        size = min(rows, n_resamples - start)
-        words = stream(seed, "signs", block).random_raw((size, -(-n // 64)))
-        yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n)
-
-
-def _all_signs(n):
-    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
-    for start in range(0, 2**n, rows):
-        codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]
-        octets = codes.view(np.uint8)
-        yield np.unpackbits(octets, axis=1, count=n, bitorder="little")
 
 
 def _count_extreme(X, pairs, signs, extremity):

@@ -1,0 +1,65 @@
+"""Kernels of notebooks: no open port, and an end that takes all they started along."""
+
+import contextlib
+import os
+import signal
+import threading
+
+from jupyter_client import AsyncKernelManager
+from traitlets import default
+
+
+class LocalKernel(AsyncKernelManager):
+    """Kernel that is reached through a local socket: no port is open.
+
+    It leads a process group of its own, so that it can be ended with all it started.
+    """
+
+    pid = None  # of the kernel that this process started last
+
+    async def _async_launch_kernel(self, kernel_cmd, **kw):
+        await super()._async_launch_kernel(kernel_cmd, **kw)
+        LocalKernel.pid = self.provisioner.pid
+
+    @default("transport")
+    def _local_socket(self):
+        return "ipc" if os.name == "posix" else "tcp"
+
+    @default("ip")
+    def _own_place(self):
+        # The default name is the same for all kernels of a folder: two collide.
+        local = self.transport == "ipc"
+        return f"{os.environ['IPYTHONDIR']}/kernel" if local else "127.0.0.1"
+
+
+@contextlib.contextmanager
+def watched(timeout):
+    """Kill the kernel's process group when the time is over.
+
+    Parameters
+    ----------
+    timeout : float or None
+        Wall seconds from now; None for no end.
+
+    Yields
+    ------
+    threading.Event
+        Set once the kernel was killed for being late.
+    """
+    late = threading.Event()
+
+    def end():
+        late.set()
+        with contextlib.suppress(ProcessLookupError, TypeError):
+            os.killpg(LocalKernel.pid, signal.SIGKILL)
+
+    LocalKernel.pid = None
+    watch = threading.Timer(timeout, end) if timeout else None
+    if watch:
+        watch.daemon = True
+        watch.start()
+    try:
+        yield late
+    finally:
+        if watch:
+            watch.cancel()
