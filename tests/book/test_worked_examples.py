@@ -3,11 +3,17 @@
 import ast
 import doctest
 import inspect
+from dataclasses import fields
 from importlib import import_module
 
 import pytest
 
 from casebook.errors import InputError
+from casebook.inference import proportions
+from casebook.inference.comparison import PAIR_COLUMNS
+from casebook.inference.effects import EffectSizes
+from casebook.measures.agreement import FORMS, LEVELS
+from casebook.measures.agreement_weights import WEIGHTS
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.paths import ROOT
@@ -34,7 +40,27 @@ def functions_of(*modules):
 # What the examples of a page must call or name. Lists come from the library, so that
 # a measure that is added there is missed here.
 REQUIRED = {
+    "inference": [
+        *functions_of(
+            "inference.bootstrap",
+            "inference.clustered_shares",
+            "inference.effects",
+            "inference.multiplicity",
+            "inference.permutation",
+            "inference.power",
+            "inference.tie_classes",
+            "measures.auroc",
+        ),
+        *proportions.__all__,
+        *[field.name for field in fields(EffectSizes) if field.name != "n"],
+        *[column for column in PAIR_COLUMNS if column.startswith("p_")],
+    ],
     "measures": [info.name for info in list_measures()],
+    "agreement": [
+        *functions_of("measures.agreement_kappas", "measures.agreement_reliability"),
+        *functions_of("measures.agreement_contrast", "measures.agreement_benchmark"),
+        *(*WEIGHTS, *LEVELS, *FORMS),
+    ],
 }
 
 
@@ -44,15 +70,17 @@ def examples_of(page):
 
 
 def shown_in(page):
-    """Collect what examples show: functions called, strings, measures that these name.
+    """Collect what examples show: functions called, attributes read, strings.
 
-    A reference to a function, such as one handed to another, is no call.
+    A string that is the name of a ranking measure, ``nDCG@5``, shows ``nDCG@k``.
     """
     shown = set()
     for example in examples_of(page):
         for node in ast.walk(ast.parse(example.source)):
             if isinstance(node, ast.Call):
-                shown.add(getattr(node.func, "id", getattr(node.func, "attr", None)))
+                shown.add(getattr(node.func, "id", None))
+            elif isinstance(node, ast.Attribute):
+                shown.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 shown |= {node.value, _measure_named(node.value)}
     return shown
