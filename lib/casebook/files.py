@@ -44,28 +44,31 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def new_folder(path):
+def new_folder(path, remedy="name a new folder, or remove this one"):
     """Fill a folder under a temporary name and rename it when the block succeeds.
 
     Parameters
     ----------
     path : path-like
         Final name, which must not exist; the folder that holds it is created.
+    remedy : str
+        What the error says to do where it exists.
 
     Yields
     ------
     pathlib.Path
-        Temporary folder beside it, to be filled by the caller. It is renamed at the
-        end of the block, and removed if the block raises.
+        Temporary folder beside it, to be filled by the caller. It is synced and renamed
+        at the end of the block, and removed if the block raises.
 
     Raises
     ------
     InputError
-        If the folder exists.
+        If the folder exists, or another writer was faster.
     """
     path = Path(path)
+    taken = InputError(f"{path}: exists: {remedy}")
     if path.exists():
-        raise InputError(f"{path}: exists: name a new folder, or remove this one")
+        raise taken
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(
         tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
@@ -73,9 +76,25 @@ def new_folder(path):
     try:
         yield temporary
         temporary.chmod(0o755)
-        temporary.rename(path)
+        _sync(temporary)
+        try:
+            temporary.rename(path)
+        except OSError:
+            if path.exists():
+                raise taken from None
+            raise
+        _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _sync(folder):
+    """Have the names in a folder written to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_text(path, text):

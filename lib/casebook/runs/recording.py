@@ -1,12 +1,6 @@
 """Write a run into the registry: the whole folder appears at once, or nothing does."""
 
-import os
-import shutil
-import tempfile
-from pathlib import Path
-
-from casebook.errors import InputError
-from casebook.files import sha256_file, write_json
+from casebook.files import new_folder, sha256_file, write_json
 from casebook.runs.artifact import write_record
 from casebook.runs.layout import child_folder
 from casebook.runs.per_query import per_query_name, write_per_query
@@ -43,9 +37,7 @@ def record_run(layout, record, per_query=None, arguments=None, environment=None)
     """
     parent = child_folder(layout.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
-    parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=parent))
-    try:
+    with new_folder(final, "a run is never overwritten") as part:
         labels = dict(record.labels)
         if per_query is not None:
             path = write_per_query(part / per_query_name(), per_query)
@@ -54,32 +46,7 @@ def record_run(layout, record, per_query=None, arguments=None, environment=None)
             write_json(part / REQUEST, _request(record, arguments, environment))
         update = {"labels": labels, "tenant": layout.tenant}
         write_record(part / "run.json", record.model_copy(update=update))
-        part.chmod(0o755)
-        _publish(part, final)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return final
-
-
-def _publish(part, final):
-    _sync(part)
-    try:
-        # An empty folder may be replaced by a rename; a run never is.
-        part.rename(final)
-    except OSError:
-        if final.exists():
-            raise InputError(f"{final}: exists; a run is never overwritten") from None
-        raise
-    _sync(final.parent)
-
-
-def _sync(folder):
-    """Have the names in a folder written to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _request(record, arguments, environment):
