@@ -54,6 +54,8 @@ function addFilter(table, bar) {
   input.type = "search";
   label.append("Filter ", input);
   const rows = [...table.tBodies[0].rows];
+  const place = `filter-${document.querySelectorAll(".table-tools input").length + 1}`;
+  const stored = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
   const show = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const hits = rows.filter((row) => {
@@ -63,8 +65,18 @@ function addFilter(table, bar) {
     });
     count.textContent = `${hits.length} of ${rows.length} rows`;
   };
-  input.addEventListener("input", show);
-  show();
+  const remember = () => {
+    const all = stored();
+    input.value ? all.set(place, input.value) : all.delete(place);
+    history.replaceState(null, "", `#${all}`);
+  };
+  const recall = () => {
+    input.value = stored().get(place) ?? input.value;
+    show();
+  };
+  input.addEventListener("input", () => (remember(), show()));
+  window.addEventListener("hashchange", recall);
+  recall();
   bar.append(label, count);
 }
 

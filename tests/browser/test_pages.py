@@ -158,6 +158,17 @@ def test_tables_sort_by_keyboard_and_download(site, browser):
         assert download.value.suggested_filename.endswith(".csv")
 
 
+def test_the_filter_of_the_grid_stands_in_the_address(site, browser):
+    with Visit(browser, f"{(site / 'grid.html').as_uri()}#filter-1=audits") as visit:
+        rows = visit.page.locator("table.data-table tbody tr:visible")
+        assert rows.count() == 1 and "audits-smoke" in rows.inner_text()
+        visit.page.get_by_label("Filter").fill("done query_length")
+        assert rows.count() == 1 and visit.page.url.endswith(
+            "#filter-1=done+query_length"
+        )
+        assert visit.problems == []
+
+
 MEASURES = [
     "nDCG", "RR", "AP", "footrule", "RBO", "Jaccard", "Kendall", "displacement",
     "AUROC", "MCC", "Krippendorff", "Fleiss", "Conger", "Gwet", "Brennan", "Scott",

@@ -1,4 +1,4 @@
-"""What a batch leaves about its cells: records, durations, failures."""
+"""What a batch leaves about its cells: what was asked for, records, times, failures."""
 
 from casebook.batch.planning import record_path
 from casebook.errors import InputError
@@ -52,9 +52,51 @@ def read_failures(run):
     Returns
     -------
     dict
-        Cell name to ``{"cause", "why"}``; empty if nothing is recorded.
+        Cell name to ``{"cause", "why", "seconds", "attempts"}``; empty if nothing is
+        recorded.
     """
     return _known(run, "failures.json")
+
+
+def read_planned(run):
+    """Give the cells that batches of a run were asked for, executed or not.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Returns
+    -------
+    dict
+        Cell name to ``{"experiment", "parameters"}``; empty if nothing is recorded.
+    """
+    return _known(run, "planned.json")
+
+
+def keep_planned(run, planned):
+    """Remember which cells a batch was asked for, before any of them starts.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+    planned : list of casebook.batch.planning.Planned
+        The batch; what earlier batches were asked for stays.
+
+    Returns
+    -------
+    None
+        ``planned.json`` is written.
+    """
+    cells = {
+        item.cell.name: {
+            "experiment": item.cell.experiment,
+            "parameters": item.cell.parameters,
+        }
+        for item in planned
+    }
+    write_json(run_dir(run) / "planned.json", read_planned(run) | cells)
 
 
 def _known(run, name):
@@ -85,8 +127,12 @@ def keep(run, outcomes):
     for outcome in outcomes:
         failed.pop(outcome.cell, None)
         if outcome.failure:
-            why = {"cause": outcome.cause, "why": outcome.failure}
-            failed[outcome.cell] = why
+            failed[outcome.cell] = {
+                "cause": outcome.cause,
+                "why": outcome.failure,
+                "seconds": round(outcome.seconds, 1),
+                "attempts": outcome.tries,
+            }
     path = run_dir(run) / "failures.json"
     if failed:
         write_json(path, failed)

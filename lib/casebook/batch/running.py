@@ -6,7 +6,7 @@ import os
 import time
 
 from casebook.batch.backends import backend
-from casebook.batch.bookkeeping import keep, read_timings
+from casebook.batch.bookkeeping import keep, keep_planned, read_timings
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
 from casebook.paths import run_dir
@@ -49,6 +49,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
     outcomes = []
     with _sole_writer(run):
+        keep_planned(run, planned)
         try:
             if waiting:
                 with backend(run, limits or Limits(), workers, scheduler) as place:
@@ -203,10 +204,9 @@ def summary(outcomes):
     """
     lines = [f"{'state':12} {'seconds':>8} {'attempts':>8}  cell"]
     for outcome in sorted(outcomes, key=lambda o: (o.failure is None, o.cell)):
-        attempts = len(outcome.attempts) + (outcome.cause != "needs")
         reason = f": {outcome.failure}" if outcome.failure else ""
         lines.append(
-            f"{outcome.cause:12} {outcome.seconds:8.1f} {attempts:8}  "
+            f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  "
             f"{outcome.cell}{reason}"
         )
     return "\n".join(lines)

@@ -58,6 +58,11 @@ class Outcome:
     attempts: tuple = ()
     cause: str = "done"
 
+    @property
+    def tries(self):
+        """Number of attempts: 0 if what the cell needs failed."""
+        return len(self.attempts) + (self.cause != "needs")
+
 
 def run_cell(planned, run, limits=None):
     """Execute one cell and write its run record.

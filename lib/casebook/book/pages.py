@@ -1,4 +1,4 @@
-"""The generated pages: scorecard, measures, data cards and provenance of one run."""
+"""The generated pages: scorecard, grid, measures, data cards, provenance of one run."""
 
 import html
 import importlib.metadata
@@ -6,14 +6,14 @@ import platform
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import read_failures, read_timings, stored_record
+from casebook.batch.bookkeeping import read_timings, stored_record
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
-from casebook.book.markup import raw
+from casebook.book.grid_page import grid_page
+from casebook.book.markup import file_links, page_link, raw
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
-from casebook.paths import run_dir
 from casebook.tables import Markup, to_html
 
 _PACKAGES = (
@@ -59,6 +59,7 @@ def generated(run, cells, compare=None):
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
         "licences.md": raw(to_html(licence_table(), "Licences of the data")),
+        "grid.md": raw(grid_page(run, cells)),
         "provenance.md": _provenance(run, [r for r in records if r]),
     }
 
@@ -128,36 +129,21 @@ def _provenance(run, records):
     seconds = read_timings(run)
     frame = pd.DataFrame([_provenance_row(run, r, seconds) for r in records])
     body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
-    parts = [body, *_failures(run), to_html(packages, "Versions")]
+    parts = [body, to_html(packages, "Versions")]
     return "\n".join(map(raw, parts))
-
-
-def _failures(run):
-    """Give the table of the cells that failed when they ran last, if there are any."""
-    failed = read_failures(run)
-    if failed:
-        lines = [(cell, why["cause"], why["why"]) for cell, why in failed.items()]
-        frame = pd.DataFrame(lines, columns=["Cell", "Cause", "Reason"])
-        yield to_html(frame, "Cells that failed")
 
 
 def _provenance_row(run, record, seconds):
     cell, inputs = record.labels["Cell"], record.labels["Inputs"]
-    files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
-    links = [
-        f'<a href="{name}">{label}</a>'
-        for label, name in files
-        if (run_dir(run) / name).is_file()
-    ]
     return {
-        "Cell": Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>'),
+        "Cell": page_link(cell),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         "Seconds": round(seconds.get(cell, 0)) or None,
         "Data": _short(next(iter(inputs["data"].values()), None)),
         "Library": _short(inputs["library"]),
         "Lock": _short(inputs["lock"]),
         "Content key": _short(record.labels["ContentKey"]),
-        "Files": Markup(" ".join(links)),
+        "Files": file_links(run, cell),
         "Reproduce": Markup(f"<code>casebook run {html.escape(cell)}</code>"),
     }
 

@@ -46,16 +46,51 @@ def scorecard(run, chapters):
     return to_html(pd.DataFrame(rows), "Scorecard, with 95 % intervals")
 
 
-def _rows(run, cell, title):
+def headlines(run, cell):
+    """Give the numbers that answer the question of one cell.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Yields
+    ------
+    tuple
+        Experiment, dataset, system, measure, and the number as it is stored; one for
+        each data set, none if the experiment has no entry in `HEADLINES`.
+    """
     for experiment, datasets in read_numbers(run, cell).items():
         system, measure = HEADLINES.get(experiment, (None, None))
         for dataset, systems in datasets.items():
             if measure in systems.get(system, {}):
-                number = systems[system][measure]
-                what = f"{system}, {measure}"
-                links = _links(cell, dataset, experiment)
-                past = history(cell, (experiment, dataset, system, measure))
-                yield _row(cell, title, dataset, what, number, links, past)
+                yield experiment, dataset, system, measure, systems[system][measure]
+
+
+def value_text(number):
+    """Write a stored number with its interval, or why there is none.
+
+    Parameters
+    ----------
+    number : dict
+        With ``value``, ``ci`` and, where undefined, ``reason``.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    if number["value"] is None:
+        return f"undefined: {html.escape(number.get('reason') or 'no reason given')}"
+    return estimate(number["value"], *number["ci"])
+
+
+def _rows(run, cell, title):
+    for experiment, dataset, system, measure, number in headlines(run, cell):
+        what = f"{system}, {measure}"
+        links = _links(cell, dataset, experiment)
+        past = history(cell, (experiment, dataset, system, measure))
+        yield _row(cell, title, dataset, what, number, links, past)
 
 
 def _row(cell, title, dataset, what, number, links, past):
@@ -66,7 +101,7 @@ def _row(cell, title, dataset, what, number, links, past):
             f"<br><small>{html.escape(what)} on {html.escape(dataset)}</small>"
         ),
         "Value [95 % interval]": Markup(
-            f"{estimate(number['value'], low, high)}"
+            f"{value_text(number)}"
             f"{_strip(number['value'], low, high, number['control'])}"
             f"{sparkline(past)}"
         ),
@@ -88,6 +123,8 @@ def _links(cell, dataset, experiment):
 
 def _strip(value, low, high, control):
     """Draw value, interval and control on a line from 0 to 1."""
+    if value is None:
+        return ""
     marks = []
     if control is not None:
         marks.append(f'<path d="M{100 * control:.1f} 2v16" stroke="#b45309"/>')
