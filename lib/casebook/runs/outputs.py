@@ -101,6 +101,21 @@ class RunOutputs:
         path = self.folder / "timings" / f"{self.cell}.{valid_name(name, 'timing')}.csv"
         return write_text(path, _csv(frame))
 
+    def questions(self, text):
+        """Keep single questions with what systems returned for them.
+
+        Parameters
+        ----------
+        text : str
+            JSON, see `casebook.retrieval.questions.as_json`.
+
+        Returns
+        -------
+        pathlib.Path
+            ``questions/<cell>.json``.
+        """
+        return write_text(self.folder / "questions" / f"{self.cell}.json", text)
+
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote.
 
