@@ -12,6 +12,9 @@ from casebook.errors import InputError
 from casebook.inference import proportions
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
+from casebook.inference.preference import item_tests
+from casebook.inference.preference_rates import UNITS
+from casebook.inference.votes import TIES
 from casebook.measures.agreement import FORMS, LEVELS
 from casebook.measures.agreement_weights import WEIGHTS
 from casebook.measures.ranking import list_measures
@@ -60,6 +63,21 @@ REQUIRED = {
         *functions_of("measures.agreement_kappas", "measures.agreement_reliability"),
         *functions_of("measures.agreement_contrast", "measures.agreement_benchmark"),
         *(*WEIGHTS, *LEVELS, *FORMS),
+    ],
+    "preference": [
+        *functions_of(
+            "inference.bradley_terry",
+            "inference.bradley_terry_bootstrap",
+            "inference.equivalence",
+            "inference.kappa_power",
+            "inference.position",
+            "inference.preference",
+            "inference.preference_power",
+            "inference.vote_dependence",
+            "raters.preference_models",
+        ),
+        *("documented_sign_test", "exact_sign_test", "win_rate", *UNITS, *TIES),
+        *item_tests([[1], [0], [-1]])["test"],
     ],
 }
 
