@@ -19,6 +19,7 @@ from casebook.measures.agreement import FORMS, LEVELS
 from casebook.measures.agreement_weights import WEIGHTS
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
+from casebook.measures.rankshift_changes import ABSENT, AFFECTED
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
@@ -43,6 +44,25 @@ def functions_of(*modules):
 # What the examples of a page must call or name. Lists come from the library, so that
 # a measure that is added there is missed here.
 REQUIRED = {
+    "counterfactual_sensitivity": [
+        *functions_of(
+            "counterfactual.annotations",
+            "counterfactual.evaluation",
+            "counterfactual.explanation_truth",
+            "counterfactual.extraction_scores",
+            "counterfactual.plausibility",
+            "counterfactual.plausibility_rules",
+            "counterfactual.sensitivity",
+            "measures.rank_agreement",
+            "measures.rankshift",
+            "measures.rankshift_changes",
+            "measures.rankshift_kendall",
+            "measures.rankshift_overlap",
+            "measures.rankshift_ties",
+        ),
+        *(*AFFECTED, *ABSENT, "excess", "rbo", "rbo_weight", "placebo_edits"),
+        *("explain_result", "explain_edge", "ModelValidator"),
+    ],
     "inference": [
         *functions_of(
             "inference.bootstrap",
