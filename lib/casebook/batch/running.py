@@ -9,6 +9,7 @@ from casebook.batch.backends import backend
 from casebook.batch.bookkeeping import keep, keep_planned, read_timings
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
+from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
@@ -52,8 +53,9 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
         keep_planned(run, planned)
         try:
             if waiting:
-                with backend(run, limits or Limits(), workers, scheduler) as place:
-                    _work(waiting, place, outcomes, Progress(run, waiting, report))
+                place = backend(run, limits or Limits(), workers, scheduler)
+                with _shared_encoders(waiting, scheduler), place as opened:
+                    _work(waiting, opened, outcomes, Progress(run, waiting, report))
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             merge_numbers(run)
@@ -63,6 +65,12 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
         lines = "; ".join(f"{o.cell}: {o.failure}" for o in failed)
         raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {lines}")
     return {outcome.cell: outcome.seconds for outcome in outcomes}
+
+
+def _shared_encoders(waiting, scheduler):
+    """Load encoders once for all cells that run here; one cell loads its own."""
+    alone = scheduler or len(waiting) < 2
+    return contextlib.nullcontext() if alone else encoder_host()
 
 
 def _work(waiting, place, outcomes, progress):

@@ -46,6 +46,8 @@ class SentenceEncoder:
         Where the model lies.
     model_hash : str
         What identifies the model's output.
+    pooling : str
+        As given.
 
     References
     ----------
@@ -59,13 +61,13 @@ class SentenceEncoder:
         self.model_hash = hashlib.sha256(
             f"{fingerprint} {pooling}".encode()
         ).hexdigest()
-        self._pooling = pooling
+        self.pooling = pooling
 
     @cached_property
     def _model(self):
         """The loaded model; the first use imports torch."""
         library = importlib.import_module("casebook.models.torch_models")
-        return library.load_sentence_transformer(self.folder, self._pooling)
+        return library.load_sentence_transformer(self.folder, self.pooling)
 
     @cached_property
     def _tokenizer(self):
@@ -216,6 +218,7 @@ class SentenceEncoder:
             raise InputError(f"unknown role {role!r}: choose query or document")
         if not texts:
             return self._encode(texts, role), self._no_tokens()
+        special = np.array(self._model.tokenizer.all_special_ids)
         order = np.argsort([-len(text) for text in texts], kind="stable")
         pooled, tokens = [], []
         slabs, quiet = range(0, len(order), SLAB), not wants_progress(len(texts))
@@ -223,22 +226,9 @@ class SentenceEncoder:
             slab = [texts[row] for row in order[start : start + SLAB]]
             outputs = self._call(slab, role, False, output_value=None)
             pooled.append(np.stack([_pooled_vector(output) for output in outputs]))
-            tokens.append(self._gather_tokens(outputs))
+            tokens.append(TokenVectors.of_outputs(outputs, special))
         back = np.argsort(order)
         return np.concatenate(pooled)[back], TokenVectors.concatenate(tokens).take(back)
-
-    def _gather_tokens(self, outputs):
-        """Keep the vectors and ids of the ordinary tokens of a batch of outputs."""
-        special = np.array(self._model.tokenizer.all_special_ids)
-        vectors, ids = [], []
-        for output in outputs:
-            text_ids = output["input_ids"].numpy()
-            keep = (output["attention_mask"].numpy() > 0) & ~np.isin(text_ids, special)
-            kept = unit_rows(output["token_embeddings"].float().numpy()[keep])
-            vectors.append(kept.astype(np.float16))
-            ids.append(text_ids[keep].astype(np.int64))
-        lengths = np.array([len(kept) for kept in ids], dtype=np.int64)
-        return TokenVectors(np.concatenate(vectors), np.concatenate(ids), lengths)
 
     def _no_tokens(self):
         """Token vectors of no text."""

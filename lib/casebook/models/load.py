@@ -6,6 +6,7 @@ from casebook.models.cache import EmbeddingCache
 from casebook.models.cached import CachedEncoder
 from casebook.models.dual import DualEncoder
 from casebook.models.encoders import SentenceEncoder
+from casebook.models.hosted import with_host
 from casebook.models.weights import PACKAGED
 
 
@@ -42,4 +43,6 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
         encoder = SentenceEncoder(text, allow_download=allow_download)
     if cache is False:
         return encoder
-    return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
+    return CachedEncoder(
+        with_host(encoder), EmbeddingCache() if cache is True else cache
+    )

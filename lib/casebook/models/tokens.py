@@ -64,6 +64,33 @@ class TokenVectors:
         return TokenVectors(self.vectors[index], self.token_ids[index], lengths)
 
     @classmethod
+    def of_outputs(cls, outputs, special):
+        """Keep the ordinary tokens of what an encoder returned for some texts.
+
+        Parameters
+        ----------
+        outputs : sequence of dict
+            Tensors ``input_ids``, ``attention_mask`` and ``token_embeddings`` of each
+            text, at least one text.
+        special : array of int
+            Ids of the tokens that stand for no text.
+
+        Returns
+        -------
+        TokenVectors
+            Normalised, as float16.
+        """
+        vectors, ids = [], []
+        for output in outputs:
+            text_ids = output["input_ids"].numpy()
+            keep = (output["attention_mask"].numpy() > 0) & ~np.isin(text_ids, special)
+            kept = unit_rows(output["token_embeddings"].float().numpy()[keep])
+            vectors.append(kept.astype(np.float16))
+            ids.append(text_ids[keep].astype(np.int64))
+        lengths = np.array([len(kept) for kept in ids], dtype=np.int64)
+        return cls(np.concatenate(vectors), np.concatenate(ids), lengths)
+
+    @classmethod
     def concatenate(cls, parts):
         """Put several blocks of texts one after the other.
 

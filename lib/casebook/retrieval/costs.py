@@ -7,6 +7,8 @@ import time
 
 import pandas as pd
 
+from casebook.models.hosted import cpu_seconds
+
 # Linux reports kilobytes, macOS bytes.
 _PEAK_UNIT = 2**20 if sys.platform == "darwin" else 2**10
 
@@ -30,13 +32,13 @@ class StageClock:
         ------
         None
         """
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), cpu_seconds()
         try:
             yield
         finally:
             row = self._rows.setdefault(name, [0.0, 0.0, 0.0])
             row[0] += time.perf_counter() - wall
-            row[1] += time.process_time() - cpu
+            row[1] += cpu_seconds() - cpu
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             row[2] = peak / _PEAK_UNIT
 
@@ -48,7 +50,8 @@ class StageClock:
         pandas.DataFrame
             Index ``stage`` in the order met; columns ``wall_s``, ``cpu_s`` (seconds)
             and ``peak_mb`` (largest resident memory of the process up to the end of
-            the stage, in MiB: it never falls from one stage to the next).
+            the stage, in MiB: it never falls from one stage to the next). Seconds of a
+            host of encoders that worked for this process count, its memory does not.
         """
         columns = ["wall_s", "cpu_s", "peak_mb"]
         frame = pd.DataFrame.from_dict(self._rows, orient="index", columns=columns)
