@@ -6,14 +6,8 @@ from casebook.errors import InputError
 from casebook.runs import chain
 from casebook.runs.audit import verify
 from casebook.runs.ordering import find
-from casebook.runs.promotion import (
-    Reason,
-    active,
-    history,
-    pointer_path,
-    promote,
-    rollback,
-)
+from casebook.runs.pointers import pointer_path
+from casebook.runs.promotion import Reason, active, history, promote, rollback
 
 WHY = Reason("because")
 

@@ -110,7 +110,7 @@ def table_lines(rows, columns):
     str
         Header, then one line per row.
     """
-    from casebook.runs.reports import cell
+    from casebook.runs.report_markdown import cell
 
     grid = [list(columns), *([cell(row[c]) for c in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]

@@ -3,7 +3,8 @@
 from casebook.files import sha256_file
 from casebook.plain_json import parse_json
 from casebook.runs import chain
-from casebook.runs.promotion import FOLDER, LOG
+from casebook.runs.pointers import FOLDER
+from casebook.runs.promotion import LOG
 
 
 def verify(root):

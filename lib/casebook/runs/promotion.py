@@ -1,9 +1,8 @@
 """Which run is active for a metric, who made it so and why.
 
 ``_active/history.jsonl`` below the registry's root is the truth: an append-only,
-hash-chained log of promotions and rollbacks. ``_active/active_<metric>.json`` (with a
-profile ``_active/profiles/<profile>/active_<metric>.json``) are the documented
-pointers for other programs: copies of the last entry, with the hash of its line.
+hash-chained log of promotions and rollbacks. The documented pointers beside it
+(`casebook.runs.pointers`) are copies of its last entries.
 """
 
 import getpass
@@ -11,15 +10,14 @@ import os
 from dataclasses import dataclass
 
 from casebook.errors import InputError
-from casebook.files import sha256_file, write_json
+from casebook.files import sha256_file
 from casebook.paths import valid_name
 from casebook.runs import chain
 from casebook.runs.artifact import now
-from casebook.runs.layout import child_folder
-from casebook.runs.metrics import canonical, file_part
+from casebook.runs.metrics import canonical
 from casebook.runs.ordering import score_of
+from casebook.runs.pointers import FOLDER, pointer_path, write_pointer
 
-FOLDER = "_active"
 LOG = "history.jsonl"
 
 
@@ -220,7 +218,7 @@ def _record(root, action, metric, profile, reason, choose):
         # A name that is refused must be so before anything is written.
         pointer = pointer_path(root, metric, profile)
         entry = chain.append(folder / LOG, entry)
-        _point(root, pointer, entry)
+        write_pointer(root, pointer, entry, chain.read_lines(folder / LOG)[-1])
     return entry
 
 
@@ -230,43 +228,3 @@ def _actor():
         return name or getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
-
-
-def pointer_path(root, metric, profile=None):
-    """Give the place of a documented pointer.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    metric, profile : str
-        Which pointer.
-
-    Returns
-    -------
-    pathlib.Path
-        The file, which need not exist.
-    """
-    folder = root / FOLDER
-    if profile:
-        folder = child_folder(folder / "profiles", profile, "profile")
-    return folder / f"active_{file_part(metric)}.json"
-
-
-def _point(root, path, entry):
-    lines = chain.read_lines(root / FOLDER / LOG)
-    folder = root / entry["path"]
-    pointer = {
-        "metricKey": entry["metric"],
-        "createdUtc": entry["at"],
-        "runsRoot": str(root),
-        "totalRunsFound": entry["decision"].get("totalRunsFound"),
-        "workflowName": entry["workflow"],
-        "runId": entry["runId"],
-        "score": entry["score"],
-        "runDirectory": str(folder),
-        "runJsonPath": str(folder / "run.json"),
-        "seq": entry["seq"],
-        "lineSha256": chain.line_hash(lines[-1]),
-    }
-    write_json(path, pointer)

@@ -9,6 +9,7 @@ from casebook.files import write_json, write_text
 from casebook.runs.artifact import now
 from casebook.runs.metrics import canonical, file_part
 from casebook.runs.ordering import order, score_of, short_key
+from casebook.runs.report_markdown import markdown
 
 
 def stamp():
@@ -221,7 +222,7 @@ def write_report(root, kind, report, out=None, stamped=True):
     stem = f"{kind}_{file_part(report['metricKey'])}"
     if stamped:
         stem = _free(folder, f"{stem}_{stamp()}")
-    write_text(folder / f"{stem}.md", _markdown(kind, report))
+    write_text(folder / f"{stem}.md", markdown(kind, report))
     return write_json(folder / f"{stem}.json", report)
 
 
@@ -232,35 +233,3 @@ def _free(folder, stem):
         number += 1
         name = f"{stem}-{number}"
     return name
-
-
-def _markdown(kind, report):
-    lines = [f"# {kind}: {report['metricKey']}", ""]
-    for name, value in report.items():
-        if name == "top":
-            continue
-        shown = value if value not in (None, {}, []) else "n/a"
-        lines.append(f"- {name}: {shown}")
-    if "top" in report:
-        columns = ("rank", "score", "map1", "ndcg3", "workflowName", "runId")
-        lines += ["", " | ".join(columns), " | ".join("---" for _ in columns)]
-        lines += [" | ".join(cell(row[c]) for c in columns) for row in report["top"]]
-    return "\n".join(lines) + "\n"
-
-
-def cell(value):
-    """Give one value of a table: six digits, ``n/a`` for what is undefined.
-
-    Parameters
-    ----------
-    value : object
-        Number, text or None.
-
-    Returns
-    -------
-    str
-        Text.
-    """
-    if value is None:
-        return "n/a"
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
