@@ -189,25 +189,6 @@ class EmbeddedDataset:
         return pd.DataFrame(found.expected, index=index, columns=list(measures))
 
 
-def contrast(data, row):
-    """Give mean relevant minus mean other document of one query's pool.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    row : int
-        Row of the query; its pool holds both kinds.
-
-    Returns
-    -------
-    numpy.ndarray, shape [D]
-        The direction that separates them.
-    """
-    relevant, pool = data.relevant[row], data.documents[data.pools[row]]
-    return pool[relevant].mean(axis=0) - pool[~relevant].mean(axis=0)
-
-
 def embed(dataset, embedder):
     """Embed a dataset and find its effective queries.
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
-from casebook.shift.embedded import contrast
-from casebook.shift.learning_stats import LearningStats, learning_stats, mean_direction
+from casebook.shift.directions import contrast, mean_direction
+from casebook.shift.learning_stats import LearningStats, learning_stats
 from casebook.shift.vectors import best_first
 
 DOCUMENTED = "posneg-uniform"

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from casebook.shift.directions import mean_direction
+
 SUSPECT_NORM = 1e-3
 
 
@@ -54,28 +56,6 @@ class LearningStats:
     def as_dict(self):
         """Give the statistics under their documented names, as a dict."""
         return asdict(self)
-
-
-def mean_direction(directions, unit=False):
-    """Average directions.
-
-    Parameters
-    ----------
-    directions : numpy.ndarray, shape [n, D]
-        None of them zero.
-    unit : bool
-        Whether each is scaled to length 1 first.
-
-    Returns
-    -------
-    numpy.ndarray, shape [D]
-        Zero without directions.
-    """
-    if not len(directions):
-        return np.zeros(directions.shape[1])
-    if unit:
-        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return directions.mean(axis=0)
 
 
 def learning_stats(directions, pairs, means, **counts):

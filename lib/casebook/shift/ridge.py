@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.shift.embedded import contrast
+from casebook.shift.directions import contrast
 
 
 @dataclass(frozen=True, eq=False)
