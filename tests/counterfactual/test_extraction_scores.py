@@ -23,7 +23,7 @@ from casebook.counterfactual.extraction_scores import (
 )
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
-from casebook.models.language_model import NoAnswer
+from casebook.models.json_model import NoAnswer
 
 TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
 

@@ -8,12 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.language_model import (
-    Endpoint,
-    NoAnswer,
-    first_object,
-    load_language_model,
-)
+from casebook.models.json_model import NoAnswer, first_object
+from casebook.models.language_model import Endpoint, load_language_model
 from casebook.models.smollm import model_file
 
 SCHEMA = {

@@ -31,7 +31,7 @@ def extract_with_model(text, model, case_id="case", country=None):
         The judgment.
     model : object
         With ``complete_json(prompt, schema) -> dict`` that raises `InputError` if it
-        has no answer, and a ``name``, as `casebook.models.language_model.JsonModel`.
+        has no answer, and a ``name``, as `casebook.models.json_model.JsonModel`.
     case_id, country
         As for `extract_sheet`.
 

