@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from casebook.datasets import list_datasets, load, registry, sources
+from casebook.datasets import list_datasets, load, loaders, registry, sources
 from casebook.errors import InputError
 
 
@@ -76,7 +76,7 @@ def test_counts_that_differ_from_the_card_are_refused(toy, cache, make_card):
     splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
     card = make_card(contents, [{"mirror": "toy"}], splits=splits)
     with pytest.raises(InputError, match="toy, split test: expected 4 judgements, fou"):
-        registry._read(card, {name: toy / name for name in names}, "test")
+        loaders.read_split(card, {name: toy / name for name in names}, "test")
 
 
 def test_check_tells_absent_bad_and_ok_apart(

