@@ -99,6 +99,11 @@ REQUIRED = {
         *("documented_sign_test", "exact_sign_test", "win_rate", *UNITS, *TIES),
         *item_tests([[1], [0], [-1]])["test"],
     ],
+    "rater_agreement": [
+        *functions_of("raters.likert_report", "raters.likert_tests"),
+        *functions_of("raters.rater_checks", "raters.leaks", "raters.arm_guess"),
+        *("blinding_index", "length_effect", "order_drift", "rating_agreement"),
+    ],
 }
 
 
