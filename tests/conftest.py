@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,48 @@ def mirror():
     if not MIRROR.is_dir():
         pytest.skip(f"reference data absent: set CASEBOOK_DATA_MIRROR (tried {MIRROR})")
     return MIRROR
+
+
+@pytest.fixture(scope="session")
+def copy_project():
+    """Give a function that copies what a run and a build need into a folder."""
+    from casebook.paths import ROOT
+
+    def copy(folder):
+        for name in ("book", "notebooks", "data"):
+            shutil.copytree(ROOT / name, folder / name)
+        for name in ("_config.yml", "requirements.lock"):
+            shutil.copy(ROOT / name, folder)
+        return folder
+
+    return copy
+
+
+@pytest.fixture
+def notebook_project(tmp_path, monkeypatch):
+    """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
+    import nbformat
+
+    from casebook import notebooks, paths
+    from casebook.batch import planning
+
+    def make(parameters, work):
+        code = nbformat.v4.new_code_cell
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        source = nbformat.v4.new_notebook(
+            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
+            metadata={"kernelspec": kernel},
+        )
+        (tmp_path / "notebooks").mkdir()
+        nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
+        for module in (notebooks, planning):
+            monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
+        monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+        fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
+        monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
+        # Kernels are processes of their own: they find the folder by the variable.
+        monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+        return tmp_path
+
+    return make

@@ -3,11 +3,9 @@
 import json
 import os
 
-import nbformat
 import pytest
 
-from casebook import batch, grid, notebooks, paths
-from casebook.batch import planning
+from casebook import batch, grid
 from casebook.batch.running import lost_needs, ready_cells
 from casebook.errors import BatchFailed, InputError
 from casebook.runs.artifact import read_record
@@ -23,30 +21,8 @@ WORK = (
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    source = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
-            nbformat.v4.new_code_cell(WORK),
-        ],
-        metadata={
-            "kernelspec": {
-                "name": "python3",
-                "display_name": "Python 3",
-                "language": "python",
-            }
-        },
-    )
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    nbformat.write(source, folder / "01_made.ipynb")
-    for module in (notebooks, planning):
-        monkeypatch.setattr(module, "NOTEBOOKS", folder)
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    # Kernels are processes of their own: they find the folder by the variable.
-    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    return tmp_path
+def project(notebook_project):
+    return notebook_project(PARAMETERS, WORK)
 
 
 def cells(*changes):

@@ -7,11 +7,9 @@ import subprocess
 import sys
 import time
 
-import nbformat
 import pytest
 
-from casebook import batch, grid, notebooks, paths
-from casebook.batch import planning
+from casebook import batch, grid
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.runs import fingerprint
 
@@ -33,25 +31,12 @@ WORK = (
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    code = nbformat.v4.new_code_cell
-    source = nbformat.v4.new_notebook(
-        cells=[code(PARAMETERS, metadata={"tags": ["parameters"]}), code(WORK)],
-        metadata={"kernelspec": kernel},
-    )
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    nbformat.write(source, folder / "01_made.ipynb")
-    for module in (notebooks, planning):
-        monkeypatch.setattr(module, "NOTEBOOKS", folder)
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
-    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+def project(notebook_project, monkeypatch):
     monkeypatch.setenv("CASEBOOK_WORKER_PATIENCE", "4")
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
-    return tmp_path
+    folder = notebook_project(PARAMETERS, WORK)
+    monkeypatch.setattr(fingerprint, "ROOT", folder)
+    return folder
 
 
 class Dask:

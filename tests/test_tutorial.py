@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +14,8 @@ BLOCKS = re.compile(r"^```(python|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
-def test_every_block_of_the_tutorial_runs(tmp_path):
-    for name in ("book", "notebooks", "data"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("_config.yml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path)
+def test_every_block_of_the_tutorial_runs(tmp_path, copy_project):
+    copy_project(tmp_path)
     tools = str(Path(sys.executable).parent)
     environment = os.environ | {
         "CASEBOOK_ROOT": str(tmp_path),

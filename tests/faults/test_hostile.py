@@ -81,13 +81,9 @@ def test_a_link_in_the_results_is_replaced_and_not_followed(
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
+def hostile(tmp_path_factory, copy_project):
     """Run and build a project whose texts hold scripts and whose environment a key."""
-    root = tmp_path_factory.mktemp("project")
-    for name in ("book", "notebooks", "data"):
-        shutil.copytree(ROOT / name, root / name)
-    for name in ("_config.yml", "requirements.lock"):
-        shutil.copy(ROOT / name, root)
+    root = copy_project(tmp_path_factory.mktemp("project"))
     folder = root / "mine"
     shutil.copytree(ROOT / "data" / "smoke", folder)
     for name in ("corpus.jsonl", "queries.jsonl"):

@@ -11,7 +11,7 @@ import time
 import nbformat
 import pytest
 
-from casebook import batch, grid, notebooks, paths
+from casebook import batch, grid, paths
 from casebook.batch import planning
 from casebook.book import build_book
 from casebook.datasets import cards, sources
@@ -128,23 +128,8 @@ NOTEBOOK = (
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    code = nbformat.v4.new_code_cell
-    start = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
-    source = nbformat.v4.new_notebook(
-        cells=[start, code(NOTEBOOK)], metadata={"kernelspec": kernel}
-    )
-    (tmp_path / "notebooks").mkdir()
-    nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
-    for module in (notebooks, planning):
-        monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
-    monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
-    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    return tmp_path
+def project(notebook_project):
+    return notebook_project('run = "a"\ncell = "b"\nn = 2', NOTEBOOK)
 
 
 def test_runs(project, count):
