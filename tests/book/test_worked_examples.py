@@ -21,6 +21,9 @@ from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift_changes import ABSENT, AFFECTED
 from casebook.paths import ROOT
+from casebook.shift.evaluators import NAMES
+from casebook.shift.gate import PROFILES
+from casebook.shift.learner import MODES
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 
@@ -62,6 +65,13 @@ REQUIRED = {
         ),
         *(*AFFECTED, *ABSENT, "excess", "rbo", "rbo_weight", "placebo_edits"),
         *("explain_result", "explain_edge", "ModelValidator"),
+    ],
+    "embedding_shift": [
+        *(*MODES, *NAMES, *PROFILES),
+        *functions_of("shift.keyword", "shift.learner", "shift.ridge"),
+        *("cross_fit", "drift_table", "evaluate_shift", "gains", "judge"),
+        *("fit_tau", "gap_gain", "oracle", "summarise"),
+        *("semantic_hash_vector", "sha256_vector"),
     ],
     "inference": [
         *functions_of(
@@ -113,12 +123,13 @@ def examples_of(page):
 
 
 def shown_in(page):
-    """Collect what examples show: functions called, attributes read, strings.
+    """Collect what examples show: functions called, attributes, strings, words printed.
 
     A string that is the name of a ranking measure, ``nDCG@5``, shows ``nDCG@k``.
     """
     shown = set()
     for example in examples_of(page):
+        shown |= set(example.want.split())
         for node in ast.walk(ast.parse(example.source)):
             if isinstance(node, ast.Call):
                 shown.add(getattr(node.func, "id", None))
