@@ -1,24 +1,21 @@
 """Stage a run beside the prose and let Jupyter Book render it, strictly."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import yaml
 
 from casebook.book import pages
 from casebook.book.footers import add_footer
+from casebook.book.site import finish
 from casebook.datasets.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
 from casebook.grid import load_grid
 from casebook.paths import ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest
-
-_DOWNLOADS = ("rows", "tables", "figures", "runs")
 
 
 def build_book(run, compare=None):
@@ -56,7 +53,7 @@ def build_book(run, compare=None):
         return site / "index.html"
     stamp.unlink(missing_ok=True)
     _render(stage, target)
-    _finish(run, stage, site)
+    finish(run, site)
     write_text(stamp, key)
     return site / "index.html"
 
@@ -121,29 +118,3 @@ def _render(stage, target):
         raise CasebookError(f"the book does not build:\n{tail}")
     (target / "_build" / "html").rename(target / "html")
     shutil.rmtree(target / "_build")
-
-
-def _finish(run, stage, site):
-    """Add the downloads; drop what no page loads and what stands there twice."""
-    for name in _DOWNLOADS:
-        if (run_dir(run) / name).is_dir():
-            shutil.copytree(run_dir(run) / name, site / name, dirs_exist_ok=True)
-    shutil.copy(run_dir(run) / "numbers.json", site)
-    mathjax = site / "_static" / "mathjax"
-    keep = {mathjax / "tex-chtml.js", mathjax / "output"}
-    unused = [path for path in mathjax.iterdir() if path not in keep]
-    unused += [mathjax / "output" / "svg", *(site / "_static").rglob("*.map")]
-    unused += [site / "_static" / "locales", *(site / "_static").rglob("*.ttf")]
-    for path in filter(Path.exists, unused):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in (site / "_sources").rglob("*.ipynb"):
-        _without_pictures(path)
-
-
-def _without_pictures(path):
-    """Take the pictures out of a notebook for download: the page has them as files."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            output.get("data", {}).pop("image/png", None)
-    write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
