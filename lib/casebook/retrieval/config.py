@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 from casebook.errors import InputError
 from casebook.retrieval.checks import between, one_of, whole_number
+from casebook.retrieval.modes import MODES
 from casebook.retrieval.sparse import PRESETS
 
 LISTS = ("bm25", "dense", "dense2", "random", "constant")
@@ -159,70 +160,6 @@ class PipelineConfig:
     def passage_key(self):
         """What decides the passages that encoder and reranker read: tuple or None."""
         return (self.max_words, self.overlap) if self.chunking else None
-
-
-_FIRST_STAGE = {"mmr": False, "reranker": None}
-_WHOLE = {"chunking": False}
-
-#: Systems by key: what each changes in the settings, and what it is.
-MODES = {
-    "full": ({}, "all six stages"),
-    "bm25": (
-        {"lists": ("bm25",), **_FIRST_STAGE, **_WHOLE},
-        "BM25 alone on whole documents",
-    ),
-    "bm25_stemmed": (
-        {
-            "lists": ("bm25",),
-            "bm25_preset": "leaderboard",
-            **_FIRST_STAGE,
-            **_WHOLE,
-        },
-        "BM25 alone with the leaderboard's English stemmer",
-    ),
-    "bm25_chunked": (
-        {"lists": ("bm25",), "bm25_chunks": True, **_FIRST_STAGE},
-        "BM25 alone on chunks, a document at its best chunk",
-    ),
-    "dense": (
-        {"lists": ("dense",), **_FIRST_STAGE, **_WHOLE},
-        "encoder alone on whole documents, cut at its limit",
-    ),
-    "dense_chunked": (
-        {"lists": ("dense",), **_FIRST_STAGE},
-        "encoder alone on chunks, a document at its best chunk",
-    ),
-    "rrf": (
-        {**_FIRST_STAGE, **_WHOLE},
-        "reciprocal rank fusion of bm25 and dense, nothing after it",
-    ),
-    "rrf_chunked": (
-        _FIRST_STAGE,
-        "the full system's fusion (bm25 and dense_chunked), nothing after it",
-    ),
-    "weighted_sum": (
-        {"fusion": "weighted_sum"},
-        "the full system with min-max weighted sum in place of rank fusion",
-    ),
-    "no_mmr": ({"mmr": False}, "the full system without marginal relevance"),
-    "no_reranker": (
-        {"reranker": None},
-        "the full system without reranker: the order of marginal relevance",
-    ),
-    "reranker_only": (
-        {"first_stage_weight": 0.0},
-        "the full system ordered by the reranker alone, without the fused score",
-    ),
-    "no_chunking": (_WHOLE, "the full system on whole documents, cut at the limit"),
-    "random": (
-        {"lists": ("random",), **_FIRST_STAGE},
-        "control: seeded random order",
-    ),
-    "constant": (
-        {"lists": ("constant",), **_FIRST_STAGE},
-        "control: equal scores, so corpus order by the tie rule",
-    ),
-}
 
 
 def config_for(mode, **settings):

@@ -4,22 +4,19 @@ Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. T
 of every stage is the document; passages decide its scores.
 """
 
-import numpy as np
-
 from casebook.errors import InputError
 from casebook.retrieval.checks import checked_queries
 from casebook.retrieval.config import config_for
 from casebook.retrieval.costs import StageClock
 from casebook.retrieval.filters import candidate_mask, metadata_mask
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.rankings import ABSENT, positive_depth
+from casebook.retrieval.rankings import everything, positive_depth
 from casebook.retrieval.rerank import rerank
-from casebook.retrieval.results import RetrievalResult
+from casebook.retrieval.results import RetrievalResult, deciding_passages
 from casebook.retrieval.stages import (
     Request,
     best_passages,
     diversify,
-    everything,
     extend,
     first_stage_list,
     fuse,
@@ -159,7 +156,7 @@ class HybridRetriever:
         chosen, decided = self._reorder(clock, request, stages)
         final = extend(chosen, *tails).truncate(depth)
         stages["final"] = final
-        passages = _passages_of(final, decided + sources)
+        passages = deciding_passages(final, decided + sources)
         return RetrievalResult(
             queries,
             top_k,
@@ -239,14 +236,3 @@ class HybridRetriever:
             self.index.passages(self.config).owner,
             documents.ids,
         )
-
-
-def _passages_of(final, sources):
-    """Find the deciding passage of each final document, earlier sources first."""
-    passages = np.full(final.shape, ABSENT)
-    for documents, winners in sources:
-        columns = documents.columns_of(final.ids)
-        if winners.shape[1]:
-            found = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
-            passages = np.where((passages < 0) & (columns >= 0), found, passages)
-    return passages

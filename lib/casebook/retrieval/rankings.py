@@ -14,6 +14,7 @@ __all__ = [
     "ABSENT",
     "RankedLists",
     "collapse",
+    "everything",
     "from_scores",
     "positive_depth",
     "stack",
@@ -65,6 +66,28 @@ def from_scores(scores, k, allowed=None):
     order, place = order[place < k], place[place < k]
     ids[row[order], place], values[row[order], place] = item[order], value[order]
     return RankedLists(ids, values)
+
+
+def everything(n_documents, allowed, n_queries):
+    """List every allowed document in the order of the collection.
+
+    Parameters
+    ----------
+    n_documents : int
+        Size of the collection.
+    allowed : array of bool, shape (1, N) or (Q, N)
+        Documents that may be returned.
+    n_queries : int
+        Q.
+
+    Returns
+    -------
+    RankedLists
+        The documents, all of score 0.
+    """
+    deepest = max(1, int(allowed.sum(axis=1).max()))
+    mask = np.broadcast_to(allowed, (n_queries, n_documents))
+    return from_scores(np.zeros(mask.shape), deepest, np.ascontiguousarray(mask))
 
 
 def stack(parts, depth):

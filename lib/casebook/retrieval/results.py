@@ -141,3 +141,28 @@ class RetrievalResult:
 def _or_none(value, kind):
     """Give a plain number, None for NaN."""
     return None if np.isnan(value) else kind(value)
+
+
+def deciding_passages(final, sources):
+    """Find the passage that decided each document of the final lists.
+
+    Parameters
+    ----------
+    final : RankedLists
+        Lists of depth K.
+    sources : sequence of (RankedLists, array of int)
+        Lists with the passage of each of their documents; the first source that has
+        a passage for a document gives it.
+
+    Returns
+    -------
+    array of int, shape (Q, K)
+        Passages, -1 where none decided.
+    """
+    passages = np.full(final.shape, ABSENT)
+    for documents, winners in sources:
+        columns = documents.columns_of(final.ids)
+        if winners.shape[1]:
+            found = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+            passages = np.where((passages < 0) & (columns >= 0), found, passages)
+    return passages

@@ -7,7 +7,7 @@ import numpy as np
 
 from casebook.retrieval.diversity import maximal_marginal_relevance
 from casebook.retrieval.fusion import reciprocal_rank_fusion, weighted_sum
-from casebook.retrieval.rankings import ABSENT, RankedLists, collapse, from_scores
+from casebook.retrieval.rankings import ABSENT, RankedLists, collapse
 
 # Passages fetched for each document wanted; more are fetched when they are too few.
 _OVERSAMPLING = 4
@@ -229,25 +229,3 @@ def extend(head, *tails):
     distinct, _ = collapse(joined, np.arange(int(ids.max(initial=0)) + 1))
     ranks = np.arange(1.0, distinct.shape[1] + 1)
     return RankedLists(distinct.ids, np.where(distinct.ids >= 0, 1 / ranks, -np.inf))
-
-
-def everything(n_documents, allowed, n_queries):
-    """List every allowed document in the order of the collection.
-
-    Parameters
-    ----------
-    n_documents : int
-        Size of the collection.
-    allowed : array of bool, shape (1, N) or (Q, N)
-        Documents that may be returned.
-    n_queries : int
-        Q.
-
-    Returns
-    -------
-    RankedLists
-        The documents, all of score 0.
-    """
-    deepest = max(1, int(allowed.sum(axis=1).max()))
-    mask = np.broadcast_to(allowed, (n_queries, n_documents))
-    return from_scores(np.zeros(mask.shape), deepest, np.ascontiguousarray(mask))
