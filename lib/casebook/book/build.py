@@ -54,6 +54,8 @@ def build_book(run, compare=None):
     stamp.unlink(missing_ok=True)
     _render(stage, target)
     finish(run, site)
+    for path in (stage / "book" / "generated" / "questions").glob("*.js"):
+        shutil.copy(path, site / "generated" / "questions")
     write_text(stamp, key)
     return site / "index.html"
 
@@ -75,28 +77,35 @@ def _stage(run, stage, cells, compare):
     for cell in cells:
         path = stage / "book" / "run" / "notebooks" / f"{cell}.ipynb"
         add_footer(path, run, cell)
-    for name, text in pages.generated(run, cells, compare).items():
+    made = pages.generated(run, cells, compare)
+    for name, text in made.items():
         write_text(stage / "book" / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    toc = _with_pages(toc, pages.chapters(run, cells), compare)
+    toc = _with_pages(toc, pages.chapters(run, cells), made)
     write_text(stage / "book" / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
     return digest([tree_digest(stage), lock_digest(), code])
 
 
-def _with_pages(toc, chapters, compare):
+def _with_pages(toc, chapters, made):
     """Put executed notebooks and data cards where the table of contents says so."""
     for part in toc["parts"]:
         if part.pop("executed_notebooks", False):
-            part["chapters"] = [
-                {"file": f"run/notebooks/{cell}", "title": title}
-                for cell, title in chapters.items()
-            ]
-            if compare:
+            part["chapters"] = [_entry(cell, t, made) for cell, t in chapters.items()]
+            if "comparison.md" in made:
                 part["chapters"].append({"file": "generated/comparison"})
         if part.pop("data_cards", False):
             part["chapters"] += [{"file": f"generated/cards/{key}"} for key in cards()]
     return toc
+
+
+def _entry(cell, title, made):
+    """Give a chapter, and below it the page of its questions if there is one."""
+    entry = {"file": f"run/notebooks/{cell}", "title": title}
+    if f"questions/{cell}.md" in made:
+        page = f"generated/questions/{cell}"
+        entry["sections"] = [{"file": page, "title": "Question by question"}]
+    return entry
 
 
 def _render(stage, target):

@@ -5,8 +5,9 @@ import html
 import numpy as np
 import pandas as pd
 
-from casebook.batch.bookkeeping import stored_record
+from casebook.book.history import same_data
 from casebook.book.markup import raw
+from casebook.book.questions import question_links
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.multiplicity import holm
@@ -61,7 +62,7 @@ def comparison(run, other):
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
     body = raw(to_html(_shown(found), f"{run} minus {other}, paired by row"))
-    flips = raw(to_html(_flips(found), "Rows that changed most"))
+    flips = raw(to_html(_flips(found, run), "Rows that changed most"))
     return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
 
 
@@ -104,8 +105,7 @@ def _cells(run):
 
 def _paired(cell, run, other):
     """Give why two cells cannot be paired, or the pairs of values that differ."""
-    records = [stored_record(name, cell) for name in (run, other)]
-    if records[0].labels["Inputs"]["data"] != records[1].labels["Inputs"]["data"]:
+    if not same_data(run, other, cell):
         return "other data: incomparable", []
     tables = []
     for name in (run, other):
@@ -183,13 +183,20 @@ def _shown(found):
     )
 
 
-def _flips(found):
+def _flips(found, run):
     lines = []
+    links = {cell: question_links(run, cell) for cell in set(found["cell"])}
     for row in found.itertuples():
         order = row.rows.abs().sort_values(ascending=False, kind="stable").index
         for unit in order[: max(1, FLIPPED // len(found))]:
             if row.rows[unit]:
-                line = (row.cell, row.system, row.measure, unit, row.rows[unit])
-                lines.append(line)
+                name = _linked(unit, links[row.cell].get(unit))
+                lines.append((row.cell, row.system, row.measure, name, row.rows[unit]))
     columns = ["Cell", "System", "Measure", "Row", "Change"]
     return pd.DataFrame(lines, columns=columns)
+
+
+def _linked(name, address):
+    if address is None:
+        return name
+    return Markup(f'<a href="{html.escape(address)}">{html.escape(name)}</a>')

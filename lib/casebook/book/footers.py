@@ -5,6 +5,7 @@ import html
 import nbformat
 
 from casebook.batch.bookkeeping import stored_record
+from casebook.book.questions import kept_questions
 from casebook.paths import NOTEBOOKS, run_dir
 
 _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
@@ -43,6 +44,9 @@ def _text(run, cell):
             f"- Content key `{record.labels['ContentKey'][:12]}` of "
             "[what it was made from](../../provenance.md).",
         ]
+    if kept_questions(run, cell):
+        page = f"../../generated/questions/{cell}.md"
+        lines.append(f"- Single questions, and what was returned: [all]({page}).")
     files = list(_files(run, cell))
     if files:
         lines.append(f"- Data of this chapter: {', '.join(files)}.")

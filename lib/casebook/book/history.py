@@ -3,6 +3,7 @@
 import json
 
 from casebook import paths
+from casebook.batch.bookkeeping import stored_record
 from casebook.errors import InputError
 from casebook.runs.artifact import read_record
 
@@ -39,6 +40,24 @@ def history(cell, key):
         found.append((record.completed, record.labels["Inputs"]["data"], value))
     found.sort(key=lambda point: point[0])
     return [value for _, data, value in found if data == found[-1][1]][-MOST:]
+
+
+def same_data(run, other, cell):
+    """Say whether a cell was executed on the same data in two runs.
+
+    Parameters
+    ----------
+    run, other, cell : str
+        Names of the runs, which both hold the cell, and of the cell.
+
+    Returns
+    -------
+    bool
+        Only then may their numbers be compared.
+    """
+    records = [stored_record(name, cell) for name in (run, other)]
+    data = [record and record.labels["Inputs"]["data"] for record in records]
+    return data[0] is not None and data[0] == data[1]
 
 
 def sparkline(values):

@@ -11,6 +11,7 @@ from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
 from casebook.book.markup import file_links, page_link, raw
+from casebook.book.questions import question_pages
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
@@ -47,12 +48,13 @@ def generated(run, cells, compare=None):
     Returns
     -------
     dict
-        File name below ``book/generated`` to MyST Markdown.
+        File name below ``book/generated`` to MyST Markdown, or to a script of data.
     """
     records = [stored_record(run, cell) for cell in cells]
     data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
     if compare:
         data["comparison.md"] = comparison(run, compare)
+    data |= question_pages(run, cells, compare)
     return data | {
         "scorecard.md": raw(scorecard(run, chapters(run, cells))),
         "claims.md": raw(claims_table(run)),

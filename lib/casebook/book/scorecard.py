@@ -5,6 +5,7 @@ import html
 import pandas as pd
 
 from casebook.book.history import history, sparkline
+from casebook.book.questions import kept_questions
 from casebook.datasets.cards import cards
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
@@ -88,7 +89,7 @@ def value_text(number):
 def _rows(run, cell, title):
     for experiment, dataset, system, measure, number in headlines(run, cell):
         what = f"{system}, {measure}"
-        links = _links(cell, dataset, experiment)
+        links = _links(run, cell, dataset, experiment)
         past = history(cell, (experiment, dataset, system, measure))
         yield _row(cell, title, dataset, what, number, links, past)
 
@@ -111,13 +112,15 @@ def _row(cell, title, dataset, what, number, links, past):
     }
 
 
-def _links(cell, dataset, experiment):
+def _links(run, cell, dataset, experiment):
     key = max((k for k in cards() if dataset.startswith(k)), key=len, default=None)
     own = (ROOT / "book" / "methods" / f"{experiment}.md").is_file()
     page = experiment if own else _METHODS.get(experiment, "measures")
     links = {"method": f"methods/{page}.html", "rows": f"rows/{cell}.csv.gz"}
     if key:
         links["data"] = f"generated/cards/{key}.html"
+    if kept_questions(run, cell):
+        links["questions"] = f"generated/questions/{cell}.html"
     return [f'<a href="{target}">{label}</a>' for label, target in links.items()]
 
 

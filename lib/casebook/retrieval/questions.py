@@ -56,12 +56,12 @@ def drill_down(study, systems=SHOWN, most_bytes=MOST_BYTES):
     Returns
     -------
     dict
-        ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
-        ``measures``, ``asked`` (how many questions there are), ``documents`` (id, and
-        opening or None: what only a control returned is not opened) and ``questions``:
-        id, text or None, ``relevant`` (places in ``documents``), ``scores`` (system by
-        measure; None where undefined) and ``top`` (for each system the places of its
-        first `DEPTH` documents).
+        ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``, the
+        ``controls`` among them, ``measures``, ``depth`` of the lists, ``asked`` (how
+        many questions there are), ``documents`` (id, and opening or None: what only a
+        control returned is not opened) and ``questions``: id, text or None,
+        ``relevant`` (places in ``documents``), ``scores`` (system by measure; None
+        where undefined) and ``top`` (for each system the places of its documents).
     """
     systems = [name for name in systems if name in study.results]
     order = _most_different(study, systems)
@@ -127,7 +127,9 @@ def _collect(study, systems, chosen, opening):
         "card": data.card.key if data.card else None,
         "texts": sorted(shown),
         "systems": systems,
+        "controls": [name for name in systems if name in study.controls],
         "measures": [name for name in MEASURES if name in study.scores],
+        "depth": DEPTH,
         "asked": len(data.queries),
         "documents": _documents(data.documents, places, opened, opening),
         "questions": questions,
