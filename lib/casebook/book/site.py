@@ -14,6 +14,9 @@ _DOWNLOADS = ("rows", "tables", "figures", "runs")
 # style sheet names. The font does.
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
+# What opens the pages below a chapter in the sidebar has no name for a screen reader.
+_TOGGLE = '<summary><span class="toctree-toggle"'
+_NAMED_TOGGLE = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 # Below _static: the icons' other faces, the README's picture, what MathJax holds in one
 # file anyway, old font formats, and what only developers of the theme read.
@@ -56,7 +59,8 @@ def finish(run, site):
         for path in list((site / "_static").glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in site.rglob("*.html"):
-        write_text(path, _lean(path.read_text(encoding="utf-8")))
+        page = _lean(path.read_text(encoding="utf-8"))
+        write_text(path, page.replace(_TOGGLE, _NAMED_TOGGLE))
     for path in (site / "_sources").rglob("*.ipynb"):
         _without_pictures(path)
     for path in (site / "_images").glob("*.png"):
