@@ -10,37 +10,42 @@ from casebook.errors import InputError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
+Ratings = Annotated[
+    Path, typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing.")
+]
+Level = Annotated[
+    str | None,
+    typer.Option(
+        help="Of Krippendorff's alpha: nominal, ordinal, interval or ratio; "
+        "ordinal for numbers, nominal for labels."
+    ),
+]
+Weights = Annotated[
+    str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high."),
+]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", help="Column that names the items.")
+]
+NoId = Annotated[bool, typer.Option("--no-id", help="The first column is a rater.")]
+Wide = Annotated[bool, typer.Option("--wide", help="More raters than items are meant.")]
+Resamples = Annotated[int, typer.Option("--boot", help="Resamples of items.")]
+Seed = Annotated[int, typer.Option(help="Of the resamples.")]
+
 
 def agreement(
-    ratings: Annotated[
-        Path,
-        typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing."),
-    ],
-    level: Annotated[
-        str | None,
-        typer.Option(
-            help="Of Krippendorff's alpha: nominal, ordinal, interval or ratio; "
-            "ordinal for numbers, nominal for labels."
-        ),
-    ] = None,
-    weights: Annotated[
-        str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")
-    ] = "quadratic",
-    scale: Annotated[
-        str | None,
-        typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high."),
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Column that names the items.")
-    ] = None,
-    no_id: Annotated[
-        bool, typer.Option("--no-id", help="The first column is a rater.")
-    ] = False,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="More raters than items are meant.")
-    ] = False,
-    n_boot: Annotated[int, typer.Option("--boot", help="Resamples of items.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    ratings: Ratings,
+    level: Level = None,
+    weights: Weights = "quadratic",
+    scale: Scale = None,
+    id_column: IdColumn = None,
+    no_id: NoId = False,
+    wide: Wide = False,
+    n_boot: Resamples = 1000,
+    seed: Seed = 0,
     as_json: Json = False,
 ):
     """Measure agreement among raters, for this panel and for a new one.

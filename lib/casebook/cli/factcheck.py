@@ -13,9 +13,52 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-
 Mode = Annotated[str, typer.Option(help="System that searches.")]
 Gate = Annotated[str, typer.Option(help="Least credibility: none, low, medium, high.")]
+Labelled = Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")]
+OffLabel = Annotated[
+    str, typer.Option(help="wrong, drop or negative: answers of no class.")
+]
+Insufficient = Annotated[
+    str, typer.Option(help="exclude, negative or three_class: INSUFFICIENT.")
+]
+Conflicting = Annotated[
+    str, typer.Option(help="exclude, negative or three_class: CONFLICTING.")
+]
+Groups = Annotated[
+    list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="Column of GOLD whose values belong together.")
+]
+Baseline = Annotated[
+    Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")
+]
+Spellings = Annotated[
+    list[str] | None,
+    typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable."),
+]
+Resamples = Annotated[int, typer.Option(min=1, help="Of the bootstrap.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap.")]
+Claims = Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own"),
+]
+Stance = Annotated[
+    str, typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME.")
+]
+Decomposition = Annotated[
+    str, typer.Option(help="rules, documented, none, model:NAME.")
+]
+QueryCount = Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")]
+RatingTable = Annotated[Path | None, typer.Option(help="Rating table, YAML.")]
+Documented = Annotated[
+    bool, typer.Option("--documented", help="The documented pipeline.")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Write id and label for the command score.")
+]
 
 
 @app.callback()
@@ -25,32 +68,17 @@ def _group():
 
 @app.command()
 def score(
-    gold: Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")],
-    pred: Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")],
-    off_label: Annotated[
-        str, typer.Option(help="wrong, drop or negative: answers of no class.")
-    ] = "wrong",
-    nei: Annotated[
-        str, typer.Option(help="exclude, negative or three_class: INSUFFICIENT.")
-    ] = "exclude",
-    conflict: Annotated[
-        str, typer.Option(help="exclude, negative or three_class: CONFLICTING.")
-    ] = "exclude",
-    group: Annotated[
-        list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column of GOLD whose values belong together.")
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable."),
-    ] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    gold: Labelled,
+    pred: Labelled,
+    off_label: OffLabel = "wrong",
+    nei: Insufficient = "exclude",
+    conflict: Conflicting = "exclude",
+    group: Groups = None,
+    cluster: Cluster = None,
+    baseline: Baseline = None,
+    label: Spellings = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
     as_json: Json = False,
 ):
     """Score predictions joined by id: as documented, and corrected with intervals.
@@ -75,30 +103,16 @@ def score(
 
 @app.command()
 def run(
-    claims: Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")],
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Data set, BEIR folder, or own; repeatable.", show_default="own"
-        ),
-    ] = None,
+    claims: Claims,
+    corpus: Collections = None,
     mode: Mode = "bm25_stemmed",
-    stance: Annotated[
-        str,
-        typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME."),
-    ] = "features",
-    decomposition: Annotated[
-        str, typer.Option(help="rules, documented, none, model:NAME.")
-    ] = "rules",
-    k: Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")] = 3,
+    stance: Stance = "features",
+    decomposition: Decomposition = "rules",
+    k: QueryCount = 3,
     gate: Gate = "low",
-    ratings: Annotated[Path | None, typer.Option(help="Rating table, YAML.")] = None,
-    documented: Annotated[
-        bool, typer.Option("--documented", help="The documented pipeline.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Write id and label for the command score.")
-    ] = None,
+    ratings: RatingTable = None,
+    documented: Documented = False,
+    out: Out = None,
     as_json: Json = False,
 ):
     """Check claims against collections; exit 3 if some could not be checked.

@@ -18,6 +18,20 @@ SHOWN = (
     "rating_tests",
 )
 
+Legacy = Annotated[
+    bool, typer.Option("--legacy", help="Print the documented analysis only.")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="New folder for tables, figures and JSON.")
+]
+Report = Annotated[
+    str | None, typer.Option(help="Run the chapter on the forms, as this run.")
+]
+Mixed = Annotated[
+    bool, typer.Option("--mixed/--no-mixed", help="Fit the mixed models.")
+]
+Resamples = Annotated[int, typer.Option(min=100, help="Of bootstraps.")]
+
 
 def analyse(
     files: common.Forms,
@@ -26,19 +40,11 @@ def analyse(
     last_column: common.LastColumn = False,
     force: common.Force = False,
     against: common.Against = None,
-    legacy: Annotated[
-        bool, typer.Option("--legacy", help="Print the documented analysis only.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="New folder for tables, figures and JSON.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Run the chapter on the forms, as this run.")
-    ] = None,
-    mixed: Annotated[
-        bool, typer.Option("--mixed/--no-mixed", help="Fit the mixed models.")
-    ] = True,
-    resamples: Annotated[int, typer.Option(min=100, help="Of bootstraps.")] = 10_000,
+    legacy: Legacy = False,
+    out: Out = None,
+    report: Report = None,
+    mixed: Mixed = True,
+    resamples: Resamples = 10_000,
     seed: common.Seed = 0,
     as_json: Json = False,
 ):

@@ -10,45 +10,63 @@ from casebook.cli.printing import Json, print_json
 from casebook.cli.raters_options import Seed
 from casebook.errors import InputError
 
+Folder = Annotated[Path, typer.Argument(help="New folder of the study.")]
+Systems = Annotated[
+    list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")
+]
+Explanations = Annotated[
+    Path | None, typer.Option(help="CSV of explanations, for Likert forms.")
+]
+Raters = Annotated[
+    list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")
+]
+StudyName = Annotated[str | None, typer.Option(help="Name that raters read.")]
+ItemCount = Annotated[int | None, typer.Option(min=1, help="Items to draw.")]
+PerItem = Annotated[int | None, typer.Option(min=1, help="Raters of each comparison.")]
+PairsPerItem = Annotated[
+    int | None, typer.Option(min=1, help="Pairs of systems on each item.")
+]
+Focus = Annotated[str | None, typer.Option(help="System under study.")]
+Margin = Annotated[float, typer.Option(help="No difference: 0.5 +- this.")]
+WinRate = Annotated[float, typer.Option(help="State the power for it.")]
+Guess = Annotated[
+    str | None, typer.Option(help="Ask raters to guess, with this question.")
+]
+Formats = Annotated[
+    list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")
+]
+IdField = Annotated[str, typer.Option(help="Field; dots lead in.")]
+PromptField = Annotated[str, typer.Option(help="Field.")]
+AnswerField = Annotated[str, typer.Option(help="Field.")]
+Stratify = Annotated[str | None, typer.Option(help="Field of the stratum.")]
+Common = Annotated[
+    bool, typer.Option("--common", help="Use items that all systems answered.")
+]
+SecretFile = Annotated[
+    Path | None, typer.Option(help="File with the secret; drawn by default.")
+]
+
 
 def forms(
-    folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
-    system: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")
-    ] = None,
-    explanations: Annotated[
-        Path | None, typer.Option(help="CSV of explanations, for Likert forms.")
-    ] = None,
-    rater: Annotated[
-        list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")
-    ] = None,
-    study: Annotated[str | None, typer.Option(help="Name that raters read.")] = None,
-    items: Annotated[int | None, typer.Option(min=1, help="Items to draw.")] = None,
-    per_item: Annotated[
-        int | None, typer.Option(min=1, help="Raters of each comparison.")
-    ] = None,
-    pairs_per_item: Annotated[
-        int | None, typer.Option(min=1, help="Pairs of systems on each item.")
-    ] = None,
-    focus: Annotated[str | None, typer.Option(help="System under study.")] = None,
-    margin: Annotated[float, typer.Option(help="No difference: 0.5 +- this.")] = 0.05,
-    win_rate: Annotated[float, typer.Option(help="State the power for it.")] = 0.65,
-    guess: Annotated[
-        str | None, typer.Option(help="Ask raters to guess, with this question.")
-    ] = None,
-    format_: Annotated[
-        list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")
-    ] = None,
-    id_field: Annotated[str, typer.Option(help="Field; dots lead in.")] = "item_id",
-    prompt_field: Annotated[str, typer.Option(help="Field.")] = "prompt",
-    answer_field: Annotated[str, typer.Option(help="Field.")] = "answer",
-    stratify: Annotated[str | None, typer.Option(help="Field of the stratum.")] = None,
-    common: Annotated[
-        bool, typer.Option("--common", help="Use items that all systems answered.")
-    ] = False,
-    secret_file: Annotated[
-        Path | None, typer.Option(help="File with the secret; drawn by default.")
-    ] = None,
+    folder: Folder,
+    system: Systems = None,
+    explanations: Explanations = None,
+    rater: Raters = None,
+    study: StudyName = None,
+    items: ItemCount = None,
+    per_item: PerItem = None,
+    pairs_per_item: PairsPerItem = None,
+    focus: Focus = None,
+    margin: Margin = 0.05,
+    win_rate: WinRate = 0.65,
+    guess: Guess = None,
+    format_: Formats = None,
+    id_field: IdField = "item_id",
+    prompt_field: PromptField = "prompt",
+    answer_field: AnswerField = "answer",
+    stratify: Stratify = None,
+    common: Common = False,
+    secret_file: SecretFile = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -69,19 +87,10 @@ def forms(
         report = _likert(explanations, folder, name, raters, secret, formats)
     else:
         fields = Fields(id_field, prompt_field, answer_field, stratify)
-        plan = Plan(
-            study=name,
-            raters=raters,
-            focus=focus,
-            items=items,
-            per_item=per_item,
-            pairs_per_item=pairs_per_item,
-            seed=seed,
-            margin=margin,
-            win_rate=win_rate,
-            guess=guess,
-            formats=formats,
-        )
+        draw = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item}
+        test = {"focus": focus, "margin": margin, "win_rate": win_rate}
+        shown = {"guess": guess, "formats": formats}
+        plan = Plan(name, raters, seed=seed, **draw, **test, **shown)
         report = _paired(system, fields, common, folder, plan, secret)
     _show_forms(folder, report, as_json)
 

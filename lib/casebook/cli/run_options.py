@@ -39,6 +39,7 @@ Workflow = Annotated[
 Key = Annotated[
     str | None, typer.Option(help="Only runs whose comparability key starts so.")
 ]
+Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
 DEFAULT_METRIC = "ndcg@3"
 
 

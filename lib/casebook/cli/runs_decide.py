@@ -17,25 +17,33 @@ RunName = Annotated[
     str | None,
     typer.Option("--run", "--runid", help="Run id, its beginning, or its folder."),
 ]
+Rank = Annotated[int | None, typer.Option(min=1, help="Place in order.")]
+Least = Annotated[float, typer.Option(min=0, help="Least improvement.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Promote if it says so.")]
+Keep = Annotated[
+    bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
+]
+Level = Annotated[float, typer.Option(help="Coverage of the interval.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the interval.")]
+Against = Annotated[
+    str | None, typer.Option(help="Reference; the active run by default.")
+]
+Margin = Annotated[float, typer.Option(min=0, help="Loss tolerated.")]
 
 
 def decide(
     metric: common.Metric = common.DEFAULT_METRIC,
     run: RunName = None,
-    eps: Annotated[float, typer.Option(min=0, help="Least improvement.")] = 1e-6,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Promote if it says so.")
-    ] = False,
-    write: Annotated[
-        bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
-    ] = True,
+    eps: Least = 1e-6,
+    apply: Apply = False,
+    write: Keep = True,
     profile: common.Profile = None,
     workflow: common.Workflow = None,
     key: common.Key = None,
     force: common.Force = False,
     include_repo: common.Repo = False,
-    level: Annotated[float, typer.Option(help="Coverage of the interval.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Of the interval.")] = 0,
+    level: Level = 0.95,
+    seed: Seed = 0,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
@@ -54,23 +62,20 @@ def decide(
     from casebook.runs.ordering import find
 
     listing = common.open_registry(domain, tenant, runs_root, include_repo)
+    rivals = common.chosen(listing, workflow, key)
+    named = find(listing, run) if run else None
+    rule = {"eps": eps, "force": force, "level": level, "seed": seed}
     found = library.decide(
-        listing,
-        metric,
-        runs=common.chosen(listing, workflow, key),
-        run=find(listing, run) if run else None,
-        profile=profile,
-        **{"eps": eps, "force": force, "level": level, "seed": seed},
+        listing, metric, runs=rivals, run=named, profile=profile, **rule
     )
     report = reports.decision_report(listing, found)
     if write:
         reports.write_report(listing.root, "decision", report)
     if apply:
         library.apply(listing, found)
-    evidence = report["evidence"]
-    lines = [f"{name}: {report[name]}" for name in ("metricKey", "action", "delta")]
-    lines += [f"{name}: {value}" for name, value in evidence.items()]
-    show(report, as_json, lines)
+    shown = {name: report[name] for name in ("metricKey", "action", "delta")}
+    shown |= report["evidence"]
+    show(report, as_json, [f"{name}: {value}" for name, value in shown.items()])
     settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
 
 
@@ -78,7 +83,7 @@ def promote(
     reason: Why,
     metric: common.Metric = common.DEFAULT_METRIC,
     run: RunName = None,
-    rank: Annotated[int | None, typer.Option(min=1, help="Place in order.")] = None,
+    rank: Rank = None,
     rules: Rules = None,
     profile: common.Profile = None,
     workflow: common.Workflow = None,
@@ -177,13 +182,11 @@ def rollback(
 
 
 def gate(
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
-    against: Annotated[
-        str | None, typer.Option(help="Reference; the active run by default.")
-    ] = None,
+    run: common.Run,
+    against: Against = None,
     rules: Rules = None,
     metric: common.Metric = common.DEFAULT_METRIC,
-    margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
+    margin: Margin = 0.005,
     profile: common.Profile = None,
     force: common.Force = False,
     runs_root: common.Root = None,
@@ -201,17 +204,13 @@ def gate(
     from casebook.runs.evidence import settle
     from casebook.runs.metrics import canonical
     from casebook.runs.ordering import find
-    from casebook.runs.promotion import active
 
     listing = common.open_registry(domain, tenant, runs_root)
     wanted = library.Gate({canonical(metric): margin})
     if rules:
         wanted = library.read_gate(rules)
     if against is None:
-        entry = active(listing.root, next(iter(wanted.rules)), profile)
-        if entry is None:
-            raise InputError("no active run to gate against: --against, or promote one")
-        against = entry["path"]
+        against = _active_path(listing.root, next(iter(wanted.rules)), profile)
     pair = find(listing, run), find(listing, against)
     result = library.apply_gate(listing, *pair, wanted, force=force)
     value = {
@@ -225,6 +224,16 @@ def gate(
     }
     show(value, as_json, result.notes)
     settle(result.verdict, f"gate: {result.verdict}")
+
+
+def _active_path(root, metric, profile):
+    """Give the folder of the active run."""
+    from casebook.runs.promotion import active
+
+    entry = active(root, metric, profile)
+    if entry is None:
+        raise InputError("no active run to gate against: --against, or promote one")
+    return entry["path"]
 
 
 COMMANDS = (decide, promote, rollback)

@@ -70,7 +70,7 @@ def _after_matrix(layout, after, folder, complete):
 
 
 def rerun(
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
+    run: common.Run,
     name: Annotated[
         str | None, typer.Option("--as", help="Name of the new run.")
     ] = None,
@@ -115,7 +115,7 @@ def rerun(
 
 
 def export(
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")],
+    run: common.Run,
     out: Annotated[Path, typer.Option(help="File to write.")],
     kind: Annotated[
         str, typer.Option("--format", help="trec, mteb or every-eval.")

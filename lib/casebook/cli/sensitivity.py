@@ -13,38 +13,49 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+Case = Annotated[Path, typer.Argument(help="Fact sheet (.json) or judgment text.")]
+Dataset = Annotated[str, typer.Argument(help="Data set, or a BEIR folder.")]
+Mode = Annotated[str, typer.Option(help="Retrieval system.")]
+Encoder = Annotated[str | None, typer.Option(help="Model of the dense list.")]
+TopK = Annotated[int, typer.Option("--k", min=1, help="Cases compared.")]
+Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
+Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
+Threshold = Annotated[
+    float, typer.Option(min=0, help="Least displacement to go on from a state.")
+]
+Budget = Annotated[str, typer.Option(help="stratified or first.")]
+Placebos = Annotated[
+    int, typer.Option(min=0, help="Placebos per state and size of edit.")
+]
+Validator = Annotated[
+    str | None, typer.Option(help="smollm2 or endpoint:MODEL; default: rules.")
+]
+Documented = Annotated[
+    bool,
+    typer.Option("--documented", help="Documented budget, states and explanations."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of placebos and order.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write the JSON report.")
+]
+
 
 @app.command()
 def run(
-    case: Annotated[Path, typer.Argument(help="Fact sheet (.json) or judgment text.")],
-    dataset: Annotated[str, typer.Argument(help="Data set, or a BEIR folder.")],
-    mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
-    encoder: Annotated[
-        str | None, typer.Option(help="Model of the dense list.")
-    ] = None,
-    top_k: Annotated[int, typer.Option("--k", min=1, help="Cases compared.")] = 10,
-    depth: Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")] = 2,
-    children: Annotated[int, typer.Option(min=1, help="Edits tried per state.")] = 5,
-    threshold: Annotated[
-        float, typer.Option(min=0, help="Least displacement to go on from a state.")
-    ] = 1.0,
-    budget: Annotated[str, typer.Option(help="stratified or first.")] = "stratified",
-    placebos: Annotated[
-        int, typer.Option(min=0, help="Placebos per state and size of edit.")
-    ] = 4,
-    validator: Annotated[
-        str | None, typer.Option(help="smollm2 or endpoint:MODEL; default: rules.")
-    ] = None,
-    documented: Annotated[
-        bool,
-        typer.Option(
-            "--documented", help="Documented budget, states and explanations."
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of placebos and order.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the JSON report.")
-    ] = None,
+    case: Case,
+    dataset: Dataset,
+    mode: Mode = "full",
+    encoder: Encoder = None,
+    top_k: TopK = 10,
+    depth: Depth = 2,
+    children: Children = 5,
+    threshold: Threshold = 1.0,
+    budget: Budget = "stratified",
+    placebos: Placebos = 4,
+    validator: Validator = None,
+    documented: Documented = False,
+    seed: Seed = 0,
+    output: Output = None,
     as_json: Json = False,
 ):
     """Grow the tree of one case and report the sensitivity to each fact type.
@@ -54,42 +65,39 @@ def run(
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    from casebook.counterfactual.one_case import (
-        explained_report,
-        read_case,
-        run_case,
-        validator_for,
-    )
+    from casebook.counterfactual import one_case
     from casebook.counterfactual.tree import TreeSettings
     from casebook.datasets.registry import load
-    from casebook.files import write_json
 
-    make = TreeSettings.documented if documented else TreeSettings
-    own = {} if documented else {"budget": budget, "placebo_draws": placebos}
-    settings = make(
-        max_depth=depth, children=children, threshold=threshold, seed=seed, **own
-    )
-    sheet, notes = read_case(case)
-    judge = validator_for(validator, documented)
+    limits = {"max_depth": depth, "children": children, "threshold": threshold}
+    if documented:
+        settings = TreeSettings.documented(**limits, seed=seed)
+    else:
+        limits |= {"budget": budget, "placebo_draws": placebos}
+        settings = TreeSettings(**limits, seed=seed)
+    sheet, notes = one_case.read_case(case)
+    judge = one_case.validator_for(validator, documented)
     documents = load(dataset).documents
-    tree = run_case(
-        sheet,
-        documents,
-        mode=mode,
-        encoder=encoder,
-        k=top_k,
-        settings=settings,
-        validator=judge,
+    system = {"mode": mode, "encoder": encoder, "k": top_k}
+    tree = one_case.run_case(
+        sheet, documents, settings=settings, validator=judge, **system
     )
     notes = [*notes, *_warnings(judge, len(tree.root.found.cases), top_k)]
-    report = explained_report(tree, documents, documented)
+    report = one_case.explained_report(tree, documents, documented)
     report |= {"dataset": dataset, "mode": mode, "notes": notes}
+    _give(report, output, as_json)
+
+
+def _give(report, output, as_json):
+    """Write the report where that is asked for, and print it."""
+    from casebook.files import write_json
+
     if output is not None:
         write_json(output, report)
     if as_json:
         print_json(report, allow_nan=False)
-        return
-    _show(report, notes, output)
+    else:
+        _show(report, output)
 
 
 def _warnings(judge, found, top_k):
@@ -131,9 +139,9 @@ def report(
     typer.echo(str(output))
 
 
-def _show(report, notes, output):
+def _show(report, output):
     """Print the sensitivities in a few lines."""
-    for note in notes:
+    for note in report["notes"]:
         typer.echo(f"note: {note}")
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     typer.echo(f"{report['case_id']}: {counts}")

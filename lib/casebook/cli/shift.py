@@ -27,6 +27,22 @@ Training = Annotated[
 ]
 Domain = Annotated[str, typer.Option(help="Results lie in results/<domain>.")]
 Tenant = Annotated[str | None, typer.Option(help="Whose results they are.")]
+WhichShift = Annotated[str, typer.Option(help="learned, identity or zero.")]
+Baseline = Annotated[
+    bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")
+]
+SharedReferences = Annotated[
+    bool, typer.Option("--shared-references", help="Diagnostic, as documented.")
+]
+GateProfile = Annotated[
+    str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")
+]
+GateEps = Annotated[
+    float | None, typer.Option(help="Tolerated loss, instead of the profile's.")
+]
+GateDecision = Annotated[
+    str, typer.Option(help="bound (of the paired interval) or point.")
+]
 
 
 @app.command()
@@ -83,12 +99,9 @@ def run(
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
     from casebook.shift.running import run, text_of
-    from casebook.shift.workflow import find_training
 
     layout = _layout(domain, tenant, training)
-    result, setup = find_training(
-        dataset, layout.results, newest=latest, folder=training
-    )
+    result, setup = _trained(dataset, layout, latest, training)
     report = run(setup, result, layout, scale=scale)
     if as_json:
         records = [str(path) for path in report.records]
@@ -105,22 +118,12 @@ def run(
 @app.command("eval")
 def eval_(
     dataset: Dataset,
-    shift: Annotated[str, typer.Option(help="learned, identity or zero.")] = "learned",
-    baseline: Annotated[
-        bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")
-    ] = True,
-    shared_references: Annotated[
-        bool, typer.Option("--shared-references", help="Diagnostic, as documented.")
-    ] = False,
-    gate_profile: Annotated[
-        str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")
-    ] = "documented",
-    gate_eps: Annotated[
-        float | None, typer.Option(help="Tolerated loss, instead of the profile's.")
-    ] = None,
-    gate_decision: Annotated[
-        str, typer.Option(help="bound (of the paired interval) or point.")
-    ] = "bound",
+    shift: WhichShift = "learned",
+    baseline: Baseline = True,
+    shared_references: SharedReferences = False,
+    gate_profile: GateProfile = "documented",
+    gate_eps: GateEps = None,
+    gate_decision: GateDecision = "bound",
     latest: Latest = False,
     training: Training = None,
     scale: Scale = None,
@@ -134,24 +137,13 @@ def eval_(
     """
     from casebook.runs.evidence import settle
     from casebook.shift.acceptance import run_evaluators
-    from casebook.shift.workflow import find_training
 
     layout = _layout(domain, tenant, training)
-    result, setup = find_training(
-        dataset, layout.results, newest=latest, folder=training
-    )
-    report = run_evaluators(
-        setup,
-        result,
-        layout,
-        shift=shift,
-        baseline=baseline,
-        mode="shared" if shared_references else "per-query",
-        scale=scale,
-        profile=gate_profile,
-        eps=gate_eps,
-        decision=gate_decision,
-    )
+    result, setup = _trained(dataset, layout, latest, training)
+    mode = "shared" if shared_references else "per-query"
+    gate = {"profile": gate_profile, "eps": gate_eps, "decision": gate_decision}
+    judged = {"shift": shift, "baseline": baseline, "mode": mode, "scale": scale}
+    report = run_evaluators(setup, result, layout, **judged, **gate)
     _show_evaluation(report, as_json)
     if report.gate is not None:
         notes = [check.note for check in report.gate.checks]
@@ -214,3 +206,10 @@ def _layout(domain, tenant, training=None):
     if training is not None:
         check_tenant(training, layout.tenant)
     return layout
+
+
+def _trained(dataset, layout, latest, training):
+    """Find the training that the options name: its result and its setup."""
+    from casebook.shift.workflow import find_training
+
+    return find_training(dataset, layout.results, newest=latest, folder=training)
