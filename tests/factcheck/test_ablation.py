@@ -57,6 +57,15 @@ def test_shapley_by_all_orders(values):
     assert shares == pytest.approx(values[-1] - values[0])
 
 
+@pytest.mark.parametrize("twins", [["a", "a", "b", "b"], [0, 0, 1, 1], None])
+def test_names_of_clusters_do_not_matter(twins):
+    right = pd.DataFrame(np.random.default_rng(6).integers(0, 2, (4, 16)).astype(float))
+    right.columns = CELL_NAMES
+    found = effects(right, twins, n_boot=50)
+    known = effects(right, list("aabb" if twins else "abcd"), n_boot=50)
+    pd.testing.assert_frame_equal(found, known)
+
+
 def test_main_effects_and_interactions_by_least_squares(values):
     signs = np.where(np.array(CELLS), 1.0, -1.0)
     columns = [np.prod(signs[:, subset], axis=1) for subset in _subsets()]

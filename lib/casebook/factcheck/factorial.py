@@ -100,7 +100,8 @@ def effects(values, clusters=None, *, n_boot=2_000, n_resamples=20_000, seed=0):
     weights = contrasts()
     per_claim = values.to_numpy(float) @ weights.to_numpy()
     resamples = resample_means(per_claim, clusters=clusters, n_boot=n_boot, seed=seed)
-    labels = list(range(len(per_claim))) if clusters is None else list(clusters)
+    # As an array: pandas takes a list of small integers for names of columns.
+    labels = np.arange(len(per_claim)) if clusters is None else np.asarray(clusters)
     sums = pd.DataFrame(per_claim).groupby(labels, sort=False).sum().to_numpy()
     rows = []
     for name, interval, column in zip(
