@@ -10,6 +10,10 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.measures.citation_states import citation_states
 from casebook.measures.citations import canonical, find_citations
+from casebook.measures.citations_documented import (
+    bracket_references,
+    quoted_span_alignment,
+)
 from casebook.measures.quotes import STATES, find_quotes, quote_states
 from casebook.paths import DATA
 
@@ -95,6 +99,62 @@ def test_neutral_citations_are_found_whatever_stands_around(year, court, number)
         (found,) = find_citations(text)
         assert found.canonical == f"{year} {court} {number}" and found.text == written
     assert canonical(f"{year} words") is None
+
+
+@pytest.fixture(scope="module")
+def public(mirror):
+    """Give what public scorers returned, by name of the case."""
+    path = mirror / "fever_scorer" / "scorer_cases.json"
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    return {case["name"]: case for case in cases}
+
+
+def states(quotes):
+    return [quote.state for quote in quotes]
+
+
+@pytest.mark.data
+def test_a_year_is_a_passage_for_alce_and_part_of_a_citation_here(public):
+    text = "R v Smith [2019] UKSC 41 [2]."
+    case = public[f"ALCE citation regex on '{text}'"]
+    assert bracket_references(text) == case["parsed_refs"] == [2018, 1]
+    (found,) = find_citations(text)
+    assert (found.canonical, found.pinpoint) == ("2019 UKSC 41", "[2]")
+    (state,) = citation_states(text, {"[2019] UKSC 41": "smith"})
+    assert (state.state, state.source) == ("verbatim", "smith")
+
+
+@pytest.mark.data
+def test_passage_zero_is_the_last_one_for_alce_and_no_citation_here(public):
+    assert bracket_references("[0]") == public["ALCE '[0]'"]["parsed_refs"] == [-1]
+    assert find_citations("[0]") == []
+    assert citation_states("As was held [0].", {"[2019] UKSC 41": "smith"}) == []
+
+
+@pytest.mark.data
+def test_typographic_quotations_do_not_exist_for_ragas_and_are_verbatim_here(public):
+    text, source = "It held “the rent is due”.", "The court said the rent is due."
+    case = public["ragas quoted_spans curly quotes"]
+    found = quoted_span_alignment(text, source)
+    assert found["citation_alignment_quoted_spans"] == case["score"] == 0
+    assert found["total"] == case["total"] == 0
+    assert states(quote_states(text, {"s": source})) == ["verbatim"]
+    straight = quoted_span_alignment(text.replace("“", '"').replace("”", '"'), source)
+    assert straight == {
+        "citation_alignment_quoted_spans": 1,
+        "matched": 1,
+        "total": 1,
+    }
+
+
+@pytest.mark.data
+def test_apostrophes_quote_for_ragas_and_not_here(public):
+    text = "The claimant's rent was due before the defendant's notice."
+    case = public["ragas quoted_spans apostrophes (claimant's ... defendant's)"]
+    found = quoted_span_alignment(text, "The rent was due.")
+    assert found["citation_alignment_quoted_spans"] == case["score"] == 0
+    assert found["total"] == case["total"] == 1
+    assert quote_states(text, {"s": "The rent was due."}) == []
 
 
 def test_sources_that_are_no_citations_are_refused():
