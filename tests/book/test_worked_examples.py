@@ -17,6 +17,8 @@ from casebook.inference.preference_rates import UNITS
 from casebook.inference.votes import TIES
 from casebook.measures.agreement import FORMS, LEVELS
 from casebook.measures.agreement_weights import WEIGHTS
+from casebook.measures.calibration import calibration
+from casebook.measures.confusion import REASONS
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift_changes import ABSENT, AFFECTED
@@ -108,6 +110,24 @@ REQUIRED = {
         ),
         *("documented_sign_test", "exact_sign_test", "win_rate", *UNITS, *TIES),
         *item_tests([[1], [0], [-1]])["test"],
+    ],
+    "factcheck": [
+        *functions_of(
+            "factcheck.averitec",
+            "factcheck.fever",
+            "factcheck.hover",
+            "factcheck.scifact",
+            "factcheck.explanation_quality",
+            "factcheck.performance",
+            "inference.mcnemar_power",
+            "measures.classification",
+            "measures.classification_documented",
+        ),
+        *("official_feverous_score", "score_feverous", "mcnemar", "mcnemar_counts"),
+        *("performance_score", "honest_accuracy", "evaluate_policy", "reward"),
+        *("at_prevalence", "diversity", "support_score", "degree_of_support"),
+        *("minimal_removal", "effects", "documented_rating", "rate", "similarities"),
+        *(*REASONS, *calibration([True, False], [0.5, 0.5]).measures),
     ],
     "rater_agreement": [
         *functions_of("raters.likert_report", "raters.likert_tests"),
