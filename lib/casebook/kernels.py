@@ -32,6 +32,22 @@ class LocalKernel(AsyncKernelManager):
         return f"{os.environ['IPYTHONDIR']}/kernel" if local else "127.0.0.1"
 
 
+def kill():
+    """Kill the kernel that this process started last, with all that it started."""
+    with contextlib.suppress(ProcessLookupError, TypeError):
+        os.killpg(LocalKernel.pid, signal.SIGKILL)
+
+
+def end_on_interrupt():
+    """Let Ctrl-C end this worker process and its kernel at once, without a word."""
+
+    def end(*_):
+        kill()
+        os._exit(128 + signal.SIGINT)
+
+    signal.signal(signal.SIGINT, end)
+
+
 @contextlib.contextmanager
 def watched(timeout):
     """Kill the kernel's process group when the time is over.
@@ -50,8 +66,7 @@ def watched(timeout):
 
     def end():
         late.set()
-        with contextlib.suppress(ProcessLookupError, TypeError):
-            os.killpg(LocalKernel.pid, signal.SIGKILL)
+        kill()
 
     LocalKernel.pid = None
     watch = threading.Timer(timeout, end) if timeout else None

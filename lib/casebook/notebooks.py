@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -19,10 +20,24 @@ QUIET = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "TQDM_DISABLE": "1",
 }
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LINES, _MOST = 6, 1000  # of a traceback, and letters of a reason
 
 
 class NotebookFailed(CasebookError):
-    """A cell of a notebook raised, or the notebook did not run to its end."""
+    """A cell of a notebook raised, or the notebook did not run to its end.
+
+    Parameters
+    ----------
+    message : str
+        One line: which notebook, which cell, why.
+    last_lines : tuple of str
+        How the traceback of an unforeseen error ends.
+    """
+
+    def __init__(self, message, last_lines=()):
+        super().__init__(message)
+        self.last_lines = last_lines
 
 
 class KernelDied(NotebookFailed):
@@ -145,7 +160,7 @@ def execute(notebook, cell, run, parameters, timeout=None):
                     kernel_manager_class="casebook.kernels.LocalKernel",
                 )
     except papermill.PapermillExecutionError as error:
-        raise NotebookFailed(_explain(notebook, error)) from None
+        raise _explained(notebook, error) from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{notebook}: {_reached(partial)}"
         if late.is_set():
@@ -173,11 +188,20 @@ def _last_line(error):
     return lines[-1] if lines else type(error).__name__
 
 
-def _explain(notebook, error):
-    """Give one line: which cell failed and what its last line says."""
-    if error.ename in {"InputError", "CasebookError"}:
-        return error.evalue
-    return f"{notebook}: cell {error.exec_count}: {error.ename}: {error.evalue}"
+def _explained(notebook, error):
+    """Say in one line which cell failed and why; add the end of a traceback."""
+    foreseen = error.ename in {"InputError", "CasebookError"}
+    why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
+    lines = [] if foreseen else _plain("\n".join(error.traceback)).splitlines()
+    lines = [line.rstrip() for line in lines if line.strip()]
+    message = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    return NotebookFailed(message[:_MOST], tuple(lines[-_LINES:]))
+
+
+def _plain(text):
+    """Take out colours and whatever else a terminal would obey."""
+    text = _COLOURS.sub("", str(text))
+    return "".join(c for c in text if c.isprintable() or c == "\n")
 
 
 def _finish(result, partial, final):

@@ -8,9 +8,11 @@ import contextlib
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context
 
 from casebook.batch.tasks import Outcome, run_cell
+from casebook.kernels import end_on_interrupt
 
 LOST = "the worker process was lost (killed, or out of memory)"
 
@@ -65,7 +67,8 @@ class Processes:
         self._pool, self._cells, self._lost = self._new_pool(), {}, {}
 
     def _new_pool(self):
-        return ProcessPoolExecutor(self.slots, mp_context=get_context("spawn"))
+        start = get_context("spawn")
+        return ProcessPoolExecutor(self.slots, start, end_on_interrupt)
 
     def submit(self, planned):
         """Hand a cell to the pool."""
@@ -95,13 +98,7 @@ class Processes:
             seconds = time.perf_counter() - started
             return Outcome(name, LOST, seconds, cause="worker lost")
         before = ("worker lost",) * self._lost.get(name, 0)
-        return Outcome(
-            name,
-            result.failure,
-            result.seconds,
-            before + result.attempts,
-            result.cause,
-        )
+        return replace(result, attempts=before + result.attempts)
 
     def _renew(self):
         """Make a pool in place of a broken one."""

@@ -3,10 +3,10 @@
 import contextlib
 import fcntl
 import os
-import time
 
 from casebook.batch.backends import backend
-from casebook.batch.bookkeeping import keep, keep_planned, read_timings
+from casebook.batch.bookkeeping import keep, keep_planned
+from casebook.batch.progress import Progress, summary
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
 from casebook.models.hosting import encoder_host
@@ -14,7 +14,9 @@ from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
 
-def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None):
+def run_batch(
+    planned, run, workers=1, scheduler=None, report=print, limits=None, show=None
+):
     """Execute what is not cached, each notebook in one process of its own kind.
 
     Parameters
@@ -31,6 +33,9 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
         Takes one line of progress.
     limits : casebook.batch.tasks.Limits, optional
         Time and attempts that each cell may take.
+    show : callable, optional
+        Takes the state of the batch, a `casebook.batch.progress.State`, whenever it
+        changes.
 
     Returns
     -------
@@ -55,13 +60,15 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
             if waiting:
                 place = backend(run, limits or Limits(), workers, scheduler)
                 with _shared_encoders(waiting, scheduler), place as opened:
-                    _work(waiting, opened, outcomes, Progress(run, waiting, report))
+                    progress = Progress(run, waiting, report, show, opened.slots)
+                    _work(waiting, opened, outcomes, progress)
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             merge_numbers(run)
     failed = [outcome for outcome in outcomes if outcome.failure]
-    if failed:
+    if failed or len(outcomes) > 1:
         report(summary(outcomes))
+    if failed:
         lines = "; ".join(f"{o.cell}: {o.failure}" for o in failed)
         raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {lines}")
     return {outcome.cell: outcome.seconds for outcome in outcomes}
@@ -146,78 +153,6 @@ def lost_needs(waiting, failures):
             lost.append(Outcome(name, failures[name], cause="needs"))
             del waiting[name]
     return lost
-
-
-class Progress:
-    """Say what starts and ends, and how long the rest will take.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run, whose recorded durations make the estimate.
-    waiting : dict
-        Name to plan of the cells to run.
-    report : callable
-        Takes one line.
-    """
-
-    def __init__(self, run, waiting, report):
-        self._total, self._done, self._report = len(waiting), 0, report
-        self._left = dict.fromkeys(waiting)
-        known = read_timings(run)
-        self._expected = {name: known.get(name) for name in waiting}
-        self._start = time.monotonic()
-
-    def started(self, item):
-        """Announce a cell."""
-        why = f" ({', '.join(item.changed)} changed)" if item.changed else ""
-        self._report(f"running {item.cell.name}{why}")
-
-    def ended(self, outcome):
-        """Report a cell's end and the time left."""
-        self._done += 1
-        self._left.pop(outcome.cell, None)
-        word = "FAILED " if outcome.failure else "done   "
-        again = f", after: {', '.join(outcome.attempts)}" if outcome.attempts else ""
-        count = f"[{self._done}/{self._total}]"
-        line = f"{word} {outcome.cell} ({outcome.seconds:.0f} s{again}) {count}"
-        self._report(line + self._remaining())
-
-    def _remaining(self):
-        if not self._left:
-            return ""
-        passed = time.monotonic() - self._start
-        known = [s for name in self._left if (s := self._expected[name]) is not None]
-        done = [s for n, s in self._expected.items() if n not in self._left and s]
-        if len(known) == len(self._left) and done:
-            seconds = sum(known) * passed / sum(done)
-        else:
-            seconds = passed / self._done * len(self._left)
-        minutes, seconds = divmod(round(seconds), 60)
-        return f", about {minutes} min {seconds:02} s left"
-
-
-def summary(outcomes):
-    """Say in one table what became of each cell.
-
-    Parameters
-    ----------
-    outcomes : list of casebook.batch.tasks.Outcome
-        Of the cells executed.
-
-    Returns
-    -------
-    str
-        One line a cell: state, seconds, attempts, name, reason.
-    """
-    lines = [f"{'state':12} {'seconds':>8} {'attempts':>8}  cell"]
-    for outcome in sorted(outcomes, key=lambda o: (o.failure is None, o.cell)):
-        reason = f": {outcome.failure}" if outcome.failure else ""
-        lines.append(
-            f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  "
-            f"{outcome.cell}{reason}"
-        )
-    return "\n".join(lines)
 
 
 @contextlib.contextmanager

@@ -50,6 +50,8 @@ class Outcome:
     cause : str
         ``done``, ``failed``, ``timed out``, ``kernel died``, ``worker lost`` or
         ``needs``.
+    last_lines : tuple of str
+        How the traceback of an unforeseen error ends.
     """
 
     cell: str
@@ -57,6 +59,7 @@ class Outcome:
     seconds: float = 0.0
     attempts: tuple = ()
     cause: str = "done"
+    last_lines: tuple = ()
 
     @property
     def tries(self):
@@ -85,30 +88,32 @@ def run_cell(planned, run, limits=None):
     started, clock, given_up = artifact.now(), time.perf_counter(), []
     record_path(run, planned.cell.name).unlink(missing_ok=True)
     while True:
-        cause, failure = _attempt(planned.cell, run, limits.timeout)
+        cause, failure, last_lines = _attempt(planned.cell, run, limits.timeout)
         if cause != "kernel died" or len(given_up) >= limits.retries:
             break
         given_up.append(cause)
     if failure is None:
         _record(planned, run, started, len(given_up) + 1)
     seconds = time.perf_counter() - clock
-    return Outcome(planned.cell.name, failure, seconds, tuple(given_up), cause)
+    return Outcome(
+        planned.cell.name, failure, seconds, tuple(given_up), cause, last_lines
+    )
 
 
 def _attempt(cell, run, timeout):
-    """Give the cause and the one-line reason of a failure, or ``done`` and None."""
+    """Give cause, reason and last lines of a failure, or ``done`` and nothing."""
     try:
         with _ONE_NOTEBOOK:
             execute(cell.notebook, cell.name, run, cell.parameters, timeout)
     except TimedOut as error:
-        return "timed out", str(error)
+        return "timed out", str(error), ()
     except KernelDied as error:
-        return "kernel died", str(error)
+        return "kernel died", str(error), ()
     except CasebookError as error:
-        return "failed", str(error)
+        return "failed", str(error), getattr(error, "last_lines", ())
     except OSError as error:
-        return "failed", f"{error.filename or run_dir(run)}: {error.strerror}"
-    return "done", None
+        return "failed", f"{error.filename or run_dir(run)}: {error.strerror}", ()
+    return "done", None, ()
 
 
 def _record(planned, run, started, attempts):

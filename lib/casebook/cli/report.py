@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from casebook.cli.progress_bar import batch_progress
 from casebook.errors import InputError
 
 RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
@@ -123,11 +124,8 @@ def _execute(planned, run, workers, scheduler, timeout, retries):
     from casebook import batch
 
     limits = batch.Limits(timeout, retries)
-    batch.run_batch(planned, run, workers, scheduler, _say, limits)
-
-
-def _say(line):
-    typer.echo(line, err=True)
+    with batch_progress() as (say, show):
+        batch.run_batch(planned, run, workers, scheduler, say, limits, show)
 
 
 def _overrides(pairs):

@@ -1,0 +1,170 @@
+"""What a batch says: bar, plain lines, the summary of failures, and after Ctrl-C."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+import yaml
+
+from casebook.batch.planning import Planned
+from casebook.batch.progress import Progress, clock, summary
+from casebook.batch.tasks import Outcome
+from casebook.grid import Cell
+from casebook.runs.artifact import read_record
+
+PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
+WORK = (
+    "import time\n"
+    "from casebook.errors import InputError\n"
+    "print('at work', flush=True)\n"
+    "time.sleep(wait)\n"
+    "if fail == 'input':\n"
+    "    raise InputError('data.csv:3: no column n')\n"
+    "assert not fail, f'asked to fail: \\x1b[31m{fail}\\n twice'"
+)
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def project(notebook_project, monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return notebook_project(PARAMETERS, WORK)
+
+
+def command(project, *cells, run="mine"):
+    """Write the grid and give the command that runs it."""
+    rows = [
+        {"name": name, "notebook": "01_made.ipynb", "parameters": parameters}
+        | {"tags": ["default"]}
+        for name, parameters in cells
+    ]
+    (project / "grid.yml").write_text(yaml.safe_dump(rows))
+    grid = str(project / "grid.yml")
+    return [sys.executable, "-m", "casebook", "run", "--grid", grid, "--run", run]
+
+
+def on_terminal(arguments):
+    """Run a command whose standard error is a terminal; give what it wrote there."""
+    ours, theirs = pty.openpty()
+    written = []
+
+    def read():
+        try:
+            while data := os.read(ours, 4096):
+                written.append(data)
+        except OSError:
+            pass  # how a pty says that nobody writes any more
+
+    process = subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.PIPE)
+    os.close(theirs)
+    reader = threading.Thread(target=read)
+    reader.start()
+    process.communicate(timeout=120)
+    reader.join()
+    os.close(ours)
+    return process.returncode, b"".join(written).decode()
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_a_bar_with_the_lines_above_it(project, monkeypatch):
+    cells = ("one", {"wait": 1}), ("two", {"fail": "yes"})
+    code, text = on_terminal(command(project, *cells))
+    plain = ESCAPE.sub("", text)
+    assert code == 3
+    assert "\x1b[2K" in text  # the bar is drawn again and again
+    assert re.search(r"0/2 .*time left not known yet one", plain)
+    assert re.search(r"1/2 .*about 0 min \d\d s left +two", plain)
+    assert "done    one (" in plain and "FAILED  two (" in plain
+    assert "casebook: 1 of 2 failed: two: 01_made.ipynb: cell 3: Asser" in plain
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    code, text = on_terminal(command(project, *cells))
+    assert code == 3 and "\x1b" not in text
+    assert "cached  one" in text and "FAILED  two" in text and "1/1" in text
+
+
+@pytest.mark.slow
+def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
+    cells = [("good", {}), ("bad", {"fail": "why"}), ("wrong", {"fail": "input"})]
+    done = subprocess.run(command(project, *cells), capture_output=True, text=True)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 3 and "\x1b" not in done.stderr
+    assert "Traceback" not in done.stderr
+    table = lines[lines.index("state         seconds attempts  cell") + 1 : -1]
+    states = [line.split()[0] for line in table if not line.startswith("    |")]
+    assert states == ["failed", "failed", "done"]
+    reason = "bad: 01_made.ipynb: cell 3: AssertionError: asked to fail: why twice"
+    assert table[0].endswith(reason)
+    last = [line for line in table if line.startswith("    |")]
+    assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6
+    assert any(
+        line.endswith("wrong: 01_made.ipynb: cell 3: data.csv:3: no column n")
+        for line in table
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project, workers):
+    cells = ("one", {}), ("two", {"wait": 60}), ("three", {"wait": 0})
+    arguments = [*command(project, *cells), "--workers", workers]
+    process = subprocess.Popen(
+        arguments, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    for line in process.stderr:
+        if line.startswith("done    one"):
+            break
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.endswith("casebook: interrupted; the same command again carries on\n")
+    assert "Traceback" not in err
+    runs = project / "results" / "mine" / "runs"
+    assert read_record(runs / "one" / "run.json").success
+    assert not (runs / "two").exists()
+    again = command(project, cells[0], ("two", {"wait": 0}), cells[2])
+    done = subprocess.run(again, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"cached  one|one \(library changed\)", done.stderr)
+    assert "done    two" in done.stderr
+
+
+def planned(name):
+    return Planned(Cell(name, "01_made.ipynb"), {}, "run")
+
+
+def test_the_time_left_is_estimated_and_never_negative(project):
+    states, lines = [], []
+    cells = {name: planned(name) for name in "ab"}
+    progress = Progress("mine", cells, lines.append, states.append)
+    progress.started(cells["a"])
+    progress.ended(Outcome("a", seconds=3.0))
+    progress.started(cells["b"])
+    progress.ended(Outcome("b", "boom", cause="timed out"))
+    assert [state.done for state in states] == [0, 1, 1, 2]
+    assert [state.running for state in states] == [("a",), (), ("b",), ()]
+    assert states[0].seconds_left is None and states[3].seconds_left == 0
+    assert lines[1].startswith("done    a (3 s) [1/2], about 0 min")
+    assert lines[3] == "FAILED  b (0 s) [2/2]"
+    assert clock(187.4) == "3 min 07 s"
+
+
+def test_recorded_durations_give_an_estimate_from_the_start(project):
+    from casebook.batch.bookkeeping import keep
+
+    keep("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
+    states = []
+    cells = {name: planned(name) for name in "ab"}
+    Progress("mine", cells, str, states.append, slots=2).started(cells["a"])
+    assert states[0].seconds_left == 60
+
+
+def test_the_summary_names_what_was_needed_without_an_attempt():
+    table = summary([Outcome("b", "needs a, which failed", cause="needs")])
+    assert table.splitlines()[1].split()[:3] == ["needs", "0.0", "0"]
