@@ -119,7 +119,7 @@ def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_
     }
     query = write(sheet)
     return [
-        _edit(name, query, write, *change)
+        _edit(name, query, write, change)
         for name in FACT_TYPES
         if name in fact_types
         for change in makers[name](sheet)
@@ -147,7 +147,7 @@ def manual_edit(before, after, fact_type, write=query_text):
         known = ", ".join(FACT_TYPES)
         raise InputError(f"unknown fact type {fact_type!r}: choose from {known}")
     change = ("manual", "replace", "as found", "by hand", after)
-    return _edit(fact_type, write(before), write, *change)
+    return _edit(fact_type, write(before), write, change)
 
 
 def changed_words(before, after):
@@ -172,11 +172,11 @@ def changed_words(before, after):
     return sum(lost.values()), sum(gained.values())
 
 
-def _edit(fact_type, query, write, item, operation, old, new, sheet):
-    text = write(sheet)
+def _edit(fact_type, query, write, change):
+    """Make an edge of a change: item, operation, old and new value, new sheet."""
+    text = write(change[-1])
     words = changed_words(query, text)
-    noop = text == query
-    return Edit(fact_type, item, operation, old, new, sheet, text, *words, noop)
+    return Edit(fact_type, *change, text, *words, text == query)
 
 
 def _sections(sheet, neighbours):

@@ -176,19 +176,13 @@ def run_study(
     if not isinstance(documents, CorpusIndex):
         index = CorpusIndex(documents, encoder)
     inert = inert or inert_words(index.texts)
+    options = {"neighbours": neighbours, "validator": validator, "inert": inert}
     systems = list(dict.fromkeys([*systems, CONTROL]))
     trees = dict.fromkeys(systems)
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     for system in sorted(systems, key=lambda name: config_for(name).reranker is None):
-        retriever = HybridRetriever(index, mode=system, **retrieval)
-        trees[system] = grow_trees(
-            sheets,
-            CaseSearch(retriever, k),
-            settings,
-            neighbours=neighbours,
-            validator=validator,
-            inert=inert,
-        )
+        search = CaseSearch(HybridRetriever(index, mode=system, **retrieval), k)
+        trees[system] = grow_trees(sheets, search, settings, **options)
     return SensitivityStudy(
         name,
         trees,

@@ -143,10 +143,7 @@ def score_predictions(
     units = scorer.units(cells)
     table = units.table.reshape(len(GOLD), len(OUTCOMES))
     draws = scorer.resampled(units)
-    policies = {
-        name: scorer.measured(units, draws, off_label=name)
-        for name in confusion.OFF_LABEL_POLICIES
-    }
+    policies = scorer.under_policies(units, draws)
     return Scores(
         n=len(rows),
         policy=policy,
@@ -157,10 +154,7 @@ def score_predictions(
         parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(rows), level),
         foreign=foreign,
         baselines=scorer.baselines(units.table, draws, baselines, labels),
-        groups={
-            name: scorer.grouped(cells, values)
-            for name, values in (groups or {}).items()
-        },
+        groups=scorer.grouped(cells, groups or {}),
         parity=_parity(gold, predicted, groups),
     )
 

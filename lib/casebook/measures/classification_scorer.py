@@ -84,6 +84,11 @@ class VerdictScorer:
         )
         return self._intervals(flat[0], spread, units.n_units)
 
+    def under_policies(self, units, draws):
+        """Give every measure under each policy for answers of no class."""
+        names = confusion.OFF_LABEL_POLICIES
+        return {name: self.measured(units, draws, off_label=name) for name in names}
+
     def _intervals(self, flat, draws, n_units=0):
         values, spread = confusion.formulas(flat), confusion.formulas(draws)
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
@@ -113,8 +118,11 @@ class VerdictScorer:
             return replace(found, n=n, method="wilson-clusters")
         return counts.percentile_interval(hits / n, draws, n, level=level)
 
-    def grouped(self, cells, values):
-        """Give the primary measures of every group."""
+    def grouped(self, cells, groups):
+        """Give the primary measures of every group of every grouping."""
+        return {name: self._groups(cells, groups[name]) for name in groups}
+
+    def _groups(self, cells, values):
         found = {}
         for name, rows in members(values, len(cells)):
             units = self.units(cells, rows)
