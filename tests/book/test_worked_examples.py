@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 
+from casebook.audits.labels import CHECKS
 from casebook.errors import InputError
 from casebook.inference import proportions
 from casebook.inference.comparison import PAIR_COLUMNS
@@ -128,6 +129,11 @@ REQUIRED = {
         *("at_prevalence", "diversity", "support_score", "degree_of_support"),
         *("minimal_removal", "effects", "documented_rating", "rate", "similarities"),
         *(*REASONS, *calibration([True, False], [0.5, 0.5]).measures),
+    ],
+    "audits": [
+        *functions_of("audits.detection", "audits.table_rows", "audits.tables"),
+        *(check.__name__.replace("_", " ") for check in CHECKS),
+        *("split leak: test with train", "repeated questions: test with train"),
     ],
     "rater_agreement": [
         *functions_of("raters.likert_report", "raters.likert_tests"),

@@ -93,11 +93,11 @@ def neighbours(labels, seed=0):
     Returns
     -------
     Finding
-        Mean over questions with at least three relevant documents of the share of them
-        whose successor in the collection (the last is followed by the first) is
-        relevant too. Chance and p: the collection in random order. Neighbours on one
-        subject, as in a statute, are a good reason; files in order of their name are
-        none.
+        Mean over questions with at least three relevant documents of the share of them,
+        all but one, whose successor in the collection (the last is followed by the
+        first) is relevant too: 1 for an unbroken block. Chance and p: the collection in
+        random order. Neighbours on one subject, as in a statute, are a good reason;
+        files in order of their name are none.
     """
     statistic = "mean share of relevant documents followed by another one"
     place = {document: i for i, document in enumerate(labels.documents)}
