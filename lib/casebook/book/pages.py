@@ -7,6 +7,7 @@ import platform
 import pandas as pd
 
 from casebook.batch.bookkeeping import read_timings, stored_record
+from casebook.book.changes import changes
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
@@ -61,6 +62,7 @@ def generated(run, cells, compare=None):
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
         "licences.md": raw(to_html(licence_table(), "Licences of the data")),
+        "changes.md": changes(run, cells),
         "grid.md": raw(grid_page(run, cells)),
         "provenance.md": _provenance(run, [r for r in records if r]),
     }

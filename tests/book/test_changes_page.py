@@ -1,0 +1,116 @@
+"""What was promoted, and what changed under a chapter, is said with its grounds."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from casebook import paths
+from casebook.book.changes import changes
+from casebook.paths import run_dir
+from casebook.runs import decision, promotion
+from casebook.runs.layout import locate
+from casebook.runs.registry import discover
+
+CELL, METRIC = "retrieval_ablation-smoke", "smoke.full.ndcg@10"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Give two runs of one cell: the new one with another lock and a higher score."""
+    for name, day in (("old", 1), ("new", 2)):
+        for part in ("runs", "numbers"):
+            shutil.copytree(run_dir("smoke") / part, tmp_path / name / part)
+        edit(tmp_path / name, CompletedAtUtc=f"2026-01-0{day}T00:00:00Z")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    monkeypatch.setenv("CASEBOOK_ACTOR", "<b>Ada</b>")
+    return tmp_path
+
+
+def edit(folder, **fields):
+    path = folder / "runs" / CELL / "run.json"
+    record = json.loads(path.read_text())
+    record["Labels"]["Inputs"] |= fields.pop("inputs", {})
+    path.write_text(json.dumps(record | fields))
+
+
+def listing():
+    return discover(locate(), use_index=False)
+
+
+def named(found, name):
+    return next(run for run in found.runs if run.path == f"{name}/runs/{CELL}")
+
+
+def tables(page):
+    """Read the tables of a page as frames of texts."""
+    return [frame(table) for table in BeautifulSoup(page, "html.parser")("table")]
+
+
+def frame(table):
+    head, *rows = ([c.get_text() for c in row(["th", "td"])] for row in table("tr"))
+    return pd.DataFrame(rows, columns=head)
+
+
+def test_without_promotions_the_page_says_so(runs):
+    page = changes("new", [CELL])
+    assert "Nothing was ever promoted" in page
+    assert "## Promotions" not in page
+
+
+def test_promotions_name_who_why_and_on_what_grounds(runs):
+    found = listing()
+    why = promotion.Reason("first <i>of all</i>", gate_sha256="ab" * 32)
+    promotion.promote(found, named(found, "old"), METRIC, why)
+    decided = decision.decide(found, METRIC, run=named(found, "new"), force=True, eps=0)
+    evidence = decided.evidence.as_dict() | {"improvement": 0.25, "low": None}
+    grounds = promotion.Reason("better", evidence, incomparable=True)
+    promotion.promote(found, named(found, "new"), METRIC, grounds)
+    page = changes("new", [CELL])
+    assert "<b>Ada" not in page and "<i>of" not in page
+    active, log = tables(page)[:2]
+    assert len(active) == 1 and len(log) == 2
+    latest, first = log.to_dict("records")
+    assert latest["Why"] == "better" and first["Why"] == "first <i>of all</i>"
+    assert first["Verdict"] == "none: named by hand"
+    assert latest["Verdict"].endswith("incomparable by force")
+    assert "no interval" in latest["Difference from the run before"]
+    assert first["Gate (SHA-256)"] == "ab" * 6
+    assert first["By"] == "<b>Ada</b>"
+    promotion.rollback(locate().root, METRIC, promotion.Reason("it was wrong"))
+    active = tables(changes("new", [CELL]))[0]
+    assert active.loc[0, "Why"] == "it was wrong"
+    assert active.loc[0, "Run"] == first["Run"]
+
+
+def test_a_damaged_log_is_said_aloud_and_builds(runs):
+    found = listing()
+    promotion.promote(found, named(found, "old"), METRIC, promotion.Reason("x"))
+    log = runs / "_active" / "history.jsonl"
+    log.write_text("not an entry\n" + log.read_text())
+    page = changes("new", [CELL])
+    assert "not sound" in page and "line 1" in page
+    assert "Nothing was ever promoted" not in page
+
+
+def test_changed_inputs_and_both_headline_numbers_are_shown(runs):
+    edit(runs / "new", inputs={"lock": "another", "library": "another"})
+    (table,) = tables(changes("new", [CELL]))
+    row = table.iloc[0]
+    assert row["Former run"] == "old" and row["Changed"] == "library, lock"
+    number = json.loads((runs / "old" / "numbers" / f"{CELL}.json").read_text())
+    number = number["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
+    low, high = number["ci"]
+    expected = f"{number['value']:.3f} [{low:.3f}, {high:.3f}]"
+    assert row["Before"].startswith(expected) and f"n = {number['n']}" in row["Before"]
+    (table,) = tables(changes("old", [CELL]))
+    assert table.loc[0, "Former run"] == "none: first record"
+
+
+def test_numbers_on_other_data_are_not_put_side_by_side(runs):
+    edit(runs / "old", inputs={"data": {"dataset": "another"}})
+    (table,) = tables(changes("new", [CELL]))
+    assert table.loc[0, "Before"] == "other data: not compared"
+    assert table.loc[0, "Changed"] == "data"
