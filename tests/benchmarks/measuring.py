@@ -1,8 +1,10 @@
 """How the benchmarks measure, and how a measurement becomes a row of the table."""
 
 import gc
+import platform
 import statistics
 import time
+from pathlib import Path
 
 
 def cpu_seconds(call, repeats=3):
@@ -34,3 +36,11 @@ def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
 def limit_row(benchmark, ours, limit, note=""):
     """Give one row against a fixed limit of CPU seconds (or what ``ours`` counts)."""
     return row(benchmark, "limit", ours, limit, 1, note)
+
+
+def processor():
+    """Name the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if "model name" in line]
+    return models[0] if models else platform.processor() or platform.machine()

@@ -1,11 +1,11 @@
 """Run every benchmark against its peer, write the book's table, fail below a bar."""
 
 import importlib.util
-import platform
 import sys
 from pathlib import Path
 
 import pandas as pd
+from measuring import processor
 
 from casebook.paths import ROOT
 
@@ -33,14 +33,6 @@ def collect(names):
         spec.loader.exec_module(module)
         print(f"running {path.stem}", file=sys.stderr)
         yield from module.rows()
-
-
-def processor():
-    """Name the processor, as far as the system tells."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    return models[0] if models else platform.processor() or platform.machine()
 
 
 def main():
