@@ -14,7 +14,7 @@ from casebook.counterfactual.facts import (
     sheet_hash,
     to_dict,
 )
-from casebook.counterfactual.numbers import targets
+from casebook.counterfactual.number_targets import targets
 from casebook.errors import InputError
 
 SHEETS = st.builds(

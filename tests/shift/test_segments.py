@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.runs.per_query import write_per_query
-from casebook.shift.perquery import per_query
+from casebook.shift.per_query import per_query
 from casebook.shift.segments import compare_segments, fit_tau, gap_gain, oracle
 from casebook.shift.segments_file import (
     Segments,

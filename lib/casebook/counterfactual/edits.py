@@ -15,7 +15,7 @@ from casebook.counterfactual.facts import (
     replace_party,
     replace_section,
 )
-from casebook.counterfactual.numbers import targets
+from casebook.counterfactual.number_targets import targets
 from casebook.errors import InputError
 
 SWAPS = (
@@ -100,7 +100,7 @@ def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_
         then by item. Sections: each citation for each neighbour that is not cited.
         Parties: both sides along ``SWAPS``. Evidence: each item removed, each of
         ``ADDED_EVIDENCE`` added where its type is absent. Numbers: see
-        `casebook.counterfactual.numbers.targets`.
+        `casebook.counterfactual.number_targets.targets`.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from casebook.shift.evaluate import GAP_MEASURE, RIDGE
 from casebook.shift.evaluators import evaluate_shift
 from casebook.shift.gate import judge
 from casebook.shift.learner import DOCUMENTED
-from casebook.shift.perquery import per_query
+from casebook.shift.per_query import per_query
 
 # What the documented keys are called in the field.
 PARITY = {"map@1": "RR", "ndcg@3": "nDCG@3"}

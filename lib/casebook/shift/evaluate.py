@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.shift.learner import MODES, learn_posneg
-from casebook.shift.perquery import per_query
+from casebook.shift.per_query import per_query
 from casebook.shift.ridge import learn_ridge
 from casebook.shift.segments import MEASURES, fit_tau, gap_gain
 from casebook.shift.splits import complement, folds

@@ -12,7 +12,7 @@ from casebook.runs.artifact import RunRecord, now
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run
 from casebook.shift.embedded import MEASURES
-from casebook.shift.perquery import per_query
+from casebook.shift.per_query import per_query
 from casebook.shift.preparation import prepare
 from casebook.shift.workflow import KPI, check_split, names_of, shift_queries
 
