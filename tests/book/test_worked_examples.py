@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 from casebook.audits.labels import CHECKS
+from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
 from casebook.inference import proportions
 from casebook.inference.comparison import PAIR_COLUMNS
@@ -20,6 +21,8 @@ from casebook.measures.agreement import FORMS, LEVELS
 from casebook.measures.agreement_weights import WEIGHTS
 from casebook.measures.calibration import calibration
 from casebook.measures.confusion import REASONS
+from casebook.measures.mentions import KINDS as MENTIONS
+from casebook.measures.quotes import STATES
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift_changes import ABSENT, AFFECTED
@@ -50,6 +53,10 @@ def functions_of(*modules):
 # What the examples of a page must call or name. Lists come from the library, so that
 # a measure that is added there is missed here.
 REQUIRED = {
+    "retrieval_ablation": [
+        *("reciprocal_rank_fusion", "weighted_sum", "maximal_marginal_relevance"),
+        *("MaxSimReranker", "BM25Index", "collapse", "metadata_mask", "tie_class"),
+    ],
     "counterfactual_sensitivity": [
         *functions_of(
             "counterfactual.annotations",
@@ -75,6 +82,13 @@ REQUIRED = {
         *("cross_fit", "drift_table", "evaluate_shift", "gains", "judge"),
         *("fit_tau", "gap_gain", "oracle", "summarise"),
         *("semantic_hash_vector", "sha256_vector"),
+    ],
+    "explanation_quality": [
+        *(*DETECTORS, *MENTIONS, *STATES, "corrupt"),
+        *functions_of("measures.citations_documented", "measures.polarity"),
+        *("faithfulness", "documented_faithfulness", "inverse_frequency"),
+        *("separation", "threshold_sweep", "length_sweep"),
+        *("quote_states", "citation_states", "agreement"),
     ],
     "inference": [
         *functions_of(
