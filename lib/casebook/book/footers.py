@@ -1,11 +1,14 @@
-"""The end of every chapter: how to repeat it, how to change it, and its files."""
+"""The end of every chapter: limits of its data, how to repeat it, and its files."""
 
 import html
 
 import nbformat
 
 from casebook.batch.bookkeeping import stored_record
+from casebook.book.limits import limits
+from casebook.book.markup import code
 from casebook.book.questions import kept_questions
+from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.paths import NOTEBOOKS, run_dir
 
 _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
@@ -34,15 +37,17 @@ def add_footer(path, run, cell):
 
 def _text(run, cell):
     record = stored_record(run, cell)
-    lines = ["## Repeat or change this chapter", ""]
+    parameters = record.labels["Inputs"]["parameters"] if record else {}
+    lines = limits(run, cell, parameters)
+    lines += ["## Repeat or change this chapter", ""]
     if record:
+        again = f"{command(record)} --run {run} --force"
         source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         lines += [
-            f"- Rerun: `casebook run {cell} --run {run} --force`; with other settings: "
+            f"- Rerun: {code(again)}; with other settings: "
             f"`casebook run {record.workflow} -p name=value`.",
             f"- Edit: `make lab`, then `notebooks/{source.name}`.",
-            f"- Content key `{record.labels['ContentKey'][:12]}` of "
-            "[what it was made from](../../provenance.md).",
+            f"- [Made from](../../provenance.md): {_made_from(record)}.",
         ]
     if kept_questions(run, cell):
         page = f"../../generated/questions/{cell}.md"
@@ -51,6 +56,11 @@ def _text(run, cell):
     if files:
         lines.append(f"- Data of this chapter: {', '.join(files)}.")
     return "\n".join(lines)
+
+
+def _made_from(record):
+    parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
+    return ", ".join(f"{name} `{digest}`" for name, digest in parts.items() if digest)
 
 
 def _files(run, cell):

@@ -1,6 +1,7 @@
 """HTML within the Markdown of a generated page."""
 
 import html
+import re
 
 from casebook.paths import run_dir
 from casebook.tables import Markup
@@ -20,6 +21,24 @@ def raw(markup):
         A ``raw`` directive; its fence is longer than any run of colons inside.
     """
     return f"::::::{{raw}} html\n{markup}\n::::::\n"
+
+
+def code(text):
+    """Write text as code within a line of Markdown, whatever it holds.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+
+    Returns
+    -------
+    str
+        The text between more backticks than it has in a row.
+    """
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    gap = " " if "`" in text else ""
+    return f"{ticks}{gap}{text}{gap}{ticks}"
 
 
 def page_link(cell):

@@ -13,6 +13,7 @@ from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
 from casebook.book.markup import file_links, page_link, raw
 from casebook.book.questions import question_pages
+from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
@@ -138,19 +139,17 @@ def _provenance(run, records):
 
 
 def _provenance_row(run, record, seconds):
-    cell, inputs = record.labels["Cell"], record.labels["Inputs"]
+    cell, parts = record.labels["Cell"], hashes(record)
     return {
-        "Cell": page_link(cell),
+        # The scorecard's reproduce lines lead to this row.
+        "Cell": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         "Seconds": round(seconds.get(cell, 0)) or None,
-        "Data": _short(next(iter(inputs["data"].values()), None)),
-        "Library": _short(inputs["library"]),
-        "Lock": _short(inputs["lock"]),
-        "Content key": _short(record.labels["ContentKey"]),
+        "Data": parts["data"],
+        "Notebook": parts["notebook"],
+        "Library": parts["library"],
+        "Lock": parts["lock"],
+        "Content key": record.labels["ContentKey"][:SHOWN],
         "Files": file_links(run, cell),
-        "Reproduce": Markup(f"<code>casebook run {html.escape(cell)}</code>"),
+        "Reproduce": Markup(f"<code>{html.escape(command(record))}</code>"),
     }
-
-
-def _short(digest):
-    return digest[:12] if digest else None

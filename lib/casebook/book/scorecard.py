@@ -5,8 +5,9 @@ import html
 import pandas as pd
 
 from casebook.book.history import history, sparkline
+from casebook.book.limits import card_of
 from casebook.book.questions import kept_questions
-from casebook.datasets.cards import cards
+from casebook.book.reproduce import reproduce_line
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
 from casebook.runs.outputs import read_numbers
@@ -89,12 +90,13 @@ def value_text(number):
 def _rows(run, cell, title):
     for experiment, dataset, system, measure, number in headlines(run, cell):
         what = f"{system}, {measure}"
-        links = _links(run, cell, dataset, experiment)
+        links = " ".join(_links(run, cell, dataset, experiment))
+        sources = Markup(f"{links}{reproduce_line(run, cell)}")
         past = history(cell, (experiment, dataset, system, measure))
-        yield _row(cell, title, dataset, what, number, links, past)
+        yield _row(cell, title, dataset, what, number, sources, past)
 
 
-def _row(cell, title, dataset, what, number, links, past):
+def _row(cell, title, dataset, what, number, sources, past):
     low, high = number["ci"]
     return {
         "Evidence": Markup(
@@ -108,17 +110,17 @@ def _row(cell, title, dataset, what, number, links, past):
         ),
         "n": number["n"],
         "Control": number["control"],
-        "Sources": Markup(" ".join(links)),
+        "Sources": sources,
     }
 
 
 def _links(run, cell, dataset, experiment):
-    key = max((k for k in cards() if dataset.startswith(k)), key=len, default=None)
+    card = card_of(dataset)
     own = (ROOT / "book" / "methods" / f"{experiment}.md").is_file()
     page = experiment if own else _METHODS.get(experiment, "measures")
     links = {"method": f"methods/{page}.html", "rows": f"rows/{cell}.csv.gz"}
-    if key:
-        links["data"] = f"generated/cards/{key}.html"
+    if card:
+        links["data"] = f"generated/cards/{card.key}.html"
     if kept_questions(run, cell):
         links["questions"] = f"generated/questions/{cell}.html"
     return [f'<a href="{target}">{label}</a>' for label, target in links.items()]

@@ -1,0 +1,82 @@
+"""What a number was made from, and the command that makes it again."""
+
+import html
+import json
+import shlex
+
+from casebook.batch.bookkeeping import stored_record
+from casebook.grid import load_grid
+from casebook.tables import Markup
+
+SHOWN = 12  # digits of a hash; the record has them all
+
+
+def command(record):
+    """Give the command that executes a cell again with the same parameters.
+
+    Parameters
+    ----------
+    record : casebook.runs.artifact.RunRecord
+        Of the cell.
+
+    Returns
+    -------
+    str
+        For a shell. Parameters are written out where the grid does not have them.
+    """
+    name = record.labels["Cell"]
+    cell = next((cell for cell in load_grid() if cell.name == name), None)
+    known = cell.parameters if cell else {}
+    parameters = record.labels["Inputs"]["parameters"]
+    words = ["casebook", "run", name if cell else record.workflow]
+    for key, value in parameters.items():
+        if key not in known or known[key] != value:
+            words += ["-p", f"{key}={json.dumps(value)}"]
+    return shlex.join(words)
+
+
+def hashes(record):
+    """Give what a cell was made from.
+
+    Parameters
+    ----------
+    record : casebook.runs.artifact.RunRecord
+        Of the cell.
+
+    Returns
+    -------
+    dict
+        Name to the first digits of the SHA-256 of data, notebook, library and lock
+        file; None for the data of a cell that reads no data set.
+    """
+    inputs = record.labels["Inputs"]
+    found = {name: inputs.get(name) for name in ("notebook", "library", "lock")}
+    data = next(iter(inputs["data"].values()), None)
+    return {n: d and d[:SHOWN] for n, d in {"data": data, **found}.items()}
+
+
+def reproduce_line(run, cell):
+    """Write the reproduce line of a number, closed until a reader opens it.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    casebook.tables.Markup
+        HTML for a page at the top of the site; says so if there is no record.
+    """
+    record = stored_record(run, cell)
+    if record is None:
+        return Markup("<small>no record</small>")
+    parts = [
+        f"{name} <code>{digest}</code>" if digest else f"no {name} set"
+        for name, digest in hashes(record).items()
+    ]
+    return Markup(
+        '<details class="reproduce"><summary>reproduce</summary>'
+        f"<code>{html.escape(command(record))}</code><br>{', '.join(parts)}; "
+        f'<a href="provenance.html#{cell}">provenance</a></details>'
+    )

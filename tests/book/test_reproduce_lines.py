@@ -1,0 +1,118 @@
+"""Every headline number says how it is made again, and what its data cannot tell."""
+
+import json
+import shlex
+import shutil
+
+import pytest
+import yaml
+
+from casebook import paths
+from casebook.batch.bookkeeping import stored_record
+from casebook.book import pages
+from casebook.book.footers import add_footer
+from casebook.book.limits import card_of, limits
+from casebook.book.markup import code
+from casebook.book.reproduce import command, hashes, reproduce_line
+from casebook.book.scorecard import scorecard
+from casebook.datasets.cards import cards
+from casebook.grid import load_grid, select
+from casebook.paths import run_dir
+
+CELL = "retrieval_ablation-smoke"
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    shutil.copytree(run_dir("smoke"), tmp_path / "mine")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    return tmp_path / "mine"
+
+
+def record_with(results, **labels):
+    path = results / "runs" / CELL / "run.json"
+    record = json.loads(path.read_text())
+    record["Labels"]["Inputs"]["parameters"] |= labels.pop("parameters", {})
+    record["Labels"] |= labels
+    path.write_text(json.dumps(record))
+    return stored_record("mine", CELL)
+
+
+def cell_of(line):
+    """Read a command as the command line does."""
+    words = shlex.split(line)
+    assert words[:2] == ["casebook", "run"]
+    pairs = [word.partition("=") for word in words[4::2]]
+    overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
+    (cell,) = select(load_grid(), [words[2]], overrides=overrides)
+    return cell
+
+
+def test_a_cell_of_the_grid_needs_its_name_alone():
+    assert command(stored_record("smoke", CELL)) == f"casebook run {CELL}"
+
+
+def test_other_parameters_are_written_out_and_read_back(results):
+    odd = {"dataset": "it's a `folder`; rm", "modes": ["full", "bm25"], "pool": 3}
+    record = record_with(results, parameters=odd)
+    cell = cell_of(command(record))
+    assert cell.name == CELL
+    assert cell.parameters == record.labels["Inputs"]["parameters"]
+
+
+def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(results):
+    record = record_with(results, Cell="retrieval_ablation-12345678")
+    cell = cell_of(command(record))
+    assert cell.experiment == "retrieval_ablation"
+    assert cell.parameters == record.labels["Inputs"]["parameters"]
+
+
+def test_scorecard_and_provenance_hold_command_and_hashes():
+    record = stored_record("smoke", CELL)
+    markup = scorecard("smoke", {CELL: "A chapter"})
+    inputs = record.labels["Inputs"]
+    for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):
+        assert f"<code>{digest[:12]}</code>" in markup
+    assert f"<code>casebook run {CELL}</code>" in markup
+    assert f'href="provenance.html#{CELL}"' in markup
+    assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
+
+
+def test_no_data_set_is_said_and_no_record_too():
+    assert hashes(stored_record("smoke", "run_comparison-smoke"))["data"] is None
+    assert "no data set" in reproduce_line("smoke", "run_comparison-smoke")
+    assert "no record" in reproduce_line("smoke", "never-made")
+
+
+def test_every_caveat_stands_in_the_chapter(results):
+    path = results / "notebooks" / f"{CELL}.ipynb"
+    add_footer(path, "mine", CELL)
+    text = "".join(json.loads(path.read_text())["cells"][-1]["source"])
+    card = cards()["smoke"]
+    for caveat in card.caveats:
+        assert " ".join(caveat.split()) in text
+    assert "48 documents, 34 queries, 310 judgements" in text
+    assert card.licence.name in text and "cards/smoke.md" in text
+
+
+def test_limits_name_all_data_once_and_what_has_no_card():
+    text = "\n".join(limits("smoke", "audits-smoke", {"datasets": ["smoke", "hover"]}))
+    assert text.count("cards/smoke.md") == text.count("cards/hover.md") == 1
+    text = "\n".join(limits("none", "cell", {"dataset": "my`folder"}))
+    assert "``my`folder``" not in text and "`` my`folder ``" in text
+    assert limits("none", "cell", {"seed": 1}) == []
+    held = "\n".join(limits("none", "c", {"dataset": "pdpabench", "split": "train"}))
+    assert "399 queries" in held
+    text = "\n".join(limits("none", "c", {"dataset": "consumer_contracts_qa"}))
+    assert "non-commercial use only" in text
+
+
+def test_parts_of_a_data_set_have_its_card_and_others_none():
+    assert card_of("consumer_contracts_qa_test").key == "consumer_contracts_qa"
+    assert card_of("planted.corrected_explainer").key == "planted"
+    assert card_of("smokescreen") is None
+
+
+def test_code_is_fenced_by_more_backticks_than_it_holds():
+    assert code("plain") == "`plain`"
+    assert code("a``b") == "``` a``b ```"
