@@ -145,6 +145,10 @@ class Card(_Strict):
             raise ValueError(f"rename of {sorted(unknown)}: no such file")
         return self
 
+    def name_of(self, split):
+        """Name a split: the key alone if it is the default one."""
+        return self.key if split == self.default_split else f"{self.key}_{split}"
+
     def expect(self, **found):
         """Compare counts found with the counts of the card.
 

@@ -49,8 +49,7 @@ class ClaimSet:
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
-        default = self.card.default_split if self.card else self.split
-        return self.key if self.split == default else f"{self.key}_{self.split}"
+        return self.card.name_of(self.split) if self.card else self.key
 
     @property
     def counts(self):

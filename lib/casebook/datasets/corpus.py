@@ -86,8 +86,9 @@ class RetrievalDataset:
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
-        default = self.card.default_split if self.card else "test"
-        return self.key if self.split == default else f"{self.key}_{self.split}"
+        if self.card:
+            return self.card.name_of(self.split)
+        return self.key if self.split == "test" else f"{self.key}_{self.split}"
 
     @property
     def counts(self):
