@@ -89,3 +89,22 @@ class Coefficient(ABC):
             Chance agreement is what the coefficient calls chance.
         """
         return None, None
+
+
+class OfCompleteItems(Coefficient):
+    """A coefficient of the items that every rater rated, at least two of them."""
+
+    @classmethod
+    def usable(cls, panel):
+        """Items that every rater rated."""
+        return panel.complete
+
+    def reason(self):
+        """Say why it is undefined: also with fewer than two complete items."""
+        if self.panel.codes is None:
+            return "raters_unknown"
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        if self.panel.complete.sum() < 2:
+            return "fewer_than_two_complete_items"
+        return super().reason()

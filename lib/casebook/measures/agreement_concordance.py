@@ -4,10 +4,10 @@ import numpy as np
 from scipy import special
 
 from casebook.measures.agreement_alpha import mid_ranks
-from casebook.measures.agreement_coefficient import Coefficient
+from casebook.measures.agreement_coefficient import OfCompleteItems
 
 
-class KendallW(Coefficient):
+class KendallW(OfCompleteItems):
     """Variance of the items' rank sums over its maximum, in [0, 1].
 
     Only items that all raters rated are used. Ranks are mid-ranks of the ratings, so
@@ -22,21 +22,6 @@ class KendallW(Coefficient):
         if panel.codes is not None:
             self.complete = panel.complete.astype(float)
             self.orders = np.argsort(panel.codes, axis=0, kind="stable")
-
-    @classmethod
-    def usable(cls, panel):
-        """Items that every rater rated."""
-        return panel.complete
-
-    def reason(self):
-        """Say why it is undefined: also with fewer than two complete items."""
-        if self.panel.codes is None:
-            return "raters_unknown"
-        if self.panel.n_raters < 2:
-            return "fewer_than_two_raters"
-        if self.panel.complete.sum() < 2:
-            return "fewer_than_two_complete_items"
-        return super().reason()
 
     def values(self, weights):
         """Give W under item weights; see `Coefficient.values`."""

@@ -3,12 +3,12 @@
 import numpy as np
 from scipy import special
 
-from casebook.measures.agreement_coefficient import Coefficient
+from casebook.measures.agreement_coefficient import OfCompleteItems
 
 FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
-class IntraclassCorrelation(Coefficient):
+class IntraclassCorrelation(OfCompleteItems):
     """Share of the variance of ratings that lies between the items.
 
     Only items that all raters rated are used.
@@ -25,21 +25,6 @@ class IntraclassCorrelation(Coefficient):
             ratings -= np.where(complete, ratings[complete[:, 0]].mean(), 0.0)
         squares, sums = (ratings**2).sum(axis=1), ratings.sum(axis=1)
         self.features = np.column_stack([complete, squares, sums**2, ratings])
-
-    @classmethod
-    def usable(cls, panel):
-        """Items that every rater rated."""
-        return panel.complete
-
-    def reason(self):
-        """Say why it is undefined: also with fewer than two complete items."""
-        if self.panel.codes is None:
-            return "raters_unknown"
-        if self.panel.n_raters < 2:
-            return "fewer_than_two_raters"
-        if self.panel.complete.sum() < 2:
-            return "fewer_than_two_complete_items"
-        return super().reason()
 
     def values(self, weights):
         """Give the correlation under item weights; see `Coefficient.values`."""
