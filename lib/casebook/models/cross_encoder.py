@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.models.progress import wants_progress
 from casebook.models.weights import locate_model, model_fingerprint
 
 BATCH = 32
@@ -72,12 +71,7 @@ class CrossEncoderReranker:
             for row, passage in zip(rows, candidates[rows, columns], strict=True)
         ]
         if pairs:
-            torch = importlib.import_module("torch")
-            logits = self._model.predict(
-                pairs,
-                batch_size=BATCH,
-                activation_fn=torch.nn.Identity(),
-                show_progress_bar=wants_progress(len(pairs)),
-            )
-            scores[rows, columns] = np.round(logits.astype(np.float64), 6)
+            library = importlib.import_module("casebook.models.torch_models")
+            logits = library.raw_logits(self._model, pairs, BATCH)
+            scores[rows, columns] = np.round(logits, 6)
         return scores

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.models.progress import wants_progress
 from casebook.models.weights import locate_model, model_fingerprint
 
 CLASSES = ("entailment", "contradiction", "neutral")
@@ -76,12 +75,7 @@ class EntailmentModel:
         pairs = list(zip(premises, hypotheses, strict=True))
         if not pairs:
             return np.zeros((0, len(CLASSES)))
-        torch = importlib.import_module("torch")
-        logits = self._model.predict(
-            pairs,
-            batch_size=BATCH,
-            activation_fn=torch.nn.Identity(),
-            show_progress_bar=wants_progress(len(pairs)),
-        ).astype(np.float64)[:, order]
+        library = importlib.import_module("casebook.models.torch_models")
+        logits = library.raw_logits(self._model, pairs, BATCH)[:, order]
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)

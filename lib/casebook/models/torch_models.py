@@ -4,12 +4,14 @@ import json
 import os
 import tempfile
 
+import numpy as np
 import torch
 import transformers
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from casebook.errors import InputError
+from casebook.models.progress import wants_progress
 
 # One thread unless told otherwise: sums run in one order and timings compare.
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
@@ -87,6 +89,30 @@ def _load_dpr(folder, settings):
             plain
         )
         return _pooled_transformer(plain, "cls")
+
+
+def raw_logits(model, pairs, batch):
+    """Give the logits of a cross-encoder, without the activation of its settings.
+
+    Parameters
+    ----------
+    model : sentence_transformers.CrossEncoder
+        From `load_cross_encoder`.
+    pairs : list of (str, str), length n
+        Texts, at least one pair.
+    batch : int
+        Pairs computed at once.
+
+    Returns
+    -------
+    array of float64, shape (n,) or (n, classes)
+    """
+    return model.predict(
+        pairs,
+        batch_size=batch,
+        activation_fn=torch.nn.Identity(),
+        show_progress_bar=wants_progress(len(pairs)),
+    ).astype(np.float64)
 
 
 def load_cross_encoder(folder):

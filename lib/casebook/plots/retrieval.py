@@ -49,11 +49,7 @@ def attrition(frame):
     matplotlib.figure.Figure
         Horizontal bars with their values.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
-    bars = axes.barh(frame["stage"], frame["share"], color=BLUE)
-    axes.bar_label(bars, fmt="%.3f", padding=3)
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
+    figure, axes = _stage_bars(frame, "share", "%.3f")
     _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
     return figure
 
@@ -71,11 +67,17 @@ def stage_times(frame):
     matplotlib.figure.Figure
         Horizontal bars.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
-    bars = axes.barh(frame["stage"], frame["milliseconds"], color=BLUE)
-    axes.bar_label(bars, fmt="%.1f", padding=3)
-    axes.invert_yaxis()
-    axes.grid(axis="y", visible=False)
+    figure, axes = _stage_bars(frame, "milliseconds", "%.1f")
     axes.margins(x=0.15)
     _ = axes.set(xlabel="milliseconds per query, processor time, one thread")
     return figure
+
+
+def _stage_bars(frame, column, form):
+    """Draw a bar with its value for each stage, the first on top."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * len(frame) + 1.0))
+    bars = axes.barh(frame["stage"], frame[column], color=BLUE)
+    axes.bar_label(bars, fmt=form, padding=3)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    return figure, axes
