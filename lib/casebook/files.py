@@ -12,6 +12,27 @@ from casebook.errors import InputError
 
 
 @contextlib.contextmanager
+def naming(path):
+    """Let an error of the operating system say which file it is about.
+
+    Parameters
+    ----------
+    path : path-like
+        The file that the block writes; a full disk does not name it.
+
+    Yields
+    ------
+    None
+        An OSError without a file name leaves the block with this one.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextlib.contextmanager
 def replacing(path):
     """Write a file under a temporary name and rename it when the block succeeds.
 
@@ -34,11 +55,12 @@ def replacing(path):
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        with naming(path):
+            yield temporary
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

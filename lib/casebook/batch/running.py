@@ -9,6 +9,7 @@ from casebook.batch.bookkeeping import keep, keep_planned
 from casebook.batch.progress import Progress, summary
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
+from casebook.files import naming
 from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
@@ -163,8 +164,9 @@ def _sole_writer(run):
     handle = os.open(folder / ".batch", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _lock(handle, run)
-        os.truncate(handle, 0)
-        os.pwrite(handle, f"pid {os.getpid()}".encode(), 0)
+        with naming(folder / ".batch"):
+            os.truncate(handle, 0)
+            os.pwrite(handle, f"pid {os.getpid()}".encode(), 0)
         yield
     finally:
         os.close(handle)

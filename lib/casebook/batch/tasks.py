@@ -93,7 +93,7 @@ def run_cell(planned, run, limits=None):
             break
         given_up.append(cause)
     if failure is None:
-        _record(planned, run, started, len(given_up) + 1)
+        cause, failure = _recorded(planned, run, started, len(given_up) + 1)
     seconds = time.perf_counter() - clock
     return Outcome(
         planned.cell.name, failure, seconds, tuple(given_up), cause, last_lines
@@ -112,8 +112,23 @@ def _attempt(cell, run, timeout):
     except CasebookError as error:
         return "failed", str(error), getattr(error, "last_lines", ())
     except OSError as error:
-        return "failed", f"{error.filename or run_dir(run)}: {error.strerror}", ()
+        return "failed", _where(error, run), ()
     return "done", None, ()
+
+
+def _where(error, run):
+    return f"{error.filename or run_dir(run)}: {error.strerror}"
+
+
+def _recorded(planned, run, started, attempts):
+    """Write the record; a notebook whose record cannot be written is taken back."""
+    try:
+        _record(planned, run, started, attempts)
+    except OSError as error:
+        notebook = run_dir(run) / "notebooks" / f"{planned.cell.name}.ipynb"
+        notebook.unlink(missing_ok=True)
+        return "failed", _where(error, run)
+    return "done", None
 
 
 def _record(planned, run, started, attempts):

@@ -38,7 +38,7 @@ def download_url(url, target):
     show = sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
     try:
         pooch.HTTPDownloader(progressbar=show)(url, str(target), None)
-    except (requests.RequestException, OSError) as error:
+    except (requests.RequestException, ConnectionError, TimeoutError) as error:
         raise Unavailable(f"{type(error).__name__}") from error
 
 
