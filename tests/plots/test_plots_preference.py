@@ -18,7 +18,7 @@ from casebook.plots.preference import (
 )
 
 mpl.use("Agg")
-TABLE = Path(__file__).parents[1] / "data" / "raters" / "reconstructed_votes.csv"
+TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
 
 
 @pytest.fixture(scope="module")
