@@ -12,6 +12,7 @@ from casebook.factcheck.runlog import log_run, performance_score
 from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.stance_study import stance_study
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounded
 
 _QUALITY = (
     "coverage",
@@ -116,7 +117,7 @@ def run_log_table(study, *, n_boot=1000, seed=0):
         value = found["estimates"]
         row = {"what": f"policy: {name}", "truth": found["truth"]}
         for estimator in ("ips", "snips", "dr"):
-            row |= _bounded(estimator, getattr(value, estimator))
+            row |= bounded(estimator, getattr(value, estimator))
         rows.append(row | {"effective n": value.effective_n, "n": value.ips.n})
     table = pd.DataFrame(rows)
     front = ["what", "n", "documented score"]
@@ -137,10 +138,5 @@ def _logged(own, n_boot, seed):
         {"what": name, "n": len(pairs), "documented score": score}
         for name, score in zip(names, scores, strict=True)
     ]
-    rows[0] |= _bounded("accuracy", accuracy)
+    rows[0] |= bounded("accuracy", accuracy)
     return rows
-
-
-def _bounded(name, interval):
-    values = (interval.estimate, interval.low, interval.high)
-    return {f"{name}{end}": v for end, v in zip(_BOUNDS, values, strict=True)}

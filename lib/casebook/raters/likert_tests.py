@@ -6,13 +6,14 @@ from scipy import stats
 
 from casebook.inference.bootstrap import bootstrap_mean, bootstrap_statistic
 from casebook.inference.effects import effect_sizes
+from casebook.inference.intervals import bounded
 from casebook.inference.multiplicity import holm
 from casebook.inference.paired import paired_t, wilcoxon_signed_rank
 from casebook.inference.permutation import paired_randomization
 from casebook.inference.samples import number_or_none
 from casebook.inference.two_way import two_way_mean
 from casebook.raters.preference_models import rating_models
-from casebook.raters.rows import bounded, bounded_mean, rating_shares
+from casebook.raters.rows import bounded_mean, rating_shares
 from casebook.raters.unblinding import RATINGS
 
 

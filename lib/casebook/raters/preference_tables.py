@@ -9,10 +9,10 @@ from casebook.inference.bradley_terry import (
 )
 from casebook.inference.bradley_terry_bootstrap import bootstrap_bradley_terry
 from casebook.inference.equivalence import equivalence
+from casebook.inference.intervals import bounded
 from casebook.inference.preference_power import power_table
 from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
 from casebook.raters.preference_models import vote_models
-from casebook.raters.rows import bounded
 
 OUTCOME = {"S1": "first", "S2": "second", "Tie": "tie"}
 

@@ -3,30 +3,9 @@
 import numpy as np
 
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounded
 
 RATING_SCALE = (1, 2, 3, 4, 5)
-
-
-def bounded(name, interval):
-    """Give an interval as three cells of a row.
-
-    Parameters
-    ----------
-    name : str
-        Column.
-    interval : casebook.inference.intervals.Interval
-        Or anything else with an estimate, low and high.
-
-    Returns
-    -------
-    dict
-        Columns `name`, ``name low`` and ``name high``.
-    """
-    return {
-        name: interval.estimate,
-        f"{name} low": interval.low,
-        f"{name} high": interval.high,
-    }
 
 
 def bounded_mean(name, values, *, n_boot, seed):
@@ -44,7 +23,7 @@ def bounded_mean(name, values, *, n_boot, seed):
     Returns
     -------
     dict
-        As `bounded`; None three times without a value.
+        As `casebook.inference.intervals.bounded`; None three times without a value.
     """
     if not len(values):
         return dict.fromkeys((name, f"{name} low", f"{name} high"))

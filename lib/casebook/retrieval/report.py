@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounds_text
+from casebook.inference.intervals import bounded, bounds_text
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
@@ -200,20 +200,14 @@ def parity_table(study, system="full", **options):
     rows = [
         {
             "documented": key,
-            **_bounded("value", found[key]),
+            **bounded("value", found[key]),
             "standard": standard,
-            **_bounded("standard value", found[standard]),
+            **bounded("standard value", found[standard]),
             "n": found[standard].n,
             "control": control[standard].estimate,
             "what it is": describe(key).parity_note,
         }
         for key, standard in PARITY.items()
     ]
-    return pd.DataFrame(rows)
-
-
-def _bounded(name, interval):
-    low, high = (
-        float("nan") if b is None else b for b in (interval.low, interval.high)
-    )
-    return {name: interval.estimate, f"{name} low": low, f"{name} high": high}
+    bounds = [name for name in rows[0] if name.endswith((" low", " high"))]
+    return pd.DataFrame(rows).astype(dict.fromkeys(bounds, float))
