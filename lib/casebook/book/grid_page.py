@@ -12,7 +12,8 @@ from casebook.batch.bookkeeping import (
     stored_record,
 )
 from casebook.book.markup import file_links, page_link
-from casebook.book.scorecard import headlines, value_text
+from casebook.book.scorecard import value_text
+from casebook.runs.headlines import headlines
 from casebook.tables import Markup, to_html
 
 

@@ -10,20 +10,9 @@ from casebook.book.questions import kept_questions
 from casebook.book.reproduce import reproduce_line
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
-from casebook.runs.outputs import read_numbers
+from casebook.runs.headlines import headlines
 from casebook.tables import Markup, estimate, to_html
 
-# The one number that answers an experiment's question: system and measure.
-HEADLINES = {
-    "audits": ("labels", "flagged"),
-    "retrieval_ablation": ("full", "nDCG@10"),
-    "embedding_shift": ("posneg-uniform", "nDCG@10"),
-    "counterfactual_sensitivity": ("bm25", "auroc"),
-    "explanation_quality": ("corrected", "AUROC"),
-    "rater_agreement": ("panel", "win rate"),
-    "factcheck_confusion": ("pipeline", "f1_macro"),
-    "query_length": ("full, short", "nDCG@10"),
-}
 _METHODS = {"factcheck_confusion": "factcheck"}  # pages not named after experiments
 
 
@@ -46,27 +35,6 @@ def scorecard(run, chapters):
     if not rows:
         return "<p>No experiment of this run has reported a headline number yet.</p>"
     return to_html(pd.DataFrame(rows), "Scorecard, with 95 % intervals")
-
-
-def headlines(run, cell):
-    """Give the numbers that answer the question of one cell.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Yields
-    ------
-    tuple
-        Experiment, dataset, system, measure, and the number as it is stored; one for
-        each data set, none if the experiment has no entry in `HEADLINES`.
-    """
-    for experiment, datasets in read_numbers(run, cell).items():
-        system, measure = HEADLINES.get(experiment, (None, None))
-        for dataset, systems in datasets.items():
-            if measure in systems.get(system, {}):
-                yield experiment, dataset, system, measure, systems[system][measure]
 
 
 def value_text(number):

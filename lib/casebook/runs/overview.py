@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.runs.headlines import answers
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import short_key
 from casebook.runs.promotion import active, history
@@ -201,12 +202,8 @@ def headline_table(path, headlines):
     rows = []
     for file in sorted(Path(path, "numbers").glob("*.json")):
         numbers = json.loads(file.read_text(encoding="utf-8"))
-        for experiment, datasets in numbers.items():
-            system, measure = headlines.get(experiment, (None, None))
-            for dataset, systems in datasets.items():
-                number = systems.get(system, {}).get(measure)
-                if number:
-                    what = (experiment, dataset, system, measure, number["value"])
-                    rows.append((*what, *number["ci"], number["n"], number["control"]))
+        for *names, number in answers(numbers, headlines):
+            known = (number["value"], *number["ci"], number["n"], number["control"])
+            rows.append((*names, *known))
     columns = ["experiment", "dataset", "system", "measure", "value"]
     return pd.DataFrame(rows, columns=[*columns, "low", "high", "n", "control"])
