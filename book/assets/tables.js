@@ -80,15 +80,24 @@ function addFilter(table, bar) {
   bar.append(label, count);
 }
 
+// On a phone the rows of such a table stand as cards, each cell with its column's name.
+function nameCells(table) {
+  const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, column) => (cell.dataset.label = heads[column]));
+}
+
 for (const table of document.querySelectorAll("table.data-table")) {
   const bar = document.createElement("div");
   bar.className = "table-tools";
   if (table.tBodies[0].rows.length > 8) addFilter(table, bar);
   bar.append(button("Download CSV", () => download(table)));
   (table.closest(".table-scroll") ?? table).before(bar);
+  if (table.closest(".cards")) nameCells(table);
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const sorter = button("", () => sortBy(table, column));
     sorter.append(...head.childNodes);
     head.append(sorter);
   });
 }
+
+window.addEventListener("beforeprint", () => document.querySelectorAll("details.reproduce").forEach((line) => (line.open = true)));

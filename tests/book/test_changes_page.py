@@ -99,18 +99,18 @@ def test_changed_inputs_and_both_headline_numbers_are_shown(runs):
     edit(runs / "new", inputs={"lock": "another", "library": "another"})
     (table,) = tables(changes("new", [CELL]))
     row = table.iloc[0]
-    assert row["Former run"] == "old" and row["Changed"] == "library, lock"
+    assert row["Former record"] == "old, 2026-01-01; changed: library, lock"
     number = json.loads((runs / "old" / "numbers" / f"{CELL}.json").read_text())
     number = number["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
     low, high = number["ci"]
     expected = f"{number['value']:.3f} [{low:.3f}, {high:.3f}]"
     assert row["Before"].startswith(expected) and f"n = {number['n']}" in row["Before"]
     (table,) = tables(changes("old", [CELL]))
-    assert table.loc[0, "Former run"] == "none: first record"
+    assert table.loc[0, "Former record"] == "none"
 
 
 def test_numbers_on_other_data_are_not_put_side_by_side(runs):
     edit(runs / "old", inputs={"data": {"dataset": "another"}})
     (table,) = tables(changes("new", [CELL]))
     assert table.loc[0, "Before"] == "other data: not compared"
-    assert table.loc[0, "Changed"] == "data"
+    assert table.loc[0, "Former record"].endswith("changed: data")

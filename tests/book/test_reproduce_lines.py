@@ -78,9 +78,9 @@ def test_scorecard_and_provenance_hold_command_and_hashes():
     assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
 
 
-def test_no_data_set_is_said_and_no_record_too():
+def test_data_without_hash_are_said_and_no_record_too():
     assert hashes(stored_record("smoke", "run_comparison-smoke"))["data"] is None
-    assert "no data set" in reproduce_line("smoke", "run_comparison-smoke")
+    assert "data not hashed" in reproduce_line("smoke", "run_comparison-smoke")
     assert "no record" in reproduce_line("smoke", "never-made")
 
 

@@ -7,11 +7,12 @@ import pandas as pd
 from casebook import paths
 from casebook.book.history import same_data
 from casebook.book.markup import raw
-from casebook.book.scorecard import headlines, value_text
+from casebook.book.scorecard import value_text
 from casebook.errors import InputError
 from casebook.inference.intervals import bounds_text
 from casebook.runs import audit, layout, promotion
 from casebook.runs.artifact import read_record
+from casebook.runs.headlines import headlines
 from casebook.tables import Markup, to_html
 
 
@@ -103,9 +104,11 @@ def _cell_rows(run, cell):
     earlier = [n for n, r in records.items() if r.completed < now.completed]
     former = max(earlier, key=lambda name: records[name].completed, default=None)
     link = Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>')
-    row = {"Chapter": link, "Former run": former or "none: first record", "Changed": ""}
+    past = "none"
     if former:
-        row["Changed"] = _changed(now, records[former])
+        day = f"{records[former].completed:%Y-%m-%d}"
+        past = f"{former}, {day}; changed: {_changed(now, records[former])}"
+    row = {"Chapter": link, "Former record": past}
     numbers = list(headlines(run, cell)) or [None]
     for number in numbers:
         yield row | _headline(run, cell, former, number)

@@ -47,7 +47,7 @@ def hashes(record):
     -------
     dict
         Name to the first digits of the SHA-256 of data, notebook, library and lock
-        file; None for the data of a cell that reads no data set.
+        file; None for data where no parameter names the one data set.
     """
     inputs = record.labels["Inputs"]
     found = {name: inputs.get(name) for name in ("notebook", "library", "lock")}
@@ -72,7 +72,7 @@ def reproduce_line(run, cell):
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
-        f"{name} <code>{digest}</code>" if digest else f"no {name} set"
+        f"{name} <code>{digest}</code>" if digest else f"{name} not hashed"
         for name, digest in hashes(record).items()
     ]
     return Markup(
