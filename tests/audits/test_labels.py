@@ -202,6 +202,9 @@ def test_natural_order():
         ("x.csv", "a,b\n1,2\n", "nothing to audit"),
         ("x.csv", "query_position,relevant_positions\n0,1 x\n", "x.csv:2: relevant"),
         ("x.csv", "year,target,target_year\n1990,,2020\n", "x.csv:2: target must"),
+        ("x.csv", 'year,target,target_year\n1990,"1,2020\n', "x.csv:1: is not CSV"),
+        ("x.csv", "year,target,target_year\n1990,1\n", "x.csv:2: has not the 3"),
+        ("x.csv", "", "x.csv: holds no records"),
         ("x.qrels", b"\xff\xfe", "not UTF-8"),
     ],
 )

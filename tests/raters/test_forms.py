@@ -1,3 +1,4 @@
+import csv
 import json
 import re
 import zipfile
@@ -191,6 +192,18 @@ def test_answers_are_joined_with_an_account(tmp_path):
     pd.DataFrame(one).to_csv(tmp_path / "c.csv", index=False)
     from_csv, _ = read_answers({"a": files["a"], "c": tmp_path / "c.csv"})
     assert from_csv["a"].equals(from_csv["c"].rename("a"))
+
+
+def test_a_short_row_of_answers_is_named_and_a_long_answer_is_read(tmp_path):
+    good = write_jsonl(tmp_path / "a.jsonl", [{"item_id": "q", "prompt": "p"}])
+    limit, path = csv.field_size_limit(), tmp_path / "b.csv"
+    path.write_text("item_id,prompt,answer\nq,p\n")
+    with pytest.raises(InputError, match=r"b.csv:2: has not the 3 fields"):
+        read_answers({"b": path, "a": good})
+    path.write_text(f"item_id,prompt,answer\nq,p,{'x' * 2 * limit}\n")
+    answers, _ = read_answers({"b": path})
+    assert len(answers["b"][0]) == 2 * limit
+    assert csv.field_size_limit() == limit
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Relevance labels of any origin, in the one form that the checks read."""
 
-import csv
-import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.audits.label_set import Labels, labels_of
+from casebook.datasets.records import read_records
 from casebook.errors import InputError
 from casebook.formats.trec_text import read_bytes
 
@@ -123,8 +122,9 @@ def natural(name):
 def _tables(name, paths, origin):
     links, questions, positions = None, {}, set()
     for path in paths:
-        header, rows = _csv(path)
-        if set(POSITION_COLUMNS) <= set(header):
+        rows, _ = read_records(path)
+        header = set(rows[0][1])
+        if set(POSITION_COLUMNS) <= header:
             questions |= _positions(path, rows)
         elif set(LINK_COLUMNS.values()) <= {LINK_COLUMNS.get(h) for h in header}:
             links = _links(path, rows)
@@ -142,11 +142,6 @@ def _tables(name, paths, origin):
     return Labels(name, splits, documents, links=links)
 
 
-def _csv(path):
-    reader = csv.DictReader(io.StringIO(_text(path)))
-    return reader.fieldnames or [], list(reader)
-
-
 def _text(path):
     """Read a text file, plain or compressed by gzip."""
     try:
@@ -162,7 +157,7 @@ def _links(path, rows):
             for column, value in row.items()
             if column in LINK_COLUMNS
         }
-        for line, row in enumerate(rows, start=2)
+        for line, row in rows
     ]
     return pd.DataFrame(found, columns=["year", "target", "target_year"])
 
@@ -171,15 +166,14 @@ def _positions(path, rows):
     query, relevant = POSITION_COLUMNS
     return {
         str(_whole(path, line, query, row[query])): [
-            str(_whole(path, line, relevant, place))
-            for place in (row[relevant] or "").split()
+            str(_whole(path, line, relevant, place)) for place in row[relevant].split()
         ]
-        for line, row in enumerate(rows, start=2)
+        for line, row in rows
     }
 
 
 def _whole(path, line, column, value):
-    if not re.fullmatch(r"\s*\d+\s*", value or ""):
+    if not re.fullmatch(r"\s*\d+\s*", value):
         problem = f"{column} must be a whole number, not {value!r}"
         raise InputError.at(path, line, problem)
     return int(value)

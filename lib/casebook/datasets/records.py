@@ -2,6 +2,7 @@
 
 import csv
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 from casebook.datasets.jsonl import read_lines
@@ -46,8 +47,18 @@ def read_records(path, *, tolerate_truncation=False):
     return rows, truncated
 
 
+@contextmanager
+def long_fields(most=LONGEST_FIELD):
+    """Let csv read fields of up to `most` characters, and no longer than needed."""
+    previous = csv.field_size_limit(most)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(previous)
+
+
+@long_fields()
 def _csv(path, lines, _):
-    previous = csv.field_size_limit(LONGEST_FIELD)
     try:
         reader = csv.DictReader((text + "\n" for _, text in lines), strict=True)
         names = reader.fieldnames or []
@@ -61,8 +72,6 @@ def _csv(path, lines, _):
             rows.append((reader.line_num, record))
     except csv.Error as error:
         raise InputError.at(path, reader.line_num, f"is not CSV: {error}") from error
-    finally:
-        csv.field_size_limit(previous)
     return rows, 0
 
 

@@ -1,15 +1,13 @@
 """Answers of several systems to the same questions, joined with an account."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.datasets.jsonl import read_jsonl
+from casebook.datasets.records import read_records
 from casebook.errors import InputError
-
-MOST_CELL = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,8 @@ def _joined(item, read, files):
 def _read(path, fields):
     """Give item to (prompt, answer, stratum)."""
     rows = {}
-    for line, record in _records(path):
+    table = path.suffix.lower() == ".csv"
+    for line, record in read_records(path)[0] if table else read_jsonl(path, {}):
         item = _text(path, line, record, fields.item)
         if not item.strip():
             raise InputError.at(path, line, f"field {fields.item!r} is blank")
@@ -111,22 +110,6 @@ def _read(path, fields):
     if not rows:
         raise InputError(f"{path}: holds no answer")
     return rows
-
-
-def _records(path):
-    if path.suffix.lower() != ".csv":
-        yield from read_jsonl(path, {})
-        return
-    csv.field_size_limit(MOST_CELL)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream)
-            for record in reader:
-                yield reader.line_num, record
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: is not CSV in UTF-8: {error}") from error
 
 
 def _text(path, line, record, field):

@@ -7,6 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from casebook.datasets.records import long_fields
 from casebook.errors import InputError
 from casebook.raters.celltext import from_csv, from_workbook
 
@@ -103,6 +104,7 @@ def read_book(path):
     return Book(path, _xlsx_grids(path, content), _remarks(path, content))
 
 
+@long_fields(MOST_FILE)
 def _csv_grid(path, content):
     try:
         text = content.decode("utf-8-sig")
@@ -110,7 +112,6 @@ def _csv_grid(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
-    csv.field_size_limit(MOST_FILE)
     try:
         # Strict, so that a file cut within a quoted cell is an error.
         reader = csv.reader(io.StringIO(text, ""), delimiter=delimiter, strict=True)
