@@ -45,7 +45,6 @@ def test_byte_order_mark_and_windows_line_ends_are_read(toy):
     assert load_beir(toy).fingerprint == plain
 
 
-DOC = b'{"_id": "d4", "text": "x"}\n'
 DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
     ("corpus.jsonl", b"{broken", "is not JSON"),

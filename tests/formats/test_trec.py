@@ -127,7 +127,6 @@ def test_beir_judgements_need_their_header(tmp_path):
 
 
 ids = st.text("abc#é-9\U0001f4c4", min_size=1, max_size=20)
-plain_ids = st.text("ab7.", min_size=1, max_size=18)
 scores = st.floats(allow_nan=False, allow_infinity=False)
 runs = st.dictionaries(
     ids.filter(lambda name: not name.startswith("#")),

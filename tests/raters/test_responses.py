@@ -13,8 +13,6 @@ from casebook.raters.defects import defect_table
 from casebook.raters.responses import read_form, read_forms
 from casebook.raters.unblinding import unblind
 
-PREFERRED, FACTUALITY, USEFULNESS = "E", "F", "G"
-
 
 def kinds(form):
     return Counter(defect.kind for defect in form.defects)

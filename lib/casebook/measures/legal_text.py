@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from casebook.inference.samples import check_count
 
-STOP_LIST_VERSION = "casebook-en-1"
 _STOP_LIST_WORDS = """
 a about above after again against all also although am among an and any are as at
 be because been before being below between both but by can could did do does doing
@@ -19,7 +18,7 @@ when where whether which while who whom whose why will with within without would
 yet you your yours yourself yourselves
 """
 STOP_LIST = frozenset(_STOP_LIST_WORDS.split())
-"""Function words that are no content. Frozen: a change needs a new version."""
+"""Function words that are no content. Frozen: a change would change every figure."""
 
 # One character for one, so that places in a folded text are places in the text.
 _FOLD = str.maketrans(
