@@ -157,6 +157,10 @@ REQUIRED = {
 }
 
 
+# Figures of a run, words, and nothing that is computed from an input.
+WITHOUT_MEASURES = {"benchmarks", "faults", "glossary", "scaling"}
+
+
 def examples_of(page):
     """Parse the examples of a page."""
     return doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
@@ -196,6 +200,11 @@ def test_examples_print_what_the_page_says(name):
         encoding="utf-8",
     )
     assert not failed, f"{failed} examples of {name}.md print something else, see above"
+
+
+def test_every_page_says_which_measures_it_must_show():
+    assert set(PAGES) == set(REQUIRED) | WITHOUT_MEASURES
+    assert all(REQUIRED.values())
 
 
 @pytest.mark.parametrize("name", REQUIRED)

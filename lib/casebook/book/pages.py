@@ -2,6 +2,7 @@
 
 import html
 import importlib.metadata
+import math
 import platform
 
 import pandas as pd
@@ -108,7 +109,7 @@ def _measures():
             "Definition": [row.definition for row in rows],
             "Range": [_range(row.low, row.high) for row in rows],
             "Source": [row.source for row in rows],
-            "Parity note": [row.parity_note or "" for row in rows],
+            "Parity note": [row.parity_note for row in rows],
         }
     )
     return to_html(frame, "Ranking measures")
@@ -122,7 +123,7 @@ def _systems():
 
 
 def _range(low, high):
-    return f"{low:g} to {'unbounded' if high is None else format(high, 'g')}"
+    return f"{low:g} to {'unbounded' if high == math.inf else format(high, 'g')}"
 
 
 def _provenance(run, records):

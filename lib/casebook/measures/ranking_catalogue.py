@@ -80,6 +80,7 @@ STANDARD = {
             0.0,
             1.0,
             TREC_EVAL,
+            "Equals trec_eval's success_k.",
         ),
         lambda k, rel=1: f.FirstRelevant(g.no_discount, rel, k),
         cutoff="required",
@@ -91,6 +92,7 @@ STANDARD = {
             0.0,
             1.0,
             TREC_EVAL,
+            "Equals trec_eval's Rprec: divides by R even if fewer are retrieved.",
         ),
         m.r_precision,
         cutoff="none",
@@ -169,7 +171,14 @@ STANDARD = {
         aggregate="geometric",
     ),
     "NumQ": Family(
-        MeasureInfo("NumQ", "1 per query; summed.", 1.0, np.inf, TREC_EVAL),
+        MeasureInfo(
+            "NumQ",
+            "1 per query; summed.",
+            1.0,
+            np.inf,
+            TREC_EVAL,
+            "Equals trec_eval's num_q with -c: queries that the run lacks count too.",
+        ),
         lambda k: f.Count(lambda judged: np.ones(len(judged.query_ids))),
         cutoff="none",
         parameters=(),
@@ -177,7 +186,12 @@ STANDARD = {
     ),
     "NumRet": Family(
         MeasureInfo(
-            "NumRet", "Number of documents retrieved; summed.", 0.0, np.inf, TREC_EVAL
+            "NumRet",
+            "Number of documents retrieved; summed.",
+            0.0,
+            np.inf,
+            TREC_EVAL,
+            "Equals trec_eval's num_ret.",
         ),
         lambda k: f.Count(lambda judged: judged.retrieved),
         cutoff="none",
@@ -186,7 +200,12 @@ STANDARD = {
     ),
     "NumRel": Family(
         MeasureInfo(
-            "NumRel", "Number of relevant documents; summed.", 0.0, np.inf, TREC_EVAL
+            "NumRel",
+            "Number of relevant documents; summed.",
+            0.0,
+            np.inf,
+            TREC_EVAL,
+            "Equals trec_eval's num_rel.",
         ),
         lambda k, rel=1: f.Count(m.count_relevant(rel)),
         cutoff="none",
@@ -199,6 +218,7 @@ STANDARD = {
             0.0,
             np.inf,
             TREC_EVAL,
+            "Equals trec_eval's num_rel_ret.",
         ),
         lambda k, rel=1: f.Count(m.count_relevant_retrieved(rel)),
         cutoff="none",
