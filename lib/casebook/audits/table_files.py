@@ -1,14 +1,12 @@
 """Reading reported tables from CSV or JSON."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.audits.table_rows import MEASURES
-from casebook.datasets.records import read_records
+from casebook.datasets.records import read_json, read_records
 from casebook.errors import InputError
-from casebook.plain_json import parse_json
 
 _POSITIVES = ("positives", "n_positive", "n_supported")
 
@@ -37,8 +35,8 @@ def read_tables(path, n=None, positives=None):
         Names the file, the row and what is missing.
     """
     path = Path(path)
-    whole = _object(path) if path.suffix == ".json" else None
-    if whole is not None:
+    whole = read_json(path) if path.suffix == ".json" else None
+    if isinstance(whole, dict):
         rows = _from_object(path, whole)
     else:
         rows = [record | {"line": line} for line, record in read_records(path)[0]]
@@ -68,19 +66,6 @@ def _complete(path, frame):
                 f"--{name}"
             )
     return frame
-
-
-def _object(path):
-    """Give the object that a JSON file holds, None if it is a list."""
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text") from error
-    except json.JSONDecodeError as error:
-        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
-    return content if isinstance(content, dict) else None
 
 
 def _from_object(path, content):

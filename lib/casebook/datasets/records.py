@@ -75,11 +75,36 @@ def _csv(path, lines, _):
     return rows, 0
 
 
-def _json(path, lines, _):
+def read_json(path):
+    """Read what a JSON file holds.
+
+    Parameters
+    ----------
+    path : path-like
+        File in UTF-8, compressed if its name ends in ``.gz`` or ``.xz``.
+
+    Returns
+    -------
+    object
+        List, dict or any other value.
+
+    Raises
+    ------
+    InputError
+        Names the file, the line and what is wrong.
+    """
+    return _parsed(path, read_lines(path))
+
+
+def _parsed(path, lines):
     try:
-        content = parse_json("\n".join(text for _, text in lines))
+        return parse_json("\n".join(text for _, text in lines))
     except json.JSONDecodeError as error:
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+
+
+def _json(path, lines, _):
+    content = _parsed(path, lines)
     if not isinstance(content, list):
         raise InputError(f"{path}: is not a list of objects")
     for number, record in enumerate(content, start=1):
