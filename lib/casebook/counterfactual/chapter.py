@@ -137,7 +137,18 @@ def run_annotated(name, study, systems, settings, encoder=None):
 
 
 def agreement_table(study):
-    """Give the agreement with annotations; empty without a study."""
+    """Give the agreement with annotations.
+
+    Parameters
+    ----------
+    study : SensitivityStudy or None
+        From `run_annotated`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `casebook.counterfactual.report.retriever_table`; empty without a study.
+    """
     if study is None:
         return pd.DataFrame(columns=["system", "pairs", "AUROC of excess"])
     return retriever_table(study)

@@ -53,7 +53,18 @@ class CaseCollection:
 
 
 def planted_collection(cases=6, values=4, per_line=12, seed=0):
-    """Give the planted cases; see `casebook.counterfactual.planted.plant_cases`."""
+    """Give the planted cases with the weights that were planted.
+
+    Parameters
+    ----------
+    cases, values, per_line, seed : int
+        As for `casebook.counterfactual.planted.plant_cases`.
+
+    Returns
+    -------
+    CaseCollection
+        Their annotations are the weights.
+    """
     made = plant_cases(cases, values, per_line, seed)
     weights = annotations_of_weights(made.truth)
     account = {"areas of law": len(set(made.areas.values())), "seed": seed}

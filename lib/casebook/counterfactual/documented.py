@@ -116,9 +116,21 @@ def displacement_bands(study, system):
 
 
 def threshold_sweep(study, system, thresholds=THRESHOLDS):
-    """Score the documented accuracies at many thresholds; see `evaluation.sweep`.
+    """Score the documented accuracies at many thresholds.
 
-    Without annotations the frame is empty.
+    Parameters
+    ----------
+    study : SensitivityStudy
+        The study.
+    system : str
+        One of its systems.
+    thresholds : sequence of float
+        Mean displacements from which a fact counts as decisive.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `casebook.counterfactual.evaluation.sweep`; empty without annotations.
     """
     if not len(study.annotations):
         return pd.DataFrame(columns=["threshold", "measure", "value", "low", "high"])

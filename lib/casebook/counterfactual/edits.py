@@ -142,6 +142,11 @@ def manual_edit(before, after, fact_type, write=query_text):
     -------
     Edit
         Its item is ``manual``; aggregates leave it out.
+
+    Raises
+    ------
+    InputError
+        If the fact type is unknown.
     """
     if fact_type not in FACT_TYPES:
         known = ", ".join(FACT_TYPES)

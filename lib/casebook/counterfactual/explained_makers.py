@@ -63,7 +63,19 @@ def _texts(dataset):
 
 
 def template_explanations(dataset):
-    """Quote the best sentence of the relevant document; see `explained.explain`."""
+    """Quote the best sentence of the relevant document.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        Questions, judgements and documents.
+
+    Returns
+    -------
+    Explained
+        One explanation a question that has a relevant document; documents without a
+        sentence to quote are counted.
+    """
     texts, explanations, own, left_out = _texts(dataset), {}, {}, {}
     for row, document in _first_relevant(dataset):
         question = _question(row["text"])
@@ -104,7 +116,21 @@ def _best_sentence(question, text, most=40):
 
 
 def explainer_explanations(dataset, documented=False):
-    """Let the explainer speak; see `explained.explain`."""
+    """Let the explainer say why the relevant document was found.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        Questions, of which fact sheets are extracted, and documents.
+    documented : bool
+        Whether the documented rules speak instead of the corrected ones.
+
+    Returns
+    -------
+    Explained
+        One explanation a question that has a relevant document; those that name
+        nothing in common are counted instead.
+    """
     texts, explanations, own, left_out = _texts(dataset), {}, {}, {}
     pairs = list(_first_relevant(dataset))
     explainer = Explainer(
@@ -125,7 +151,23 @@ def explainer_explanations(dataset, documented=False):
 
 
 def gold_explanations(dataset):
-    """Take the reference answers; see `explained.explain`."""
+    """Take the reference answers as explanations.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.corpus.RetrievalDataset
+        Questions with the column ``gold_answer``.
+
+    Returns
+    -------
+    Explained
+        The answers, their sources and how these are cited.
+
+    Raises
+    ------
+    InputError
+        If the dataset has no reference answers.
+    """
     if "gold_answer" not in dataset.queries:
         raise InputError(f"{dataset.name} has no reference answers")
     texts, explanations, own = _texts(dataset), {}, {}

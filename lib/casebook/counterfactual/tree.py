@@ -74,7 +74,20 @@ def grow_trees(
 
 
 def grow_tree(sheet, search, **options):
-    """Grow the tree of one case; see `grow_trees`."""
+    """Grow the tree of one case.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The case.
+    search, **options
+        As for `grow_trees`.
+
+    Returns
+    -------
+    Tree
+        The tree.
+    """
     return grow_trees([sheet], search, **options)[0]
 
 

@@ -1,8 +1,8 @@
 """Formats of public fact-checking sets: which field means what, which label is which.
 
-Each format is a function of one record that gives the claim's row and its evidence. A
-label that a format does not know stays as it is and is refused or counted by the
-reader.
+Each format is a function of one record (a dict) that gives the claim's row (a dict, or
+None for a blank record) and its evidence (a list of dicts). A label that a format does
+not know stays as it is and is refused or counted by the reader.
 """
 
 S, N = "SUPPORTED", "NOT_SUPPORTED"

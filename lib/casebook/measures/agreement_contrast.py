@@ -79,6 +79,12 @@ def paired_difference(
     -------
     AgreementDifference
         First minus second; both are computed on the same resamples of items.
+
+    Raises
+    ------
+    InputError
+        If the tables are not of the same items, a rater rated nothing in one of them,
+        or an option is not allowed.
     """
     check_count("n_boot", n_boot)
     chosen, scale = chosen or {}, panel_options(options)

@@ -159,6 +159,11 @@ def tilted(n_items, mean):
         Probability of each value, in thousandths: the null tilted exponentially, the
         Mallows model of Spearman's distance.
 
+    Raises
+    ------
+    InputError
+        If the mean correlation is not between -1 and 1, or there are too many items.
+
     References
     ----------
     Mallows, Biometrika 44, 1957.

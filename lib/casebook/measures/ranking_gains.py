@@ -1,4 +1,8 @@
-"""Gains of grades, weights of ranks, and the best sum that the two can reach."""
+"""Gains of grades, weights of ranks, and the best sum that the two can reach.
+
+Gains take integer grades and weights take ranks from 1, one per document, and both give
+floats of the same shape. `ideal` gives a function of the judgements, one sum a query.
+"""
 
 import numpy as np
 

@@ -27,6 +27,11 @@ def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
         Number of disagreeing pairs of items, 0 to k^2 + penalty k(k - 1); or its share
         in [0, 1]. None if both lists are empty.
 
+    Raises
+    ------
+    InputError
+        If the penalty or `k` is not allowed, or a list repeats or lacks an id.
+
     References
     ----------
     Fagin, Kumar & Sivakumar, SIAM Journal on Discrete Mathematics 17, 2003: K^(p).
@@ -49,6 +54,11 @@ def kendall_topk_batch(before, after, k=10, *, penalty=0.5, normalised=False):
     -------
     ndarray of float, shape (Q,)
         NaN where both lists are empty.
+
+    Raises
+    ------
+    InputError
+        As `kendall_topk`.
     """
     if not 0 <= penalty <= 1:
         raise InputError(f"penalty must lie between 0 and 1, not {penalty}")

@@ -182,6 +182,11 @@ def rbo_weight(p, depth):
     -------
     float
         In (0, 1): equation 21 of Webber et al., 2010.
+
+    Raises
+    ------
+    InputError
+        If the persistence or the depth is out of range.
     """
     check_share("p", p)
     if depth < 1:

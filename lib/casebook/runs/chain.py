@@ -121,6 +121,11 @@ def append(path, entry):
     -------
     dict
         The entry as written.
+
+    Raises
+    ------
+    OSError
+        If the disk is full or cannot be written.
     """
     lines = read_lines(path)
     previous = line_hash(lines[-1]) if lines else NO_LINE

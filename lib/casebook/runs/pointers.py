@@ -45,7 +45,7 @@ def write_pointer(root, path, entry, line):
         From `pointer_path`.
     entry : dict
         The entry that made a run active.
-    line : str
+    line : bytes
         The line of the log that holds it, whose hash is kept.
     """
     folder = root / entry["path"]

@@ -71,6 +71,11 @@ def run_evaluators(
     -------
     EvaluationReport
         Metrics and, with a baseline, the gate's verdict.
+
+    Raises
+    ------
+    InputError
+        If a name or profile is unknown, or the data are not those of the training.
     """
     if shift not in SHIFTS:
         raise InputError(f"unknown shift {shift!r}: choose {', '.join(SHIFTS)}")
