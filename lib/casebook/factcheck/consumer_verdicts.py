@@ -16,6 +16,7 @@ from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.stance_features import features, negations
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounded
 from casebook.inference.samples import stream
 from casebook.measures.auroc import auroc
 
@@ -71,12 +72,8 @@ class ConsumerStudy:
             found.append(
                 {
                     "system": system,
-                    "accuracy": accuracy.estimate,
-                    "accuracy low": accuracy.low,
-                    "accuracy high": accuracy.high,
-                    "auroc": area.estimate,
-                    "auroc low": area.low,
-                    "auroc high": area.high,
+                    **bounded("accuracy", accuracy),
+                    **bounded("auroc", area),
                     "n": accuracy.n,
                     "reason": accuracy.reason or area.reason,
                 }
@@ -114,29 +111,32 @@ def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
     InputError
         If the dataset has no answers.
     """
-    from sklearn.model_selection import GroupKFold
-
     if "answer" not in dataset.queries:
         raise InputError(f"{dataset.key} has no answers to decide")
     base = EvidenceBase(dataset.documents, mode=mode, **options)
     questions = dataset.queries["text"].tolist()
-    yes = dataset.queries["answer"].to_numpy(bool)
     groups = [dataset.groups[name] for name in dataset.queries["query_id"]]
     gold = _gold_rows(dataset, base)
     found = [base.search(question) for question in questions]
-    rng = np.random.Generator(stream(seed, "shuffled clauses"))
+    rows = _question_rows(dataset, groups, gold, found)
     clauses = {
-        RETRIEVED: [rows[0] if rows else None for rows in found],
+        RETRIEVED: [hits[0] if hits else None for hits in found],
         GOLD: gold,
-        SHUFFLED: _shuffled(gold, groups, rng),
+        SHUFFLED: _shuffled(gold, groups, seed),
     }
     X = {
         name: np.vstack(
-            [_read(base, q, row) for q, row in zip(questions, rows, strict=True)]
+            [_read(base, q, row) for q, row in zip(questions, chosen, strict=True)]
         )
-        for name, rows in clauses.items()
+        for name, chosen in clauses.items()
     }
-    rows = pd.DataFrame(
+    return ConsumerStudy(_cross_fitted(rows, X, questions, folds, seed))
+
+
+def _question_rows(dataset, groups, gold, found):
+    """Say of every question what is known before it is decided."""
+    yes = dataset.queries["answer"].to_numpy(bool)
+    return pd.DataFrame(
         {
             "id": dataset.queries["query_id"].tolist(),
             "group": groups,
@@ -148,13 +148,20 @@ def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
             ],
         }
     )
+
+
+def _cross_fitted(rows, X, questions, folds, seed):
+    """Add each system's probability of yes from models that never saw the clause."""
+    from sklearn.model_selection import GroupKFold
+
+    yes = (rows["label"] == SUPPORTED).to_numpy()
     predicted = {name: np.zeros(len(yes)) for name in SYSTEMS}
     parts = GroupKFold(folds, shuffle=True, random_state=seed)
-    for fold, (train, test) in enumerate(parts.split(questions, yes, groups)):
+    for fold, (train, test) in enumerate(parts.split(questions, yes, rows["group"])):
         rows.loc[test, "fold"] = fold
         for name, chances in _fold(X, questions, yes, train, test).items():
             predicted[name][test] = chances
-    return ConsumerStudy(rows.assign(**predicted))
+    return rows.assign(**predicted)
 
 
 def _gold_rows(dataset, base):
@@ -162,8 +169,9 @@ def _gold_rows(dataset, base):
     return [place[next(iter(dataset.qrels[q]))] for q in dataset.queries["query_id"]]
 
 
-def _shuffled(gold, groups, rng):
+def _shuffled(gold, groups, seed):
     """Give every question the gold clause of a question about another clause."""
+    rng = np.random.Generator(stream(seed, "shuffled clauses"))
     order = rng.permutation(len(gold)).tolist()
     rows = [None] * len(gold)
     for place, question in enumerate(order):
