@@ -186,6 +186,9 @@ def test_fusion_of_queries():
     assert fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
     assert fuse_queries([[1], [0]], 2) == [0, 1]
     assert fuse_queries([], 2) == []
+    ranks = [[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]]
+    assert 1 / 21 + 1 / 28 == pytest.approx(2 / 24)
+    assert fuse_queries(ranks, 2) == [2, 9]
 
 
 def test_plain_claims(tmp_path):

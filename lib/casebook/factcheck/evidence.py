@@ -226,6 +226,11 @@ def fuse_queries(rankings, most):
     list of int
         By reciprocal rank fusion; ties in collection order. One ranking keeps its
         order.
+
+    Notes
+    -----
+    `casebook.retrieval.fusion.reciprocal_rank_fusion` breaks ties by the best rank:
+    ranks 1 and 8 tie with 4 and 4, as 1/21 + 1/28 = 2/24.
     """
     scores = Counter()
     for ranking in rankings:

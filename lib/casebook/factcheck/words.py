@@ -179,6 +179,12 @@ def sentences(text):
     tuple of (int, int)
         Start and end of each sentence, without the space around it; paragraphs are
         split too. Legal abbreviations do not end a sentence.
+
+    Notes
+    -----
+    Passages are lines here, as documents of this collection have one paragraph a line;
+    `casebook.measures.legal_text.sentences` reads on over a line break inside a
+    sentence, as in judgments.
     """
     spans = []
     for start, end in nupunkt.sent_spans(text) if text.strip() else ():
