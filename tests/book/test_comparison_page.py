@@ -91,3 +91,37 @@ def test_page_tables_stay_escaped(runs):
     )
     assert "<script" not in comparison("new", "old")
     assert "&lt;b&gt;" in to_html(pd.DataFrame({"x": ["<b>"]}), "t")
+
+
+def test_what_has_no_partner_is_counted_and_named(runs):
+    def lose(rows):
+        full = rows["system"] == "full"
+        rows.loc[full & (rows["query_id"] == "sq01"), "nDCG@10"] = np.nan
+        rows.loc[full & (rows["query_id"] == "sq02"), "nDCG@10"] = 0.0
+        rows.loc[full & (rows["query_id"] == "sq03"), "query_id"] = "another"
+        rows.loc[rows["system"] == "rrf", "system"] = "renamed"
+
+    change_rows(runs / "new", lose)
+    found, silent = differences("new", "old")
+    (line,) = found[found["measure"] == "nDCG@10"].itertuples()
+    lost = found.loc[line.Index, "left out"]
+    assert (line.n, lost) == (
+        31,
+        4,
+    )  # sq01; sq03 of old; another of new, and sq02 stays
+    assert silent[CELL] == "systems in one run only: renamed, rrf"
+    page = comparison("new", "old")
+    assert "renamed, rrf" in page and ">undecided<" in page
+
+
+def test_the_page_counts_what_is_undecided(runs):
+    def worsen(rows):
+        rows.loc[rows["system"] == "full", "nDCG@10"] = 0.0
+        where = (rows["system"] == "dense") & (rows["query_id"] == "sq01")
+        rows.loc[where, "nDCG@10"] = 0.0
+
+    change_rows(runs / "new", worsen)
+    found, _ = differences("new", "old")
+    words = dict(zip(found["system"], found["verdict"], strict=True))
+    assert words == {"full": "lower", "dense": "undecided"}
+    assert "Of 2 differences: 1 decided, 1 undecided" in comparison("new", "old")

@@ -86,6 +86,8 @@ def test_answer_and_tables_quote_the_numbers(study):
     full = study.scores["nDCG@10"]["full"].mean()
     text = report.answer(study, comparison)
     assert f"{full:.3f}" in text and "34 queries" in text
+    words = report.judged_pairs(comparison)["verdict"]
+    assert f"{(words == 'undecided').sum()} undecided" in text and len(words) == 3
     table = report.system_table(study.numbers(n_boot=200), comparison)
     assert table["system"].tolist()[-1] == "random"
     assert table["tie class"].tolist()[-1] == "control"

@@ -52,6 +52,8 @@ def test_sentences_and_tables(study, gained):
     assert "effective, in 5 folds" in report.account(study)
     text = report.answer(study, gained)
     assert "posneg-uniform, learned and scaled on other groups" in text
+    assert (gained["verdict"] == "not tested").sum() == gained["p_holm"].isna().sum()
+    assert f"{(gained['verdict'] == 'undecided').sum()} undecided" in text
     assert len(report.choices(study)) == 5 * len(study.fits)
     assert report.learning(study)["resultant length"].between(0, 1).all()
     assert len(report.forest_rows(gained, table)) == len(study.fits) + 2

@@ -12,6 +12,7 @@ from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.multiplicity import holm
 from casebook.inference.permutation import paired_randomization
+from casebook.inference.verdicts import count_verdicts, verdicts
 from casebook.paths import run_dir
 from casebook.tables import Markup, estimate, to_html
 
@@ -55,8 +56,11 @@ def comparison(run, other):
     lead = (
         "Each line pairs the rows of one system on one measure. An interval that "
         "leaves out 0 and a Holm-corrected p below .05 speak of a change; all else is "
-        "undecided. Cells with other data are not compared.\n\n"
+        "undecided. Rows without a partner, or undefined in one run, are left out and "
+        "counted. Cells with other data are not compared.\n\n"
     )
+    if len(found):
+        lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
     silent = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
     left = f"\n## Not compared\n\n{silent}" if silent else ""
     if found.empty:
@@ -78,8 +82,9 @@ def differences(run, other):
     -------
     found : pandas.DataFrame
         One line per cell, system and measure whose values differ anywhere: ``n``,
-        both means, ``difference`` with ``low`` and ``high``, ``p`` (paired
-        randomisation), ``p_holm``, and the changed ``rows``.
+        rows ``left out`` (in one run only, or undefined in one), both means,
+        ``difference`` with ``low`` and ``high``, ``p`` (paired randomisation),
+        ``p_holm``, the ``verdict``, and the changed ``rows``.
     silent : dict
         Cell to why it was not compared, or that nothing differs.
     """
@@ -96,6 +101,7 @@ def differences(run, other):
     found = pd.DataFrame(lines)
     if len(found):
         found["p_holm"] = holm(found["p"])
+        found["verdict"] = verdicts(found, "low", "high", "p_holm")
     return found, silent
 
 
@@ -119,12 +125,25 @@ def _paired(cell, run, other):
     )
     if units is None or any(t.duplicated([*units, system]).any() for t in tables):
         return "its rows name no unit and system that pair them", []
-    return None, list(_changed(*tables, units, system))
+    return _one_sided(*tables, system), list(_changed(*tables, units, system))
+
+
+def _one_sided(now, before, system):
+    """Name the systems and measures that only one of the two runs holds, if any."""
+    both = {"systems": [set(t[system]) for t in (now, before)]}
+    both["columns"] = [set(t) for t in (now, before)]
+    parts = [
+        f"{kind} in one run only: {', '.join(sorted(map(str, a ^ b)))}"
+        for kind, (a, b) in both.items()
+        if a != b
+    ]
+    return "; ".join(parts) or None
 
 
 def _changed(now, before, units, system):
     """Give system, measure and paired rows of what differs anywhere."""
-    both = now.merge(before, on=[*units, system], suffixes=("", " other"))
+    on = [*units, system]
+    both = now.merge(before, how="outer", on=on, suffixes=("", " other"))
     both.index = both[units].astype(str).agg(" ".join, axis=1)
     measures = [
         name
@@ -133,7 +152,9 @@ def _changed(now, before, units, system):
     ]
     for name, rows in both.groupby(system, sort=True):
         for measure in measures:
-            pair = rows[[measure, f"{measure} other"]].dropna().astype(float)
+            every = rows[[measure, f"{measure} other"]]
+            pair = every.dropna().astype(float)
+            pair.attrs["left out"] = len(every) - len(pair)
             if not np.array_equal(pair[measure], pair[f"{measure} other"]):
                 yield name, measure, pair
 
@@ -146,6 +167,7 @@ def _line(cell, system, measure, pair):
         "system": system,
         "measure": measure,
         "n": len(a),
+        "left out": pair.attrs["left out"],
         "now": a.mean(),
         "before": b.mean(),
         "difference": interval.estimate,
@@ -168,6 +190,7 @@ def _shown(found):
             "System": found["system"],
             "Measure": found["measure"],
             "n": found["n"],
+            "Rows left out": found["left out"],
             "Now": found["now"],
             "Before": found["before"],
             "Difference [95 % interval]": [
@@ -177,6 +200,7 @@ def _shown(found):
                 )
             ],
             "p (Holm)": found["p_holm"],
+            "Verdict": found["verdict"],
             "Better": [up for up, _ in changed],
             "Worse": [down for _, down in changed],
         }

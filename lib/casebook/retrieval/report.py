@@ -4,6 +4,7 @@ import pandas as pd
 
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded, bounds_text
+from casebook.inference.verdicts import count_verdicts, verdict, verdicts
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
@@ -66,7 +67,28 @@ def answer(study, comparison):
         lines.append(f"{_gain(comparison, single)} (the better single list).")
     stages = [name for name in study.systems if name.startswith("no_")]
     lines += [f"{_gain(comparison, name)}." for name in stages]
+    lines.append(
+        count_verdicts(judged_pairs(comparison)["verdict"], "pairs of systems")
+    )
     return bullets(lines)
+
+
+def judged_pairs(comparison):
+    """Give all pairs of systems with what is decided about each.
+
+    Parameters
+    ----------
+    comparison : casebook.inference.comparison.Comparison
+        All pairs on one measure.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Its pairs with ``verdict``: whether ``system_a`` is higher or lower than
+        ``system_b`` by interval and Holm-corrected test, the same, or undecided.
+    """
+    pairs = comparison.pairs
+    return pairs.assign(verdict=verdicts(pairs, "ci_low", "ci_high", "p_holm"))
 
 
 def tuning_answer(study, comparison, tuned):
@@ -127,7 +149,8 @@ def _gain(comparison, other):
     low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
     return (
         f"Full minus {other}: {sign * pair['difference']:+.3f} "
-        f"{bounds_text(low, high, '+.3f')}, corrected p {pair['p_holm']:.2g}"
+        f"{bounds_text(low, high, '+.3f')}, corrected p {pair['p_holm']:.2g}, "
+        f"{verdict(low, high, pair['p_holm'])}"
     )
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from casebook.inference.comparison import compare_systems
 from casebook.inference.resampling import resample_means
+from casebook.inference.verdicts import verdicts
 from casebook.shift.evaluate import SCALES
 from casebook.shift.study import BASELINE, IN_SAMPLE, MEASURE, SHOWN_APART
 
@@ -25,8 +26,9 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
     -------
     pandas.DataFrame
         Columns system, gain with low and high (resampling queries), groups low and
-        groups high (resampling groups), p, p_holm (over the learned
-        shifts; NaN for controls and bounds), better, equal, worse, n and reason.
+        groups high (resampling groups), p, p_holm (over the learned shifts; NaN for
+        controls and bounds), better, equal, worse, n, reason and verdict (by interval
+        and p_holm).
     """
     frame = study.scores[measure]
     draws = {"n_boot": n_boot, "seed": study.seed}
@@ -45,7 +47,8 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
             differences, intervals, clustered.intervals(), strict=True
         )
     ]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    return frame.assign(verdict=verdicts(frame, "gain low", "gain high", "p_holm"))
 
 
 def leakage(study, n_boot=10_000):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from casebook.inference.verdicts import count_verdicts
 from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.study import (
@@ -75,14 +76,15 @@ def answer(study, gains):
     ]
     for name in SHOWN_APART:
         row, fit = rows.loc[name], study.fits[name]
-        verdict = _verdict(row) if fit.scales.any() else "every fold chose no shift"
+        outcome = row["verdict"] if fit.scales.any() else "every fold chose no shift"
         spread = study.draws[name][MEASURE] - base
         lines.append(
             f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
-            f"{row['p_holm']:.2g}: {verdict}. Random directions of equal length: "
+            f"{row['p_holm']:.2g}: {outcome}. Random directions of equal length: "
             f"{spread.mean():+.4f} over {len(spread)} draws, from {spread.min():+.4f} "
             f"to {spread.max():+.4f}."
         )
+    lines.append(count_verdicts(gains["verdict"], "gains of learned shifts"))
     inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]
     lines.append(
         "Reported on the queries they were learned from, the two would have claimed "
@@ -93,14 +95,6 @@ def answer(study, gains):
 
 def _gain(row):
     return f"{row['gain']:+.4f} [{row['gain low']:+.4f}, {row['gain high']:+.4f}]"
-
-
-def _verdict(row):
-    if row["gain low"] > 0:
-        return "a gain" if row["p_holm"] < 0.05 else "a gain before correction only"
-    if row["gain high"] < 0:
-        return "a loss"
-    return "not told apart from no shift"
 
 
 def system_table(study, numbers):
