@@ -132,3 +132,12 @@ def test_bad_input():
         simulate_votes(1, 2, 3, item_sd=-1)
     with pytest.raises(InputError, match="raters must be an integer"):
         simulate_votes(1, 2, 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_test_over_one_rater_has_no_power_to_tell():
+    options = {"items": (8,), "raters": (1,), "win_rates": (0.8,), "studies": 50}
+    found = simulated_power(**options).set_index("test")
+    assert np.isnan(found.loc["rater t", "rejected"])
+    assert found.loc["rater t", "n"] == 0
+    assert found["rejected"].notna().sum() == len(found) - 1

@@ -182,7 +182,7 @@ def sentences(text):
 
     Notes
     -----
-    Passages are lines here, as documents of this collection have one paragraph a line;
+    A line is a paragraph of its own here, as in contracts and web pages;
     `casebook.measures.legal_text.sentences` reads on over a line break inside a
     sentence, as in judgments.
     """

@@ -18,8 +18,6 @@ from casebook.inference.votes import (
     item_means,
 )
 
-"""What is drawn anew in the imagined repetition of the study."""
-
 
 def win_tie_loss_table(votes, *, level=0.95):
     """Count and test the votes of every rater, and of all together.

@@ -38,7 +38,8 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     -------
     pandas.DataFrame
         One row per test of `TESTS`: ``test``, ``rejected`` (share), ``ci_low`` and
-        ``ci_high`` (Wilson, 95 %) and ``n`` (studies). The tests are those of
+        ``ci_high`` (Wilson, 95 %) and ``n`` (studies); NaN and 0 where a test needs
+        two items, or two raters, and there is one. The tests are those of
         `casebook.inference.preference`, all studies at once; a bootstrap rejects if its
         interval of the win rate, ties as half, leaves out 1/2; ``rater t`` is the t
         test of the raters' means.
@@ -58,16 +59,20 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
         "item t": _t_test(means) <= alpha,
         "rater t": _t_test(votes.mean(axis=1)) <= alpha,
     }
+    items, raters = votes.shape[1:]
+    units = {"item t": items, "rater t": raters}
     for unit in ("item", "item and rater"):
         draws = _bootstrap(votes, unit, n_resamples, seed)
         low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
         rejected[f"{unit} bootstrap"] = (low > 0) | (high < 0)
     rows = []
     for test in TESTS:
-        share = wilson(int(rejected[test].sum()), len(votes))
+        made = len(votes) if units.get(test, 2) > 1 else 0
+        share = wilson(int(rejected[test].sum()) if made else 0, made)
         bounds = {"ci_low": share.low, "ci_high": share.high, "n": share.n}
         rows.append({"test": test, "rejected": share.estimate, **bounds})
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
 
 
 def _sign(values):
@@ -89,8 +94,13 @@ def _sign_flip(means, n_resamples, seed):
 
 
 def _t_test(values):
-    """One-sample t test of every row; 1 for a constant row at 0, else 0."""
+    """One-sample t test of every row; 1 for a constant row at 0, else 0.
+
+    NaN for rows of one value.
+    """
     n, mean = values.shape[1], values.mean(axis=1)
+    if n < 2:
+        return np.full(len(values), np.nan)
     error = values.std(axis=1, ddof=1) / np.sqrt(n)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, np.abs(mean) / error, np.where(mean == 0, 0, np.inf))

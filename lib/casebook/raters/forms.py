@@ -1,7 +1,6 @@
 """Blind forms for pairwise preference: from systems' answers to one form per rater."""
 
 import re
-import warnings
 from dataclasses import dataclass
 
 from casebook.errors import InputError
@@ -215,16 +214,13 @@ def planned(plan, design):
 
 def _power(plan, design, per_item):
     """Simulate the primary test for the planned sizes, with the spreads assumed."""
-    with warnings.catch_warnings():
-        # Of one rater the test over raters, not used here, has no variance.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = simulated_power(
-            items=(len(design.items),),
-            raters=(per_item,),
-            win_rates=(plan.win_rate,),
-            alpha=plan.alpha,
-            studies=STUDIES,
-        )
+    found = simulated_power(
+        items=(len(design.items),),
+        raters=(per_item,),
+        win_rates=(plan.win_rate,),
+        alpha=plan.alpha,
+        studies=STUDIES,
+    )
     row = found.set_index("test").loc[RECOMMENDED]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
