@@ -8,7 +8,16 @@ from pathlib import Path
 import casebook
 
 LAYERS = [
-    {"paths", "errors", "files", "formats", "plain_json", "plain_yaml", "ragged"},
+    {
+        "paths",
+        "errors",
+        "files",
+        "formats",
+        "plain_json",
+        "plain_yaml",
+        "ragged",
+        "stores",
+    },
     {"measures", "inference"},
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},

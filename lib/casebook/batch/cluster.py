@@ -5,6 +5,7 @@ tried again is decided here. Workers with another library or lock would give oth
 numbers under the same name, so they are refused.
 """
 
+import contextlib
 import os
 import time
 from concurrent.futures import TimeoutError as WaitTimeout
@@ -42,17 +43,8 @@ class Cluster:
     """
 
     def __init__(self, run, limits, scheduler):
-        from distributed import Client
-
         self._run, self._limits, self._address = run, limits, scheduler
-        self._patience = float(os.environ.get(PATIENCE_VARIABLE, _PATIENCE))
-        try:
-            self._client = Client(scheduler, timeout="10s")
-        except (OSError, ValueError, WaitTimeout) as error:
-            raise InputError(
-                f"no Dask scheduler at {scheduler}: start 'dask scheduler', and "
-                "'dask worker' in this folder"
-            ) from error
+        self._patience, self._client = _patience(), _client(scheduler)
         self._cells, self._alone_since, self._identity = {}, None, None
         try:
             self._shake_hands()
@@ -67,31 +59,15 @@ class Cluster:
 
     def _shake_hands(self):
         """Wait for a worker, and refuse the workers that would give other numbers."""
-        until = time.monotonic() + self._patience
-        while not self._living():
-            if time.monotonic() > until:
-                raise InputError(
-                    f"{self._address}: no worker within {self._patience:.0f} s: start "
-                    "'dask worker' in this folder"
-                )
-            time.sleep(_POLL)
+        _wait_for_one(self._living, self._address, self._patience)
         token = os.urandom(16).hex()
         path = write_text(run_dir(self._run) / _HANDSHAKE, token)
         self._identity = (*_identity(), str(path), token)
-        answers = self._client.run(_difference, self._identity)
-        wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
-        if wrong:
-            raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+        _refuse_others(self._client, self._identity)
 
     def _living(self):
         """Give the workers that were heard of lately."""
-        workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
-        now = time.time()
-        return [
-            address
-            for address, worker in workers.items()
-            if now - worker.get("last_seen", now) < self._patience
-        ]
+        return _heard_lately(self._client, self._patience)
 
     def submit(self, planned):
         """Hand a cell to the cluster."""
@@ -146,6 +122,78 @@ class Cluster:
         self._client.close(timeout=2)
 
 
+@contextlib.contextmanager
+def connected(scheduler):
+    """Open a cluster for work that needs no shared folder.
+
+    Parameters
+    ----------
+    scheduler : str
+        Address such as ``tcp://host:8786``.
+
+    Yields
+    ------
+    distributed.Client
+        With at least one worker; all have this library and this lock.
+
+    Raises
+    ------
+    InputError
+        If the scheduler cannot be reached, no worker comes, or a worker has another
+        library or lock.
+    """
+    patience = _patience()
+    with contextlib.closing(_client(scheduler)) as client:
+        _wait_for_one(lambda: _heard_lately(client, patience), scheduler, patience)
+        _refuse_others(client, (*_identity(), None, None))
+        yield client
+
+
+def _patience():
+    return float(os.environ.get(PATIENCE_VARIABLE, _PATIENCE))
+
+
+def _client(scheduler):
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout="10s")
+    except (OSError, ValueError, WaitTimeout) as error:
+        raise InputError(
+            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and "
+            "'dask worker' in this folder"
+        ) from error
+
+
+def _heard_lately(client, patience):
+    workers = client.scheduler_info(n_workers=-1).get("workers", {})
+    now = time.time()
+    return [
+        address
+        for address, worker in workers.items()
+        if now - worker.get("last_seen", now) < patience
+    ]
+
+
+def _wait_for_one(living, address, patience):
+    """Wait for a worker, but not for ever."""
+    until = time.monotonic() + patience
+    while not living():
+        if time.monotonic() > until:
+            raise InputError(
+                f"{address}: no worker within {patience:.0f} s: start 'dask worker' "
+                "in this folder"
+            )
+        time.sleep(_POLL)
+
+
+def _refuse_others(client, identity):
+    answers = client.run(_difference, identity)
+    wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
+    if wrong:
+        raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+
+
 def _reason(future):
     """Say in one line why Dask gave a cell up."""
     if future.status in ("cancelled", "lost"):
@@ -166,7 +214,7 @@ def _difference(expected):
     library, lock, path, token = expected
     found = _identity()
     try:
-        shared = Path(path).read_text(encoding="utf-8") == token
+        shared = path is None or Path(path).read_text(encoding="utf-8") == token
     except OSError:
         shared = False
     faults = []

@@ -12,6 +12,7 @@ from casebook import __version__
 from casebook.cli import (
     agreement,
     audit,
+    corpus,
     data,
     factcheck,
     raters,
@@ -41,6 +42,7 @@ for command in (
     app.command()(command)
 for name, group in (
     ("data", data.app),
+    ("corpus", corpus.app),
     ("runs", runs.app),
     ("shift", shift.app),
     ("segments", shift.segments_app),

@@ -57,6 +57,50 @@ def load_beir(folder, split="test", *, key=None, card=None):
     )
 
 
+def read_collection(folder):
+    """Read the documents of a BEIR folder, without questions and judgements.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds ``corpus.jsonl``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``doc_id``, ``title``, ``text`` and any metadata.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or has a defect; names file and line.
+    """
+    return _read_documents(_one_of(Path(folder), "corpus"), "_id")
+
+
+def read_questions(path):
+    """Read questions without judgements.
+
+    Parameters
+    ----------
+    path : path-like
+        A BEIR folder with ``queries.jsonl``, or such a file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``query_id``, ``text`` and any metadata.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or has a defect; names file and line.
+    """
+    path = Path(path)
+    path = _one_of(path, "queries") if path.is_dir() else path
+    return read_frame(path, "_id", "query_id")
+
+
 def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
     """Read documents and queries in JSON lines with judgements in TREC format.
 

@@ -137,6 +137,29 @@ def write_run(path, run, tag="casebook"):
     Raises
     ------
     InputError
+        As `run_lines`.
+    """
+    return _write(path, run_lines(run, tag))
+
+
+def run_lines(run, tag="casebook"):
+    """Give the lines of a TREC run, best document first, ties by id descending.
+
+    Parameters
+    ----------
+    run : dict of str to dict of str to float
+        Query id to document id to score.
+    tag : str
+        Name of the system.
+
+    Returns
+    -------
+    list of str
+        Each with its newline.
+
+    Raises
+    ------
+    InputError
         If an id or the tag is empty or holds white space, a query id starts with
         ``#``, or a score is not finite.
     """
@@ -150,7 +173,7 @@ def write_run(path, run, tag="casebook"):
             if not math.isfinite(score):
                 raise InputError(f"score {score} of {query} {document} is not finite")
             lines.append(f"{query} Q0 {document} {rank} {float(score)!r} {tag}\n")
-    return _write(path, lines)
+    return lines
 
 
 def write_qrels(path, qrels):

@@ -16,7 +16,7 @@ from casebook.retrieval.rankings import ABSENT, RankedLists, positive_depth
 SHARD = 50_000  # documents
 
 
-def encode_shards(texts, encode, store, size=SHARD, client=None):
+def encode_shards(texts, encode, store, size=SHARD, client=None, **described):
     """Encode a corpus into a store of shards, or what of it is still missing.
 
     Parameters
@@ -33,6 +33,8 @@ def encode_shards(texts, encode, store, size=SHARD, client=None):
         Documents of a shard.
     client : distributed.Client, optional
         Cluster whose workers see the store; without one the work is done here.
+    **described
+        ``about`` and ``ids`` of `casebook.retrieval.shards.ShardStore.commit`.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def encode_shards(texts, encode, store, size=SHARD, client=None):
     entries = _mapped(client, _encode_one, jobs, encode, store)
     if len({entry["dims"] for entry in entries}) > 1:
         raise InputError(f"{store.url}: shards of several encoders: use a new folder")
-    store.commit(entries)
+    store.commit(entries, **described)
     return entries
 
 

@@ -8,12 +8,11 @@ the hash of its texts is not encoded again.
 import hashlib
 import io
 import json
-import posixpath
 
-import fsspec
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.stores import Store
 
 INDEX = "shards.json"
 
@@ -31,10 +30,7 @@ class ShardStore:
 
     def __init__(self, url, **options):
         self.url, self.options = str(url), options
-        try:
-            self._files, self._root = fsspec.core.url_to_fs(self.url, **options)
-        except (ImportError, ValueError) as error:
-            raise InputError(f"{url}: {error}") from error
+        self._store = Store(url, **options)
 
     def __reduce__(self):
         return _opened, (self.url, self.options)
@@ -66,19 +62,18 @@ class ShardStore:
             "texts": texts_hash,
             "sha256": hashlib.sha256(data).hexdigest(),
         }
-        self._put(f"{name}.npy", data)
-        self._put(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
+        self._store.write(f"{name}.npy", data)
+        self._store.write(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
         return entry
 
     def entry(self, name):
-        """Give the entry of a shard, or None if it is not there."""
+        """Give the entry of a shard, or None if it is not there or is damaged."""
+        found = self._json(f"{name}.json")
         try:
-            found = json.loads(self._files.cat_file(self._path(f"{name}.json")))
-            size = self._files.size(self._path(f"{name}.npy"))
-        except (FileNotFoundError, ValueError):
+            size = self._store.size(f"{name}.npy") or 0
+            return found if found and size > 4 * found["n"] * found["dims"] else None
+        except (KeyError, TypeError):
             return None
-        whole = size is not None and size > 4 * found["n"] * found["dims"]
-        return found if whole else None
 
     def vectors(self, entry):
         """Open one shard: memory-mapped from a folder, read from a store.
@@ -98,58 +93,80 @@ class ShardStore:
         InputError
             If the shard is missing, damaged, or another one.
         """
-        path = self._path(f"{entry['name']}.npy")
+        name = f"{entry['name']}.npy"
+        path = self._store.path(name)
         try:
-            if self._is_local():
+            if self._store.is_folder:
                 found = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
-                data = self._files.cat_file(path)
-                found = np.load(io.BytesIO(data), allow_pickle=False)
+                data = io.BytesIO(self._store.read(name) or b"")
+                found = np.load(data, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"{path}: no readable shard: encode it again") from error
         if found.shape != (entry["n"], entry["dims"]):
             raise InputError(f"{path}: shape {found.shape}: encode it again")
         return found
 
-    def commit(self, entries):
-        """Write the list of all shards, which makes the corpus whole."""
-        text = json.dumps({"shards": entries}, indent=1, sort_keys=True)
-        self._put(INDEX, text.encode())
+    def commit(self, entries, about=None, ids=None):
+        """Write the list of all shards, which makes the corpus whole.
 
-    def entries(self):
-        """Give the shards of a whole corpus, in order.
+        Parameters
+        ----------
+        entries : list of dict
+            Of the shards, in order.
+        about : dict, optional
+            What the vectors are, such as the name of their encoder.
+        ids : list of str, optional
+            Id of each document, in order.
+        """
+        about = dict(about or {})
+        if ids is not None:
+            data = json.dumps(ids, ensure_ascii=False).encode()
+            # Named by its content: a reader of the list before still finds its own.
+            about["ids"] = f"ids-{hashlib.sha256(data).hexdigest()[:16]}.json"
+            self._store.write(about["ids"], data)
+        text = json.dumps(about | {"shards": entries}, indent=1, sort_keys=True)
+        self._store.write(INDEX, text.encode())
+
+    def index(self):
+        """Give what `commit` was told of a whole corpus, with its ``shards``.
 
         Raises
         ------
         InputError
             If the corpus was never finished.
         """
-        try:
-            return json.loads(self._files.cat_file(self._path(INDEX)))["shards"]
-        except (FileNotFoundError, ValueError, KeyError) as error:
+        found = self._json(INDEX)
+        if not isinstance(found, dict) or "shards" not in found:
             raise InputError(
                 f"{self.url}: no {INDEX}: the corpus is not encoded to its end"
-            ) from error
+            )
+        return found
 
-    def _path(self, name):
-        return posixpath.join(self._root, name)
+    def entries(self):
+        """Give the shards of a whole corpus, in order; see `index`."""
+        return self.index()["shards"]
 
-    def _is_local(self):
-        return "file" in (
-            self._files.protocol
-            if isinstance(self._files.protocol, tuple)
-            else (self._files.protocol,)
-        )
+    def ids(self):
+        """Give the id of each document, in order.
 
-    def _put(self, name, data):
-        """Write one file; a folder gets it by renaming, a store in one request."""
-        if self._is_local():
-            from casebook.files import replacing
+        Raises
+        ------
+        InputError
+            If the corpus has none, or they are missing or damaged.
+        """
+        name = self.index().get("ids")
+        found = self._json(name) if name else None
+        if not isinstance(found, list):
+            raise InputError(f"{self.url}: has no ids of documents: encode it again")
+        return found
 
-            with replacing(self._path(name)) as temporary:
-                temporary.write_bytes(data)
-        else:
-            self._files.pipe_file(self._path(name), data)
+    def _json(self, name):
+        """Read a file of JSON; None if it is not there or is damaged."""
+        try:
+            return json.loads(self._store.read(name) or "null")
+        except ValueError:
+            return None
 
 
 def _opened(url, options):

@@ -1,0 +1,86 @@
+"""``casebook corpus``: encode a collection in shards, and search them."""
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli.batch_options import Scheduler, Workers
+from casebook.cli.printing import Json, show
+
+app = typer.Typer(
+    help="Encode and search a collection in shards, here or on a cluster.",
+    no_args_is_help=True,
+)
+
+Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
+
+
+@app.command()
+def encode(
+    folder: Annotated[Path, typer.Argument(help="BEIR folder with corpus.jsonl.")],
+    out: Annotated[str, typer.Option(help=f"Where the shards go: {Address}.")],
+    encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
+    shard_size: Annotated[int, typer.Option(min=1, help="Documents a shard.")] = 50_000,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+    as_json: Json = False,
+):
+    """Encode the documents of a BEIR folder; shards that are there are kept.
+
+    Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
+    """
+    from casebook.retrieval.corpus_files import encode_folder
+
+    with _cluster(workers, scheduler) as client:
+        made = encode_folder(folder, out, encoder, shard_size, client)
+    line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
+    show(made, as_json, [line.format_map(made)])
+
+
+@app.command()
+def search(
+    corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
+    queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
+    top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
+    out: Annotated[
+        Path | None, typer.Option(help="TREC run to write, plain or .gz; else stdout.")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="The encoder's name here, if it is another one.")
+    ] = None,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+):
+    """Search an encoded corpus exactly; the run is what `casebook evaluate` reads.
+
+    Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
+    """
+    from casebook.formats.trec import run_lines, write_run
+    from casebook.retrieval.corpus_files import search_folder
+
+    with _cluster(workers, scheduler) as client:
+        run = search_folder(corpus, queries, top_k, encoder, client)
+    if out is None:
+        typer.echo("".join(run_lines(run)), nl=False)
+    else:
+        typer.echo(str(write_run(out, run)))
+
+
+@contextlib.contextmanager
+def _cluster(workers, scheduler):
+    """Open a client of the scheduler, of worker processes here, or none."""
+    if scheduler:
+        from casebook.batch.cluster import connected
+
+        with connected(scheduler) as client:
+            yield client
+    elif workers > 1:
+        from distributed import Client, LocalCluster
+
+        place = LocalCluster(workers, threads_per_worker=1, dashboard_address=None)
+        with place, Client(place) as client:
+            yield client
+    else:
+        yield None

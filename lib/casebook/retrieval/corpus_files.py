@@ -1,0 +1,130 @@
+"""A BEIR folder as shards of vectors at any address, and runs searched in them."""
+
+from functools import cache
+
+from casebook.datasets.beir import read_collection, read_questions
+from casebook.errors import InputError
+from casebook.models.load import load_encoder
+from casebook.models.weights import PACKAGED
+from casebook.retrieval.rankings import to_run
+from casebook.retrieval.scale_out import SHARD, encode_shards, search_shards
+from casebook.retrieval.shards import ShardStore
+
+
+class DocumentEncoder:
+    """Turns texts into vectors wherever it is sent; one load a process.
+
+    Parameters
+    ----------
+    name : str
+        Name of the encoder, see `casebook.models.load.load_encoder`.
+
+    Attributes
+    ----------
+    model_hash : str
+        What identifies the model's output.
+    """
+
+    def __init__(self, name):
+        self.name, self.model_hash = name, _loaded(name).model_hash
+
+    def __call__(self, texts):
+        """Encode documents; refuses a model that is another one on this machine."""
+        encoder = _loaded(self.name)
+        if encoder.model_hash != self.model_hash:
+            raise InputError(f"encoder {self.name}: another model on this worker")
+        return encoder.encode_documents(texts)
+
+
+# The shards are the memory: vectors need not be kept twice.
+_loaded = cache(lambda name: load_encoder(name, cache=False))
+
+
+def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
+    """Encode the documents of a BEIR folder into shards.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds ``corpus.jsonl``.
+    url : str
+        Where the shards go, see `casebook.stores.Store`.
+    encoder : str
+        Name of the encoder.
+    size : int
+        Documents of a shard. Vectors of one encoder may differ in the last bit with
+        the texts that they are encoded with, so equal shards need equal sizes.
+    client : distributed.Client, optional
+        Cluster that does the work.
+
+    Returns
+    -------
+    dict
+        ``documents``, ``shards``, ``dims``, ``encoder`` and ``url``.
+
+    Raises
+    ------
+    InputError
+        If a file has a defect, a name is unknown, or the store refuses.
+    """
+    documents = read_collection(folder)
+    work = DocumentEncoder(encoder)
+    entries = encode_shards(
+        documents["text"].tolist(),
+        work,
+        ShardStore(url),
+        size,
+        client,
+        about={"encoder": encoder, "model": work.model_hash},
+        ids=documents["doc_id"].tolist(),
+    )
+    return {
+        "documents": len(documents),
+        "shards": len(entries),
+        "dims": entries[0]["dims"],
+        "encoder": encoder,
+        "url": str(url),
+    }
+
+
+def search_folder(url, questions, depth, encoder=None, client=None):
+    """Search shards for the questions of a BEIR folder, exactly.
+
+    Parameters
+    ----------
+    url : str
+        Where `encode_folder` put the shards.
+    questions : path-like
+        A BEIR folder, or its file of queries.
+    depth : int
+        Documents a question, at least 1.
+    encoder : str, optional
+        Name of the encoder here, if it is not the name that the shards were made with;
+        it must be the same model.
+    client : distributed.Client, optional
+        Cluster that does the work.
+
+    Returns
+    -------
+    dict
+        ``{query_id: {doc_id: cosine}}``, the same wherever it is made.
+
+    Raises
+    ------
+    InputError
+        If the corpus is not whole, the model is another one, or a file has a defect.
+    """
+    store, asked = ShardStore(url), read_questions(questions)
+    about = store.index()
+    name = encoder or about.get("encoder")
+    if name is None:
+        raise InputError(f"{url}: does not say which encoder made it: name one")
+    found = _loaded(name)
+    if about.get("model") not in (None, found.model_hash):
+        raise InputError(
+            f"{url}: was encoded by another model than {name!r} is here "
+            f"({about['model'][:12]}, not {found.model_hash[:12]})"
+        )
+    vectors = found.encode_queries(asked["text"].tolist())
+    lists = search_shards(store, vectors, depth, client)
+    return to_run(lists, asked["query_id"].tolist(), store.ids())

@@ -1,0 +1,109 @@
+"""Files at any address that fsspec knows: a folder, or an object store."""
+
+import contextlib
+import posixpath
+
+from casebook.errors import InputError
+from casebook.files import replacing
+
+
+class Store:
+    """Files below one address.
+
+    Parameters
+    ----------
+    url : str
+        Folder, or an address such as ``s3://bucket/folder``. Where an object store is
+        and its keys come from the environment, such as ``AWS_ENDPOINT_URL``.
+    **options
+        For the file system, such as ``endpoint_url``; never stored.
+
+    Raises
+    ------
+    InputError
+        If the kind of address is unknown or needs a package that is not here.
+    """
+
+    def __init__(self, url, **options):
+        import fsspec
+
+        self.url, self.options = str(url), options
+        with self._telling():
+            self.files, self._root = fsspec.core.url_to_fs(self.url, **options)
+
+    @property
+    def is_folder(self):
+        """Whether it is a folder of this machine."""
+        protocol = self.files.protocol
+        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    def path(self, name):
+        """Give the place of a file, as the file system names it."""
+        return posixpath.join(self._root, name)
+
+    def read(self, name):
+        """Read a file.
+
+        Parameters
+        ----------
+        name : str
+            Below the address.
+
+        Returns
+        -------
+        bytes or None
+            None if there is no such file.
+
+        Raises
+        ------
+        InputError
+            If the store cannot be reached or refuses.
+        """
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            return self.files.cat_file(self.path(name))
+
+    def size(self, name):
+        """Give the bytes of a file, or None if there is no such file."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            return self.files.size(self.path(name))
+
+    def write(self, name, data):
+        """Write a file: a folder gets it by renaming, an object store in one request.
+
+        Parameters
+        ----------
+        name : str
+            Below the address.
+        data : bytes
+            Content.
+
+        Raises
+        ------
+        InputError
+            If the store cannot be reached or refuses.
+        """
+        if self.is_folder:
+            with replacing(self.path(name)) as temporary:
+                temporary.write_bytes(data)
+            return
+        with self._telling():
+            self.files.pipe_file(self.path(name), data)
+
+    def remove(self, name):
+        """Remove a file, if it is there."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            self.files.rm_file(self.path(name))
+
+    @contextlib.contextmanager
+    def _telling(self):
+        """Turn the errors of a file system, which has kinds of its own, into one."""
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:
+            local = isinstance(error, OSError) and error.filename
+            if isinstance(error, FileNotFoundError) or local:
+                raise
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"{self.url}: {why}") from error
