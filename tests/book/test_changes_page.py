@@ -13,6 +13,7 @@ from casebook.paths import run_dir
 from casebook.runs import decision, promotion
 from casebook.runs.layout import locate
 from casebook.runs.registry import discover
+from casebook.runs.reports import decision_report, write_report
 
 CELL, METRIC = "retrieval_ablation-smoke", "smoke.full.ndcg@10"
 
@@ -114,3 +115,22 @@ def test_numbers_on_other_data_are_not_put_side_by_side(runs):
     (table,) = tables(changes("new", [CELL]))
     assert table.loc[0, "Before"] == "other data: not compared"
     assert table.loc[0, "Former record"].endswith("changed: data")
+
+
+def test_undecided_and_incomparable_decisions_are_listed(runs):
+    found = listing()
+    promotion.promote(found, named(found, "old"), METRIC, promotion.Reason("first"))
+    same = decision.decide(found, METRIC, run=named(found, "new"))
+    assert same.action == "KeepActive"
+    write_report(found.root, "decision", decision_report(found, same))
+    edit(runs / "new", inputs={"data": {"dataset": "another"}})
+    found = listing()
+    other = decision.decide(found, METRIC, run=named(found, "new"))
+    assert other.evidence.verdict == "incomparable"
+    write_report(found.root, "decision", decision_report(found, other))
+    (runs / "_decisions" / "decision_bad.json").write_text("[]")
+    table = next(t for t in tables(changes("new", [CELL])) if "verdict" in t)
+    assert sorted(table["verdict"]) == sorted(
+        [same.evidence.verdict, "incomparable", "unreadable"]
+    )
+    assert set(table["candidate"]) >= {named(found, "new").run_id}

@@ -12,8 +12,10 @@ from casebook.errors import InputError
 from casebook.inference.intervals import bounds_text
 from casebook.runs import audit, layout, promotion
 from casebook.runs.artifact import read_record
+from casebook.runs.decision import PROMOTE
 from casebook.runs.headlines import headlines
-from casebook.tables import Markup, to_html
+from casebook.runs.kept_decisions import kept_decisions
+from casebook.tables import Markup, to_html, with_intervals
 
 
 def changes(run, cells):
@@ -32,7 +34,8 @@ def changes(run, cells):
         Markdown: what is in force, the log of promotions with verdict and gate, and
         for each cell its inputs and headline beside those of its former record.
     """
-    parts = ["## In force", *_promotions(layout.locate().root)]
+    root = layout.locate().root
+    parts = ["## In force", *_promotions(root), *_decisions(root)]
     rows = [row for cell in cells for row in _cell_rows(run, cell)]
     parts.append("## Inputs and headline numbers since the former record")
     if rows:
@@ -66,6 +69,20 @@ def _promotions(root):
     yield "## Promotions and rollbacks"
     log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
     yield raw(to_html(log, "Log, the latest first; each line holds the hash before it"))
+
+
+def _decisions(root):
+    """Give the decisions that promoted nothing: failed, undecided or incomparable."""
+    kept = kept_decisions(root)
+    kept = kept[kept["action"] != PROMOTE].drop(columns="action")
+    if len(kept):
+        yield "## Decisions that promoted nothing"
+        yield (
+            "*undecided*: the interval contains the improvement that was asked for; "
+            "*incomparable*: the runs were measured on other data. Neither says that "
+            "two runs are equal."
+        )
+        yield raw(to_html(with_intervals(kept), "Kept decisions, the latest first"))
 
 
 def _entry_row(entry):

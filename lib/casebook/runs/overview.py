@@ -60,6 +60,22 @@ def runs_table(listing):
     return pd.DataFrame(rows, columns=columns)
 
 
+def unreadable_table(listing):
+    """List what could not be read, with the reason.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns file and reason; empty if everything could be read.
+    """
+    return pd.DataFrame(listing.unreadable.items(), columns=["file", "reason"])
+
+
 def score_table(listing, measure):
     """Give one measure of every system on every dataset.
 

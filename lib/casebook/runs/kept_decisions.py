@@ -1,0 +1,58 @@
+"""Decisions that were kept as files: also those that promoted nothing."""
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.plain_json import read_json
+
+COLUMNS = [
+    *("when", "metric", "profile", "candidate", "action", "verdict"),
+    *("difference", "difference low", "difference high", "n", "why"),
+]
+
+
+def kept_decisions(root):
+    """List the decisions below a registry, the latest first.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root; `casebook runs decide` keeps its reports in ``_decisions``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns when, metric, profile, candidate (run id), action, verdict, difference
+        (candidate minus active run) with low, high and n, and why; a file that cannot
+        be read has the verdict ``unreadable`` and the reason.
+    """
+    rows = [_row(path) for path in (root / "_decisions").glob("decision_*.json")]
+    rows.sort(key=lambda row: (str(row["when"]), str(row["why"])), reverse=True)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    numbers = ["difference", "difference low", "difference high", "n"]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _row(path):
+    row = dict.fromkeys(COLUMNS)
+    try:
+        report = read_json(path)
+        evidence, candidate = report["evidence"], report["candidate"] or {}
+        return row | {
+            "when": report["createdUtc"][:16].replace("T", " "),
+            "metric": report["metricKey"],
+            "profile": report["profile"],
+            "candidate": candidate.get("runId"),
+            "action": report["action"],
+            "verdict": evidence["verdict"],
+            "difference": evidence["improvement"],
+            "difference low": evidence["low"],
+            "difference high": evidence["high"],
+            "n": evidence["n"],
+            "why": report["reason"],
+        }
+    except InputError as error:
+        why = str(error)
+    except (KeyError, TypeError, AttributeError):
+        why = f"{path.name}: not a decision of this registry"
+    return row | {"verdict": "unreadable", "why": why}
