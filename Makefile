@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN ?= report
 TAG ?= default
+JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
@@ -27,6 +28,7 @@ $(VENV)/.test: $(BIN)/casebook requirements-test.lock
 
 $(VENV)/.lab: $(BIN)/casebook
 	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[lab]'
+	$(BIN)/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.test
@@ -38,14 +40,14 @@ report: $(BIN)/casebook ## pull the data, run the experiments, build the book, s
 
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test
 	$(BIN)/casebook build --run smoke
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 	@git diff --exit-code results/smoke
 
 smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compares with
 	SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook run --run smoke --tag smoke --force
 
 lab: $(VENV)/.lab ## open JupyterLab on the notebooks
-	$(BIN)/jupyter lab notebooks
+	TQDM_DISABLE=1 PYTHONWARNINGS='ignore:IProgress not found' $(BIN)/jupyter lab notebooks
 
 lint: $(VENV)/.test ## check style, formatting and that notebooks hold no outputs
 	$(BIN)/ruff check
