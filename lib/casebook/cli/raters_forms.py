@@ -78,9 +78,7 @@ def forms(
     from casebook.raters.answers import Fields
     from casebook.raters.forms import Plan
 
-    raters = _named(rater, ":", "LABEL:KIND")
-    if not raters:
-        raise InputError("name the raters: --rater r1:lay --rater r2:expert")
+    raters = _raters(rater)
     name, formats = study or folder.name, tuple(format_ or ["xlsx"])
     secret = _secret(secret_file)
     if explanations:
@@ -93,6 +91,13 @@ def forms(
         plan = Plan(name, raters, seed=seed, **draw, **test, **shown)
         report = _paired(system, fields, common, folder, plan, secret)
     _show_forms(folder, report, as_json)
+
+
+def _raters(texts):
+    found = _named(texts, ":", "LABEL:KIND")
+    if not found:
+        raise InputError("name the raters: --rater r1:lay --rater r2:expert")
+    return found
 
 
 def _paired(systems, fields, common, folder, plan, secret):

@@ -73,10 +73,14 @@ def decide(
         reports.write_report(listing.root, "decision", report)
     if apply:
         library.apply(listing, found)
+    _show_decision(report, as_json)
+    settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
+
+
+def _show_decision(report, as_json):
     shown = {name: report[name] for name in ("metricKey", "action", "delta")}
     shown |= report["evidence"]
     show(report, as_json, [f"{name}: {value}" for name, value in shown.items()])
-    settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
 
 
 def promote(

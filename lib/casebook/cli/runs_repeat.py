@@ -86,7 +86,7 @@ def rerun(
 
     Example: casebook runs rerun smoke/runs/retrieval_ablation-smoke
     """
-    from casebook.runs import artifact, reports
+    from casebook.runs import reports
     from casebook.runs import rerun as library
     from casebook.runs.children import run_child
     from casebook.runs.layout import results_root
@@ -105,8 +105,16 @@ def rerun(
     if request.record is None:
         typer.echo(f"done; see {log}")
         return
-    after = artifact.read_record(results_root() / request.record / "run.json")
-    found = library.differences(artifact.read_record(folder / "run.json"), after)
+    _compare_records(folder, results_root() / request.record)
+
+
+def _compare_records(former, latter):
+    """Say what a repetition did not reproduce."""
+    from casebook.runs.artifact import read_record
+    from casebook.runs.rerun import differences
+
+    after = read_record(latter / "run.json")
+    found = differences(read_record(former / "run.json"), after)
     for line in found:
         typer.echo(line)
     if found:
