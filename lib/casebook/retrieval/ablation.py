@@ -9,8 +9,7 @@ from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.config import MODES
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.scored import ScoredSystems
-from casebook.retrieval.scoring import retrieve, score
+from casebook.retrieval.scoring import ScoredSystems, retrieve, score
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")

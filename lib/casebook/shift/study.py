@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from casebook.inference.resampling import resample_means
-from casebook.retrieval.scored import ScoredSystems
+from casebook.retrieval.scoring import ScoredSystems
 from casebook.shift import controls, evaluate
 from casebook.shift.embedded import MEASURES, embed
 from casebook.shift.evaluate import RIDGE
