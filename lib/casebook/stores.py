@@ -2,6 +2,7 @@
 
 import contextlib
 import posixpath
+import shutil
 
 from casebook.errors import InputError
 from casebook.files import replacing
@@ -88,6 +89,28 @@ class Store:
             return
         with self._telling():
             self.files.pipe_file(self.path(name), data)
+
+    def copy(self, name, source):
+        """Copy a file of this machine, of any size.
+
+        Parameters
+        ----------
+        name : str
+            Below the address.
+        source : path-like
+            What to copy.
+
+        Raises
+        ------
+        InputError
+            If the store cannot be reached or refuses.
+        """
+        if self.is_folder:
+            with replacing(self.path(name)) as temporary:
+                shutil.copyfile(source, temporary)
+            return
+        with self._telling():
+            self.files.put_file(str(source), self.path(name))
 
     def remove(self, name):
         """Remove a file, if it is there."""

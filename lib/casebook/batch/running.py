@@ -55,7 +55,7 @@ def run_batch(
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
     outcomes = []
-    with _sole_writer(run):
+    with sole_writer(run):
         keep_planned(run, planned)
         try:
             if waiting:
@@ -157,8 +157,24 @@ def lost_needs(waiting, failures):
 
 
 @contextlib.contextmanager
-def _sole_writer(run):
-    """Refuse a second batch on one run; the lock ends with its owner."""
+def sole_writer(run):
+    """Hold the lock of a run, so that nobody else writes it; it ends with its owner.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run.
+
+    Yields
+    ------
+    None
+        While the lock is held.
+
+    Raises
+    ------
+    InputError
+        If another batch holds it.
+    """
     folder = run_dir(run)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / ".batch", os.O_RDWR | os.O_CREAT, 0o644)

@@ -1,4 +1,4 @@
-"""``casebook report | run | build``: execute the grid and render the book."""
+"""``casebook report | run | build | publish``: execute, render, hand out."""
 
 import json
 from pathlib import Path
@@ -19,6 +19,7 @@ from casebook.cli.batch_options import (
     Timeout,
     Workers,
 )
+from casebook.cli.printing import Json, show
 from casebook.cli.progress_bar import batch_progress
 from casebook.errors import InputError
 
@@ -85,6 +86,26 @@ def build(run: RunName = "report", compare: Compare = None):
     typer.echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
 
 
+def publish(
+    run: Annotated[str, typer.Argument(help="Name of the run: results/<run>.")],
+    url: Annotated[
+        str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")
+    ],
+    as_json: Json = False,
+):
+    """Copy results/<run>, and its site if it is built, to a folder or object store.
+
+    Unchanged files are skipped; published.json is written last and lists all of them.
+
+    Example: casebook publish report s3://bucket/report
+    """
+    from casebook.book.publish import publish_run
+
+    found = publish_run(run, url)
+    line = "{url}: {written} files written, {unchanged} unchanged, {removed} removed"
+    show(found, as_json, [line.format_map(found), f"site: {found['site']}"])
+
+
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
     from casebook.datasets import registry
@@ -129,4 +150,4 @@ def _overrides(pairs):
     return result
 
 
-COMMANDS = (report, run, build)
+COMMANDS = (report, run, build, publish)
