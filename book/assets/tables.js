@@ -86,11 +86,21 @@ function nameCells(table) {
   for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, column) => (cell.dataset.label = heads[column]));
 }
 
+// Says that columns are out of sight, where they are.
+function tellOfMore(region, bar) {
+  const note = document.createElement("span");
+  note.className = "more";
+  note.textContent = "scrolls sideways →";
+  bar.append(note);
+  new ResizeObserver(() => (note.hidden = region.scrollWidth <= region.clientWidth + 1)).observe(region);
+}
+
 for (const table of document.querySelectorAll("table.data-table")) {
   const bar = document.createElement("div");
   bar.className = "table-tools";
   if (table.tBodies[0].rows.length > 8) addFilter(table, bar);
   bar.append(button("Download CSV", () => download(table)));
+  if (table.closest(".table-scroll")) tellOfMore(table.closest(".table-scroll"), bar);
   (table.closest(".table-scroll") ?? table).before(bar);
   if (table.closest(".cards")) nameCells(table);
   [...table.tHead.rows[0].cells].forEach((head, column) => {

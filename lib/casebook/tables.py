@@ -55,9 +55,11 @@ def to_html(frame, caption, digits=3, formats=None):
     -------
     str
         A scrollable region with one ``<table class="data-table">``. Numbers carry
-        their unrounded value in ``data-sort``; missing values show as a dash.
+        their unrounded value in ``data-sort``; missing values show as a dash; the
+        caption of a table without rows says so.
     """
     formats = formats or {}
+    caption = caption if len(frame) else f"{caption} (no rows)"
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in frame.columns)
     columns = [
         _cells(frame[name], formats.get(name, f".{digits}f")) for name in frame.columns

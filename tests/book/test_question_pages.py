@@ -79,11 +79,11 @@ def test_the_page_names_data_and_licence_and_what_is_missing(runs):
 def test_systems_of_another_run_stand_beside(runs):
     files = question_pages("new", [CELL], "old")
     found = loaded(files)
-    assert found["systems"] == ["full", "random", "full, old", "random, old"]
+    assert found["systems"] == ["full", "full, old", "random", "random, old"]
     assert found["tested"] == [0]
     (question, _) = found["questions"]
     assert question["top"] == [[0, 1], [1], [1], [1]]
-    assert question["scores"] == [[1.0], [None], [1.0], [None]]
+    assert question["scores"] == [[1.0], [1.0], [None], [None]]
     before = kept([0])
     before["documents"] = [["home-9", "Another."]]
     before["questions"] = [before["questions"][0] | {"top": [[0], []]}]
@@ -91,8 +91,9 @@ def test_systems_of_another_run_stand_beside(runs):
     files = question_pages("new", [CELL], "old")
     first, second = loaded(files)["questions"]
     assert loaded(files)["documents"][2] == ["home-9", "Another."]
-    assert first["top"][2:] == [[2], []] and second["top"][2:] == [[], []]
-    assert second["scores"][2:] == [[None], [None]]
+    assert first["top"] == [[0, 1], [2], [1], []]
+    assert second["top"] == [[0, 1], [], [1], []]
+    assert second["scores"] == [[1.0], [None], [None], [None]]
     assert "did not keep 1 of the questions" in files[PAGE]
 
 

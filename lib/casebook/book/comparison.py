@@ -189,8 +189,6 @@ def _shown(found):
             "Cell": links,
             "System": found["system"],
             "Measure": found["measure"],
-            "n": found["n"],
-            "Rows left out": found["left out"],
             "Now": found["now"],
             "Before": found["before"],
             "Difference [95 % interval]": [
@@ -199,8 +197,10 @@ def _shown(found):
                     found["difference"], found["low"], found["high"], strict=True
                 )
             ],
-            "p (Holm)": found["p_holm"],
             "Verdict": found["verdict"],
+            "p (Holm)": found["p_holm"],
+            "n": found["n"],
+            "Left out": found["left out"],
             "Better": [up for up, _ in changed],
             "Worse": [down for _, down in changed],
         }

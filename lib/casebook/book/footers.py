@@ -51,7 +51,7 @@ def _text(run, cell):
         ]
     if kept_questions(run, cell):
         page = f"../../generated/questions/{cell}.md"
-        lines.append(f"- Single questions, and what was returned: [all]({page}).")
+        lines.append(f"- [Question by question]({page}): what was returned for each.")
     files = list(_files(run, cell))
     if files:
         lines.append(f"- Data of this chapter: {', '.join(files)}.")

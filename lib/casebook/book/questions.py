@@ -119,10 +119,23 @@ def _put_beside(found, run, other):
                 places[name] = len(places)
                 found["documents"].append([name, opening])
             question["top"].append([places[name] for name, _ in documents])
-    found["systems"] += [f"{system}, {other}" for system in before["systems"]]
+    _side_by_side(found, before["systems"], other)
     missing = sum(question["id"] not in past for question in found["questions"])
     lost = f"; it did not keep {missing} of the questions" if missing else ""
     return f"The systems of the run {other} stand beside those of this run{lost}."
+
+
+def _side_by_side(found, systems, other):
+    """Let each system of the other run stand next to its namesake of this run."""
+    names = [*found["systems"], *systems]
+    first = [names.index(name) for name in names]
+    order = sorted(range(len(names)), key=first.__getitem__)
+    shown = found["systems"] + [f"{system}, {other}" for system in systems]
+    found["systems"] = [shown[place] for place in order]
+    found["tested"] = [order.index(place) for place in found["tested"]]
+    for question in found["questions"]:
+        for part in ("scores", "top"):
+            question[part] = [question[part][place] for place in order]
 
 
 def _past(question, before, measures):
