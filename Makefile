@@ -58,7 +58,7 @@ bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book
 	$(BIN)/python tests/benchmarks/run.py
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
-	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults
+	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs
 
 lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock

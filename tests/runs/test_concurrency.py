@@ -20,6 +20,8 @@ from casebook.runs.recording import record_run
 from casebook.runs.registry import discover
 
 PROCESSES = 32
+# Half a minute of every core: the long forms belong to make faults.
+LONG = [pytest.mark.slow, pytest.mark.faults]
 WHY = Reason("test")
 
 
@@ -66,7 +68,7 @@ def work(root, number, seconds):
     return runs, entries
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=LONG)])
 def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
     registry.layout.root.mkdir(parents=True)
     context = multiprocessing.get_context("forkserver")
@@ -91,7 +93,7 @@ t.work(sys.argv[2], int(sys.argv[3]), 60)
 """
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=LONG)])
 def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
     layout, chance = registry.layout, random.Random(0)
     layout.root.mkdir(parents=True)
