@@ -209,3 +209,37 @@ def test_a_killed_worker_process_is_replaced(project):
     planned, lines = batch.plan(some, "mine"), []
     assert len(batch.run_batch(planned, "mine", workers=2, report=lines.append)) == 3
     assert any("after: worker lost" in line for line in lines)
+
+
+def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path):
+    from casebook.batch.cluster import connected
+    from casebook.cli import main
+
+    folder = tmp_path / "collection"
+    folder.mkdir()
+    texts = [f'{{"_id": "{n}", "text": "Clause {n} covers water."}}' for n in range(4)]
+    (folder / "corpus.jsonl").write_text("\n".join(texts))
+    encode = ["corpus", "encode", str(folder), "--shard-size", "2", "--out"]
+    with pytest.raises(InputError, match="no worker within 4 s"):
+        connected(dask.address).__enter__()
+    dask.worker(OMP_NUM_THREADS="1")
+    for place, more in (("here", []), ("there", ["--scheduler", dask.address])):
+        with pytest.raises(SystemExit) as stop:
+            main([*encode, str(tmp_path / place), *more])
+        assert stop.value.code == 0
+    assert results(tmp_path / "here") == results(tmp_path / "there")
+    assert len(results(tmp_path / "here")) == 6
+
+
+def test_a_worker_with_another_lock_encodes_nothing(project, dask):
+    from casebook.batch.cluster import connected
+
+    other = project / "elsewhere"
+    other.mkdir()
+    (other / "requirements.lock").write_text("numpy==0\n")
+    dask.worker(CASEBOOK_ROOT=str(other))
+    with (
+        pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
+        connected(dask.address),
+    ):
+        pass
