@@ -122,11 +122,8 @@ class Store:
         """Turn the errors of a file system, which has kinds of its own, into one."""
         try:
             yield
-        except InputError:
-            raise
         except Exception as error:
-            local = isinstance(error, OSError) and error.filename
-            if isinstance(error, FileNotFoundError) or local:
-                raise
+            if isinstance(error, OSError) and error.filename:
+                raise  # of a folder: it says itself which file it is about
             why = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"{self.url}: {why}") from error

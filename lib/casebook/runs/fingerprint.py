@@ -14,7 +14,15 @@ from casebook.files import sha256_file
 from casebook.paths import CARDS, DATA, ROOT
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("cli", "batch", "book", "grid.py", "grid_rows.py", "notebooks.py")
+_OUTSIDE = (
+    "cli",
+    "batch",
+    "book",
+    "grid.py",
+    "grid_rows.py",
+    "kernels.py",
+    "notebooks.py",
+)
 
 
 def digest(value):
