@@ -11,6 +11,7 @@ import pytest
 from casebook.audits.labels import CHECKS
 from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
+from casebook.factcheck.decomposition_study import MEASURES as DECOMPOSITION
 from casebook.inference import proportions
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
@@ -142,6 +143,7 @@ REQUIRED = {
         *("performance_score", "honest_accuracy", "evaluate_policy", "reward"),
         *("at_prevalence", "diversity", "support_score", "degree_of_support"),
         *("minimal_removal", "effects", "documented_rating", "rate", "similarities"),
+        *(*DECOMPOSITION, "exact"),
         *(*REASONS, *calibration([True, False], [0.5, 0.5]).measures),
     ],
     "audits": [
