@@ -36,7 +36,8 @@ HIDE_ALIKE = """(seen) => {
     if (!grounds.has(e)) {
       const style = getComputedStyle(e);
       const own = `${style.backgroundColor} ${style.backgroundImage} ${style.opacity}`;
-      grounds.set(e, `${ground(e.parentElement)} / ${own}`);
+      const behind = ground(e.parentElement);
+      grounds.set(e, own === "rgba(0, 0, 0, 0) none 1" ? behind : `${behind} / ${own}`);
     }
     return grounds.get(e);
   };
@@ -46,9 +47,11 @@ HIDE_ALIKE = """(seen) => {
     return (seen[look] = (seen[look] ?? 0) + 1) > 2;
   };
   const all = [...document.body.querySelectorAll("*")];
-  const leaves = all.filter((e) => !e.children[0] && e.checkVisibility());
-  leaves.filter(known).forEach((e) => (e.dataset.alike = ""));
-  return seen;
+  const says = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+  const texts = all.filter((e) => says(e) && e.checkVisibility());
+  const alike = texts.filter(known);
+  alike.filter((e) => !e.children[0]).forEach((e) => (e.dataset.alike = ""));
+  return [seen, texts.length - alike.length];
 }"""
 STILL += " [data-alike] { visibility: hidden !important }"
 
@@ -157,8 +160,9 @@ def axe_run(page, **options):
 
 def pale(page, seen):
     """Contrast of what does not look like anything that was seen before."""
-    seen |= page.evaluate(HIDE_ALIKE, seen)
-    found = axe_run(page, runOnly=[CONTRAST])
+    looks, new = page.evaluate(HIDE_ALIKE, seen)
+    seen |= looks
+    found = axe_run(page, runOnly=[CONTRAST]) if new else {}
     page.evaluate(SHOW_ALIKE)
     return found
 
