@@ -10,6 +10,7 @@ import time
 import pytest
 
 from casebook import batch, grid
+from casebook.batch.workers import connected
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.runs import fingerprint
 
@@ -212,7 +213,6 @@ def test_a_killed_worker_process_is_replaced(project):
 
 
 def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path):
-    from casebook.batch.cluster import connected
     from casebook.cli import main
 
     folder = tmp_path / "collection"
@@ -232,7 +232,6 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
 
 
 def test_a_worker_with_another_lock_encodes_nothing(project, dask):
-    from casebook.batch.cluster import connected
 
     other = project / "elsewhere"
     other.mkdir()
@@ -243,3 +242,21 @@ def test_a_worker_with_another_lock_encodes_nothing(project, dask):
         connected(dask.address),
     ):
         pass
+
+
+def test_work_whose_workers_die_ends_with_one_line(project, dask):
+    worker = dask.worker()
+    with connected(dask.address) as workers:
+        with pytest.raises(ValueError, match="a lambda"):
+            workers.gather([workers.submit(int, "a lambda")])
+        waiting = [workers.submit(time.sleep, 60)]
+        os.killpg(worker.pid, signal.SIGKILL)
+        with pytest.raises(CasebookError, match=r"gone for 4 s.*carries on"):
+            workers.gather(waiting)
+    for _ in range(2):
+        dask.worker()
+    with (
+        connected(dask.address) as workers,
+        pytest.raises(CasebookError, match="lost: 2 workers in a row died"),
+    ):
+        workers.gather([workers.submit(os._exit, 1)])

@@ -190,7 +190,8 @@ def _last_line(error):
 
 def _explained(notebook, error):
     """Say in one line which cell failed and why; add the end of a traceback."""
-    foreseen = error.ename in {"InputError", "CasebookError"}
+    kinds = (CasebookError, *CasebookError.__subclasses__())
+    foreseen = error.ename in {kind.__name__ for kind in kinds}
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
     lines = [] if foreseen else _plain("\n".join(error.traceback)).splitlines()
     lines = [line.rstrip() for line in lines if line.strip()]

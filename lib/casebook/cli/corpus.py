@@ -72,7 +72,7 @@ def search(
 def _cluster(workers, scheduler):
     """Open a client of the scheduler, of worker processes here, or none."""
     if scheduler:
-        from casebook.batch.cluster import connected
+        from casebook.batch.workers import connected
 
         with connected(scheduler) as client:
             yield client

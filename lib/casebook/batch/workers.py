@@ -1,0 +1,248 @@
+"""Workers of a Dask scheduler: reached, checked, and watched for as long as it takes.
+
+Dask itself waits for ever for a worker, and takes any worker that comes.
+"""
+
+import contextlib
+import os
+import time
+from concurrent.futures import TimeoutError as WaitTimeout
+from pathlib import Path
+
+from casebook.errors import CasebookError, InputError
+from casebook.runs import fingerprint
+
+PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
+_PATIENCE = 60.0  # seconds without any living worker, or without the scheduler
+POLL = 0.5
+
+
+def open_client(scheduler):
+    """Reach a scheduler.
+
+    Parameters
+    ----------
+    scheduler : str
+        Address such as ``tcp://host:8786``.
+
+    Returns
+    -------
+    distributed.Client
+        To be closed by the caller.
+
+    Raises
+    ------
+    InputError
+        If nothing answers there.
+    """
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout="10s")
+    except (OSError, ValueError, WaitTimeout) as error:
+        raise InputError(
+            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and "
+            "'dask worker' in this folder"
+        ) from error
+
+
+class Watch:
+    """Whether scheduler and workers still live.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        From `open_client`.
+    address : str
+        Of the scheduler, for errors.
+    """
+
+    def __init__(self, client, address):
+        self._client, self._address = client, address
+        self._patience = float(os.environ.get(PATIENCE_VARIABLE, _PATIENCE))
+        self._alone_since = None
+
+    def living(self):
+        """Give the addresses of the workers that were heard of lately."""
+        workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
+        now = time.time()
+        return [
+            address
+            for address, worker in workers.items()
+            if now - worker.get("last_seen", now) < self._patience
+        ]
+
+    def wait_for_one(self):
+        """Wait for a worker; InputError if none comes in time."""
+        until = time.monotonic() + self._patience
+        while not self.living():
+            if time.monotonic() > until:
+                raise InputError(
+                    f"{self._address}: no worker within {self._patience:.0f} s: start "
+                    "'dask worker' in this folder"
+                )
+            time.sleep(POLL)
+
+    def check(self):
+        """Raise CasebookError if all were gone for longer than the patience."""
+        if self._client.status == "running" and self._heard():
+            self._alone_since = None
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since > self._patience:
+            raise CasebookError(
+                f"{self._address}: scheduler or last worker gone for "
+                f"{self._patience:.0f} s; what is finished is kept: the same command "
+                "again carries on"
+            )
+
+    def _heard(self):
+        try:
+            return bool(self.living())
+        except OSError:
+            return False
+
+
+class Workers:
+    """What of a client is needed to map a function, without waiting for ever.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        From `open_client`.
+    watch : Watch
+        Of its scheduler.
+    """
+
+    def __init__(self, client, watch):
+        self._client, self._watch = client, watch
+
+    def submit(self, function, *arguments, **options):
+        """Hand out one call; see `distributed.Client.submit`."""
+        return self._client.submit(function, *arguments, **options)
+
+    def gather(self, futures):
+        """Give the results in order.
+
+        Raises
+        ------
+        CasebookError
+            If the workers are gone, or one call kills them one after the other.
+        """
+        while not all(future.done() for future in futures):
+            self._watch.check()
+            time.sleep(POLL)
+        for future in futures:
+            error = future.exception() if future.status == "error" else None
+            if error and type(error).__name__ != "KilledWorker":
+                raise error
+            if future.status != "finished":
+                raise CasebookError(f"part of the work is lost: {reason(future)}")
+        return self._client.gather(futures)
+
+
+@contextlib.contextmanager
+def connected(scheduler):
+    """Open a cluster for work that needs no shared folder.
+
+    Parameters
+    ----------
+    scheduler : str
+        Address such as ``tcp://host:8786``.
+
+    Yields
+    ------
+    Workers
+        At least one; all have this library and this lock.
+
+    Raises
+    ------
+    InputError
+        If the scheduler cannot be reached, no worker comes, or a worker has another
+        library or lock.
+    """
+    with contextlib.ExitStack() as stack:
+        client = open_client(scheduler)
+        stack.callback(client.close, timeout=2)
+        watch = Watch(client, scheduler)
+        watch.wait_for_one()
+        refuse_others(client, (*identity(), None, None))
+        yield Workers(client, watch)
+
+
+def identity():
+    """Give the hashes of library and lock that decide about numbers."""
+    return fingerprint.library_digest(), fingerprint.lock_digest()
+
+
+def refuse_others(client, expected):
+    """Refuse workers that would give other numbers.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        From `open_client`.
+    expected : tuple
+        See `difference`.
+
+    Raises
+    ------
+    InputError
+        Naming the workers and what is wrong with them.
+    """
+    answers = client.run(difference, expected)
+    wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
+    if wrong:
+        raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+
+
+def difference(expected):
+    """Say what a worker has that the client has not; runs on the worker.
+
+    Parameters
+    ----------
+    expected : tuple
+        Hashes of library and lock, and a file with its text that a shared folder holds;
+        None for the file if no folder need be shared.
+
+    Returns
+    -------
+    str
+        Empty if nothing differs.
+    """
+    library, lock, path, token = expected
+    found = identity()
+    try:
+        shared = path is None or Path(path).read_text(encoding="utf-8") == token
+    except OSError:
+        shared = False
+    faults = []
+    if found[0] != library:
+        faults.append("has another version of the library")
+    if found[1] != lock:
+        faults.append("has another requirements.lock")
+    if not shared:
+        faults.append(f"does not see the folder of {path}")
+    return " and ".join(faults)
+
+
+def reason(future):
+    """Say in one line why Dask gave up.
+
+    Parameters
+    ----------
+    future : distributed.Future
+        Not finished.
+
+    Returns
+    -------
+    str
+        Why.
+    """
+    if future.status in ("cancelled", "lost"):
+        return "the scheduler lost it; the same command again carries on"
+    error = future.exception()
+    if type(error).__name__ == "KilledWorker":
+        tries = error.allowed_failures + 1
+        return f"{tries} workers in a row died while they ran it (memory?)"
+    return f"{type(error).__name__}: {error}"
