@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,6 +20,8 @@ from casebook.factcheck.pipeline import (
 )
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import ModelStance
+from casebook.retrieval.fusion import reciprocal_rank_fusion
+from casebook.retrieval.rankings import RankedLists
 
 
 def test_own_claims_are_balanced_and_split_by_source(claims):
@@ -186,8 +189,17 @@ def test_fusion_of_queries():
     assert fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
     assert fuse_queries([[1], [0]], 2) == [0, 1]
     assert fuse_queries([], 2) == []
-    ranks = [[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]]
-    assert 1 / 21 + 1 / 28 == pytest.approx(2 / 24)
+
+
+def test_ties_of_queries_go_by_the_collection_and_not_by_the_best_rank():
+    ranks = [[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]]  # 1/21 + 1/28 = 2/24
+    lists = [
+        RankedLists(np.array([ids]), -np.arange(len(ids), dtype=float)[None])
+        for ids in ranks
+    ]
+    fused = reciprocal_rank_fusion(lists, k=20)
+    assert fused.ids[0, :2].tolist() == [9, 2]
+    assert np.ptp(fused.scores[0, :2]) < 1e-12
     assert fuse_queries(ranks, 2) == [2, 9]
 
 
