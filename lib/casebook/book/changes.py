@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.book.history import same_data
-from casebook.book.markup import raw
+from casebook.book.markup import as_cards, raw
 from casebook.book.scorecard import value_text
 from casebook.errors import InputError
 from casebook.inference.intervals import bounds_text
@@ -40,7 +40,7 @@ def changes(run, cells):
     parts.append("## Inputs and headline numbers since the former record")
     if rows:
         table = to_html(pd.DataFrame(rows), f"{run} beside the records before it")
-        parts.append(raw(table))
+        parts.append(raw(as_cards(table)))
     else:
         parts.append("This run holds no record of an executed notebook.")
     return "\n\n".join(parts) + "\n"
@@ -65,10 +65,11 @@ def _promotions(root):
         return
     last = {(e.get("metric"), e.get("profile")): e for e in entries}
     active = pd.DataFrame([_entry_row(entry) for entry in last.values()])
-    yield raw(to_html(active.drop(columns="What"), "Active runs"))
+    yield raw(as_cards(to_html(active.drop(columns="What"), "Active runs")))
     yield "## Promotions and rollbacks"
     log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
-    yield raw(to_html(log, "Log, the latest first; each line holds the hash before it"))
+    table = to_html(log, "Log, the latest first; each line holds the hash before it")
+    yield raw(as_cards(table))
 
 
 def _decisions(root):
@@ -82,7 +83,8 @@ def _decisions(root):
             "*incomparable*: the runs were measured on other data. Neither says that "
             "two runs are equal."
         )
-        yield raw(to_html(with_intervals(kept), "Kept decisions, the latest first"))
+        table = to_html(with_intervals(kept), "Kept decisions, the latest first")
+        yield raw(as_cards(table))
 
 
 def _entry_row(entry):

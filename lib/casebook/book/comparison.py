@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.book.history import same_data
-from casebook.book.markup import raw
+from casebook.book.markup import as_cards, raw
 from casebook.book.questions import question_links
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
@@ -65,7 +65,8 @@ def comparison(run, other):
     left = f"\n## Not compared\n\n{silent}" if silent else ""
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
-    body = raw(to_html(_shown(found), f"{run} minus {other}, paired by row"))
+    table = to_html(_shown(found), f"{run} minus {other}, paired by row")
+    body = raw(as_cards(table))
     flips = raw(to_html(_flips(found, run), "Rows that changed most"))
     return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
 

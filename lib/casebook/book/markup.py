@@ -23,6 +23,22 @@ def raw(markup):
     return f"::::::{{raw}} html\n{markup}\n::::::\n"
 
 
+def as_cards(markup):
+    """Mark tables whose rows stand as cards where the screen is narrow.
+
+    Parameters
+    ----------
+    markup : str
+        HTML of tables.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return f'<div class="cards">\n{markup}\n</div>'
+
+
 def code(text):
     """Write text as code within a line of Markdown, whatever it holds.
 

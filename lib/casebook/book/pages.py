@@ -12,7 +12,7 @@ from casebook.book.changes import changes
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
-from casebook.book.markup import file_links, page_link, raw
+from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.questions import question_pages
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.book.scorecard import scorecard
@@ -135,7 +135,7 @@ def _provenance(run, records):
     seconds = read_timings(run)
     frame = pd.DataFrame([_provenance_row(run, r, seconds) for r in records])
     body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
-    parts = [body, to_html(packages, "Versions")]
+    parts = [as_cards(body), to_html(packages, "Versions")]
     return "\n".join(map(raw, parts))
 
 

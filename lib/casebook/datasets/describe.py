@@ -60,12 +60,14 @@ def as_markdown(card):
     lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
     lines += _licence_lines(card.licence)
     lines += [f"- Citation: {_one_line(card.citation)}", "", "## Splits", ""]
-    lines += ["| split | documents | queries | judgements | note |"]
-    lines += ["|---|---:|---:|---:|---|"]
+    lines += ["| split | documents | queries | judgements |"]
+    lines += ["|---|---:|---:|---:|"]
     for name, split in card.splits.items():
         shown = f"{name} (default)" if name == card.default_split else name
         numbers = f"{split.documents:,} | {split.queries:,} | {split.judgements:,}"
-        lines.append(f"| {shown} | {numbers} | {_one_line(split.note or '')} |")
+        lines.append(f"| {shown} | {numbers} |")
+    notes = {name: split.note for name, split in card.splits.items() if split.note}
+    lines += ["", *(f"- `{name}`: {_one_line(note)}" for name, note in notes.items())]
     if card.files:
         lines += ["", "## Files", ""]
         lines += [f"- `{name}`: sha256 `{f.sha256}`" for name, f in card.files.items()]
