@@ -1,14 +1,14 @@
 """Encoding and searching a collection in shards from the command line."""
 
 import json
+import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from casebook.cli import main
+from casebook.cli.corpus import _cluster
 from casebook.formats.trec import read_run
 from casebook.models.load import load_encoder
 from casebook.paths import DATA
@@ -64,25 +64,28 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     assert code == 0 and json.loads(out)["measures"]["nDCG@10"]["mean"] > 0.5
 
 
-@pytest.mark.slow
-def test_worker_processes_and_an_object_store_give_the_same_run(
-    tmp_path, casebook, object_store
-):
+def test_an_object_store_gives_the_run_of_a_folder(tmp_path, casebook, object_store):
     small = tmp_path / "small"
     small.mkdir()
     for name in ("corpus.jsonl", "queries.jsonl"):
         first = (SMOKE / name).read_text().splitlines(keepends=True)[:12]
         (small / name).write_text("".join(first))
-    casebook("corpus", "encode", small, "--out", tmp_path / "here", "--shard-size", 6)
-    url = f"{object_store}/corpus"
-    # A process of its own: workers start by importing the main module again.
-    command = [sys.executable, "-m", "casebook", "corpus", "encode", str(small)]
-    command += ["--out", url, "--shard-size", "6", "--workers", "2"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    here = casebook("corpus", "search", tmp_path / "here", small)[1]
-    there = casebook("corpus", "search", url, small / "queries.jsonl")[1]
-    assert here == there and here.count("\n") == 12 * 12
+    runs = []
+    for place in (tmp_path / "here", f"{object_store}/corpus"):
+        encode = ("corpus", "encode", small, "--out", place, "--shard-size", 6)
+        assert casebook(*encode)[0] == 0
+        asked = small / "queries.jsonl"
+        runs.append(casebook("corpus", "search", place, asked)[1])
+    assert runs[0] == runs[1] and runs[0].count("\n") == 12 * 12
+
+
+@pytest.mark.slow
+def test_more_than_one_worker_is_processes_of_their_own():
+    with _cluster(2, None) as client:
+        pids = set(client.run(os.getpid).values())
+    assert len(pids) == 2 and os.getpid() not in pids
+    with _cluster(1, None) as client:
+        assert client is None
 
 
 BAD = [
