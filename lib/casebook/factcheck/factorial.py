@@ -13,7 +13,7 @@ from casebook.inference.resampling import resample_means
 
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
 CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
-NOTHING, FULL = CELLS[0], CELLS[-1]
+FULL = CELLS[-1]
 
 
 def cell_name(cell):

@@ -21,7 +21,7 @@ def measure_rows(systems):
     Parameters
     ----------
     systems : pandas.DataFrame
-        From `casebook.factcheck.verdict_report.systems_table`.
+        From `casebook.factcheck.verdict_tables.systems_table`.
 
     Returns
     -------

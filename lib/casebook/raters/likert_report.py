@@ -8,7 +8,6 @@ from casebook.raters.layouts import LIKERT
 from casebook.raters.rows import bounded_mean, rating_shares
 
 SCALES = tuple(column.name for column in LIKERT.answers)
-TARGET = 3.5  # the documented plan's target for every mean
 
 
 def likert_summary(ratings, *, n_boot=10_000, seed=0):
