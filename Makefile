@@ -36,7 +36,7 @@ $(VENV)/.bench: $(VENV)/.test
 	touch $@
 
 report: $(BIN)/casebook ## pull the data, run the experiments, build the book, say where it is
-	$(BIN)/casebook report --run $(RUN) --tag $(TAG)
+	$(BIN)/casebook report --run $(RUN) --tag $(TAG) --workers $(JOBS)
 
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test
 	$(BIN)/casebook build --run smoke

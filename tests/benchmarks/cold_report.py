@@ -1,0 +1,92 @@
+"""The chapters of the report from nothing: together, and each by papermill alone.
+
+The naive way starts papermill once a chapter, with nothing kept from the one before.
+Both have the data at hand and an empty cache of models' output. It takes about a
+quarter of an hour and writes ``book/methods/scaling_report.csv``:
+``python tests/benchmarks/cold_report.py``.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from casebook.grid import load_grid, select
+from casebook.notebooks import QUIET
+from casebook.paths import NOTEBOOKS, cache_dir
+
+BOOK = Path(__file__).parents[2] / "book" / "methods"
+BAR = 0.6
+
+
+def measured(command, environment):
+    """Give wall and CPU seconds of a command with all that it starts."""
+    before, wall = os.times(), time.perf_counter()
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{command}\n{done.stderr[-2000:]}")
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return time.perf_counter() - wall, cpu
+
+
+def fresh(folder):
+    """Make a cache that holds data and nothing else; give the settings that use it."""
+    cache = folder / "cache"
+    cache.mkdir(parents=True)
+    (cache / "datasets").symlink_to(cache_dir("datasets"))
+    places = {"CASEBOOK_CACHE": str(cache), "EMBEDDINGSHIFT_ROOT": str(folder)}
+    return os.environ | QUIET | places
+
+
+def naive(cells, folder):
+    """Execute each chapter by papermill's own command, one after the other."""
+    wall = cpu = 0.0
+    folder.mkdir()
+    for cell in cells:
+        parameters = {"run": "naive", "cell": cell.name, **cell.parameters}
+        command = [sys.executable, "-m", "papermill", str(NOTEBOOKS / cell.notebook)]
+        command += [str(folder / f"{cell.name}.ipynb"), "-y", yaml.dump(parameters)]
+        command += ["--no-progress-bar"]
+        seconds = measured(command, fresh(folder / cell.name))
+        wall, cpu = wall + seconds[0], cpu + seconds[1]
+        print(f"{cell.name}: {seconds[0]:.0f} s wall, {seconds[1]:.0f} s CPU")
+    return wall, cpu
+
+
+def main():
+    """Measure both ways and a repeated run; fail above the bar."""
+    # The comparison of runs reads run records, which papermill alone does not write.
+    cells = [c for c in select(load_grid(), tag="default") if not c.needs]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        ours = [sys.executable, "-m", "casebook", "run", "--run", "cold"]
+        ours += [cell.name for cell in cells]
+        pair, alone = fresh(folder / "pair"), fresh(folder / "alone")
+        rows = {"casebook run --workers 2": measured([*ours, "--workers", "2"], pair)}
+        rows["casebook run"] = measured(ours, alone)
+        rows["casebook run, unchanged"] = measured(ours, alone)
+        rows["papermill, one by one"] = naive(cells, folder / "naive")
+    table = pd.DataFrame(rows, index=["wall s", "CPU s"]).T.rename_axis("way")
+    table["share of naive CPU"] = table["CPU s"] / table["CPU s"].iloc[-1]
+    print(table.to_string(float_format="%.3g"))
+    table.reset_index().to_csv(
+        BOOK / "scaling_report.csv",
+        index=False,
+        float_format="%.3g",
+        lineterminator="\n",
+    )
+    share = table["share of naive CPU"].iloc[0]
+    if share > BAR:
+        sys.exit(f"a cold run takes {share:.2f} of the naive way, more than {BAR}")
+
+
+if __name__ == "__main__":
+    main()
