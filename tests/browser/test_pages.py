@@ -20,7 +20,8 @@ SCHEMES = ("light", "dark")
 SETTLED = "Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])"
 STILL = "*, *::before, *::after { transition: none !important }"
 # The theme gives what scrolls a tab stop a moment after the window's size has changed.
-RESIZED = 400  # milliseconds
+RESIZED = """() => [...document.querySelectorAll('pre[tabindex="-1"]')]
+  .every((e) => e.scrollWidth <= e.clientWidth)"""
 AXE = """async (options) => {
   const found = (await axe.run(document, options)).violations;
   return Object.fromEntries(found.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]));
@@ -188,7 +189,7 @@ def test_every_page_is_accessible_in_both_themes_on_both_screens(
         tab.page.add_style_tag(content=STILL)
         for size in SIZES:
             tab.look(size, "light")
-            tab.page.wait_for_timeout(RESIZED)
+            tab.page.wait_for_function(RESIZED)
             rules = {rule: {"enabled": False} for rule in apart}
             found[f"{name}, {size}"] = axe_run(tab.page, rules=rules)
             for scheme in SCHEMES:
