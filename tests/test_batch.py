@@ -8,6 +8,7 @@ import pytest
 from casebook import batch, grid
 from casebook.batch.running import lost_needs, ready_cells
 from casebook.errors import BatchFailed, InputError
+from casebook.runs import fingerprint
 from casebook.runs.artifact import read_record
 
 PARAMETERS = 'run = "scratch"\ncell = "made"\ndataset = "smoke"\nfail = False\nn = 2'
@@ -114,3 +115,18 @@ def test_cells_that_need_each_other_are_refused():
     waiting = {c.name: batch.Planned(c, {}, "run") for c in pair}
     with pytest.raises(InputError, match="circle"):
         ready_cells(waiting, set())
+
+
+def test_data_named_by_a_default_or_a_list_count_too(project):
+    smoke = fingerprint.dataset_digest("smoke")
+    (planned,) = batch.plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
+    assert planned.inputs["data"] == {"dataset": smoke}
+    source = project / "notebooks" / "01_made.ipynb"
+    text = source.read_text().replace('dataset = \\"smoke\\"', "datasets = []")
+    source.write_text(text)
+    every, one, two = (
+        batch.plan([grid.Cell("m", "01_made.ipynb", {"datasets": d})], "mine")[0].inputs
+        for d in (None, ["smoke"], ["smoke", "planted"])
+    )
+    assert one["data"] == {"datasets": fingerprint.digest([smoke])}
+    assert len({json.dumps(found["data"]) for found in (every, one, two)}) == 3

@@ -1,5 +1,6 @@
 """Execute a parameterised notebook: its result is whole, clean and repeatable."""
 
+import ast
 import contextlib
 import logging
 import os
@@ -76,6 +77,31 @@ def parameter_names(source):
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
     return {name: item["default"] for name, item in found.items()}
+
+
+def defaults(source):
+    """Give the values that a notebook's parameters have if nothing else is given.
+
+    Parameters
+    ----------
+    source : path-like
+        Notebook with one cell tagged ``parameters``.
+
+    Returns
+    -------
+    dict
+        Name to value; parameters whose default is computed are left out.
+
+    Raises
+    ------
+    InputError
+        If the notebook is missing or unreadable.
+    """
+    values = {}
+    for name, text in parameter_names(source).items():
+        with contextlib.suppress(ValueError, SyntaxError):
+            values[name] = ast.literal_eval(text)
+    return values
 
 
 def check_parameters(source, parameters):

@@ -5,10 +5,11 @@ import json
 from dataclasses import dataclass
 
 from casebook.errors import InputError
-from casebook.notebooks import check_parameters
-from casebook.paths import NOTEBOOKS, run_dir
+from casebook.notebooks import check_parameters, defaults
+from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
 
+_DATA = ("dataset", "datasets", "annotated_on", "paraphrases", "judgments")
 _MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
 
 
@@ -62,11 +63,6 @@ def inputs_of(cell, common, needed=None):
     source = NOTEBOOKS / cell.notebook
     notebook = json.loads(source.read_text(encoding="utf-8"))
     code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
-    data = {
-        name: fingerprint.dataset_digest(value)
-        for name, value in cell.parameters.items()
-        if name == "dataset"
-    }
     models = {
         name: fingerprint.model_digest(cell.parameters[name])
         for name in _MODEL_PARAMETERS
@@ -79,10 +75,24 @@ def inputs_of(cell, common, needed=None):
         | {
             "notebook": fingerprint.digest(code),
             "parameters": cell.parameters,
-            "data": data,
+            "data": _data_of(defaults(source) | cell.parameters),
             "models": models,
         }
     )
+
+
+def _data_of(parameters):
+    """Hash the data sets that parameters name; None asks for all that have a card."""
+    named = {name: parameters[name] for name in _DATA if name in parameters}
+    if named.get("datasets", "") is None:
+        named["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
+    return {name: _hashed(value) for name, value in named.items() if value}
+
+
+def _hashed(value):
+    if isinstance(value, str):
+        return fingerprint.dataset_digest(value)
+    return fingerprint.digest([fingerprint.dataset_digest(name) for name in value])
 
 
 def plan(cells, run, force=False):

@@ -11,7 +11,7 @@ from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.errors import InputError
 from casebook.models.weights import PACKAGED, PACKAGED_SHA256
-from casebook.notebooks import parameter_names
+from casebook.notebooks import defaults
 from casebook.paths import NOTEBOOKS
 from casebook.tables import Markup, to_html
 
@@ -78,16 +78,14 @@ def _made(run, record, seconds):
 
 def _defaults(path):
     try:
-        return parameter_names(path)
+        return defaults(path)
     except InputError:
         return {}  # a notebook under work; its results are still shown
 
 
 def _chosen(record, known):
     source = next((n for n in known if n.endswith(f"_{record.workflow}.ipynb")), None)
-    declared = {k: v.strip("\"'") for k, v in known.get(source, {}).items()}
-    declared = {k: v for k, v in declared.items() if v != "None"}
-    values = declared | record.labels["Inputs"]["parameters"]
+    values = known.get(source, {}) | record.labels["Inputs"]["parameters"]
     place = record.labels.get("Environment", {})
     return {
         "Cell": page_link(record.labels["Cell"]),
