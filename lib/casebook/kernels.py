@@ -8,6 +8,8 @@ import threading
 from jupyter_client import AsyncKernelManager
 from traitlets import default
 
+_LONGEST_PLACE = 80  # a local socket has a name of about 100 characters at most
+
 
 class LocalKernel(AsyncKernelManager):
     """Kernel that is reached through a local socket: no port is open.
@@ -23,7 +25,8 @@ class LocalKernel(AsyncKernelManager):
 
     @default("transport")
     def _local_socket(self):
-        return "ipc" if os.name == "posix" else "tcp"
+        short = len(os.environ["IPYTHONDIR"]) < _LONGEST_PLACE
+        return "ipc" if os.name == "posix" and short else "tcp"
 
     @default("ip")
     def _own_place(self):

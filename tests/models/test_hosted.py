@@ -111,6 +111,14 @@ def test_nothing_is_left_when_the_block_ends():
     assert not Path(address).exists()
 
 
+def test_a_place_with_a_long_name_has_no_host(tmp_path, monkeypatch):
+    place = tmp_path / ("long" * 30)
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    with encoder_host():
+        assert VARIABLE not in os.environ
+
+
 def test_messages_hold_text_and_numbers_and_no_pickle():
     header, arrays = unpack(pack({"texts": ["ü🙂"]}, a=np.eye(2, dtype=np.float16)))
     assert header == {"texts": ["ü🙂"]}

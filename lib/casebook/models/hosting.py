@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 VARIABLE = "CASEBOOK_ENCODER_HOST"
+_LONGEST_ADDRESS = 100
 
 
 def pack(header, **arrays):
@@ -75,11 +76,15 @@ def encoder_host():
     Yields
     ------
     None
-        ``CASEBOOK_ENCODER_HOST`` holds its address meanwhile.
+        ``CASEBOOK_ENCODER_HOST`` holds its address meanwhile; not set where the folder
+        for temporary files has too long a name for a local socket.
     """
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="casebook-"))
         address = str(Path(folder) / "encoders")
+        if len(address.encode()) > _LONGEST_ADDRESS:
+            yield
+            return
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
         listener.listen()
