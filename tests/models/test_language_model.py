@@ -1,5 +1,6 @@
 """Language models against a local server that behaves well, badly, or not at all."""
 
+import contextlib
 import json
 import threading
 import time
@@ -39,7 +40,8 @@ def serve():
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.end_headers()
-                self.wfile.write(body.encode())
+                with contextlib.suppress(BrokenPipeError):  # nobody waits any more
+                    self.wfile.write(body.encode())
 
             def log_message(self, *_):
                 pass
