@@ -173,26 +173,7 @@ def score_feverous(
         The five official names. A claim without gold evidence needs none.
     """
     pairs, account = join_records(gold, predictions, join)
-    rows = []
-    for record, answer in pairs:
-        answer = answer or {}
-        once = distinct(map(parse_element, answer.get("predicted_evidence") or []))
-        listed = truncate(once, max_sentences, max_cells)
-        sets = [members for members in gold_sets(record) if members]
-        known = set().union(*sets)
-        predicted = str(answer.get("predicted_label") or "")
-        agrees = record["label"].upper() == predicted.upper()
-        complete = any(members <= set(listed) for members in sets)
-        hits = sum(item in known for item in listed)
-        rows.append(
-            (
-                record.get("id"),
-                float(agrees and (complete or not sets)),
-                float(agrees),
-                hits / len(listed) if listed else None,
-                float(complete) if sets else None,
-            )
-        )
+    rows = [_row(*pair, max_sentences, max_cells) for pair in pairs]
     frame = pd.DataFrame(rows, columns=["id", *MEASURES])
     account["without_predicted_evidence"] = int(
         frame["evidence_precision"].isna().sum()
@@ -200,4 +181,24 @@ def score_feverous(
     options = {"clusters": clusters, "n_boot": n_boot, "seed": seed}
     return EvidenceScores(
         macro_measures(frame, MEASURES, _PAIRS, **options), frame, account
+    )
+
+
+def _row(record, answer, max_sentences, max_cells):
+    """Score one claim; None where a measure is undefined."""
+    answer = answer or {}
+    once = distinct(map(parse_element, answer.get("predicted_evidence") or []))
+    listed = truncate(once, max_sentences, max_cells)
+    sets = [members for members in gold_sets(record) if members]
+    known = set().union(*sets)
+    predicted = str(answer.get("predicted_label") or "")
+    agrees = record["label"].upper() == predicted.upper()
+    complete = any(members <= set(listed) for members in sets)
+    hits = sum(item in known for item in listed)
+    return (
+        record.get("id"),
+        float(agrees and (complete or not sets)),
+        float(agrees),
+        hits / len(listed) if listed else None,
+        float(complete) if sets else None,
     )
