@@ -1,6 +1,7 @@
 """The chapters of the report from nothing: together, and each by papermill alone.
 
-The naive way starts papermill once a chapter, with nothing kept from the one before.
+The naive way starts papermill once a chapter, with nothing kept from the one before;
+``make report`` runs two chapters at a time, which share one encoder and its vectors.
 Both have the data at hand and an empty cache of models' output. It takes about a
 quarter of an hour and writes ``book/methods/scaling_report.csv``:
 ``python tests/benchmarks/cold_report.py``.
@@ -21,7 +22,7 @@ from casebook.notebooks import QUIET
 from casebook.paths import NOTEBOOKS, cache_dir
 
 BOOK = Path(__file__).parents[2] / "book" / "methods"
-BAR = 0.6
+BAR = 0.6  # of the naive way's wall time
 
 
 def measured(command, environment):
@@ -75,17 +76,15 @@ def main():
         rows["casebook run, unchanged"] = measured(ours, alone)
         rows["papermill, one by one"] = naive(cells, folder / "naive")
     table = pd.DataFrame(rows, index=["wall s", "CPU s"]).T.rename_axis("way")
-    table["share of naive CPU"] = table["CPU s"] / table["CPU s"].iloc[-1]
+    for kind in ("wall", "CPU"):
+        seconds = table[f"{kind} s"]
+        table[f"{kind}, share of the last"] = seconds / seconds.iloc[-1]
     print(table.to_string(float_format="%.3g"))
-    table.reset_index().to_csv(
-        BOOK / "scaling_report.csv",
-        index=False,
-        float_format="%.3g",
-        lineterminator="\n",
-    )
-    share = table["share of naive CPU"].iloc[0]
+    place = BOOK / "scaling_report.csv"
+    table.to_csv(place, float_format="%.3g", lineterminator="\n")
+    share = table["wall, share of the last"].iloc[0]
     if share > BAR:
-        sys.exit(f"a cold run takes {share:.2f} of the naive way, more than {BAR}")
+        sys.exit(f"a cold report takes {share:.2f} of the naive way, more than {BAR}")
 
 
 if __name__ == "__main__":
