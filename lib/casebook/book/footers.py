@@ -7,7 +7,7 @@ import nbformat
 from casebook.batch.bookkeeping import stored_record
 from casebook.book.limits import limits
 from casebook.book.markup import code
-from casebook.book.questions import kept_questions
+from casebook.book.questions import questions_file
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.paths import NOTEBOOKS, run_dir
 
@@ -49,7 +49,7 @@ def _text(run, cell):
             f"- Edit: `make lab`, then `notebooks/{source.name}`.",
             f"- [Made from](../../provenance.md): {_made_from(record)}.",
         ]
-    if kept_questions(run, cell):
+    if questions_file(run, cell).is_file():
         page = f"../../generated/questions/{cell}.md"
         lines.append(f"- [Question by question]({page}): what was returned for each.")
     files = list(_files(run, cell))

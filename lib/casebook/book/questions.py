@@ -20,6 +20,22 @@ _TEXTS = {
 }
 
 
+def questions_file(run, cell):
+    """Give the file in which a cell keeps its questions.
+
+    Parameters
+    ----------
+    run, cell : str
+        Names of the run and of the cell.
+
+    Returns
+    -------
+    pathlib.Path
+        ``results/<run>/questions/<cell>.json``; only some chapters write one.
+    """
+    return run_dir(run) / "questions" / f"{cell}.json"
+
+
 def kept_questions(run, cell):
     """Read what a cell kept of its questions.
 
@@ -33,7 +49,7 @@ def kept_questions(run, cell):
     dict or None
         See `casebook.retrieval.questions.drill_down`; None if it kept nothing.
     """
-    path = run_dir(run) / "questions" / f"{cell}.json"
+    path = questions_file(run, cell)
     return read_json(path) if path.is_file() else None
 
 

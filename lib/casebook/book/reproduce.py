@@ -3,9 +3,10 @@
 import html
 import json
 import shlex
+from functools import lru_cache
 
 from casebook.batch.bookkeeping import stored_record
-from casebook.grid import load_grid
+from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.tables import Markup
 
 SHOWN = 12  # digits of a hash; the record has them all
@@ -25,7 +26,7 @@ def command(record):
         For a shell. Parameters are written out where the grid does not have them.
     """
     name = record.labels["Cell"]
-    cell = next((cell for cell in load_grid() if cell.name == name), None)
+    cell = _cells(DEFAULT_GRID.stat().st_mtime_ns).get(name)
     known = cell.parameters if cell else {}
     parameters = record.labels["Inputs"]["parameters"]
     words = ["casebook", "run", name if cell else record.workflow]
@@ -33,6 +34,12 @@ def command(record):
         if key not in known or known[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
     return shlex.join(words)
+
+
+@lru_cache(maxsize=1)
+def _cells(_stamp):
+    """Read the grid once, not for each of its numbers; again when the file changes."""
+    return {cell.name: cell for cell in load_grid()}
 
 
 def hashes(record):

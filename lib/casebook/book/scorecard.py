@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.book.history import history, sparkline
 from casebook.book.limits import card_of
-from casebook.book.questions import kept_questions
+from casebook.book.questions import questions_file
 from casebook.book.reproduce import reproduce_line
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
@@ -89,7 +89,7 @@ def _links(run, cell, dataset, experiment):
     links = {"method": f"methods/{page}.html", "rows": f"rows/{cell}.csv.gz"}
     if card:
         links["data"] = f"generated/cards/{card.key}.html"
-    if kept_questions(run, cell):
+    if questions_file(run, cell).is_file():
         links["questions"] = f"generated/questions/{cell}.html"
     return [f'<a href="{target}">{label}</a>' for label, target in links.items()]
 
