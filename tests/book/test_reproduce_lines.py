@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -116,3 +117,15 @@ def test_parts_of_a_data_set_have_its_card_and_others_none():
 def test_code_is_fenced_by_more_backticks_than_it_holds():
     assert code("plain") == "`plain`"
     assert code("a``b") == "``` a``b ```"
+
+
+def test_the_hash_of_data_covers_every_data_set_that_is_named():
+    def of(data):
+        labels = {"Inputs": {"data": data, "notebook": "n", "library": "l"}}
+        return hashes(SimpleNamespace(labels=labels))["data"]
+
+    assert of({}) is None
+    assert of({"dataset": "a" * 64}) == "a" * 12
+    both = of({"dataset": "a" * 64, "paraphrases": "b" * 64})
+    assert both not in {None, "a" * 12, "b" * 12}
+    assert both != of({"dataset": "a" * 64, "paraphrases": "c" * 64})

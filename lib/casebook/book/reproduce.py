@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from casebook.batch.bookkeeping import stored_record
 from casebook.grid import DEFAULT_GRID, load_grid
+from casebook.runs.fingerprint import digest
 from casebook.tables import Markup
 
 SHOWN = 12  # digits of a hash; the record has them all
@@ -54,11 +55,13 @@ def hashes(record):
     -------
     dict
         Name to the first digits of the SHA-256 of data, notebook, library and lock
-        file; None for data where no parameter names the one data set.
+        file. Where parameters name several data sets it is the hash of all their
+        hashes, which the record holds; None where they name none.
     """
     inputs = record.labels["Inputs"]
     found = {name: inputs.get(name) for name in ("notebook", "library", "lock")}
-    data = next(iter(inputs["data"].values()), None)
+    each = list(inputs["data"].values())
+    data = digest(inputs["data"]) if len(each) > 1 else next(iter(each), None)
     return {n: d and d[:SHOWN] for n, d in {"data": data, **found}.items()}
 
 
@@ -79,8 +82,8 @@ def reproduce_line(run, cell):
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
-        f"{name} <code>{digest}</code>" if digest else f"{name} not hashed"
-        for name, digest in hashes(record).items()
+        f"{name} <code>{found}</code>" if found else f"{name} not hashed"
+        for name, found in hashes(record).items()
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
