@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import tempfile
+import time
 from pathlib import Path
 
 from casebook.errors import InputError
@@ -30,6 +32,59 @@ def naming(path):
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
+
+
+@contextlib.contextmanager
+def locked(path, refusal, patience=0.0):
+    """Hold a lock between processes.
+
+    The operating system ends it with its owner, however that dies, so a lock is never
+    stale; the file names the owner for those who wait.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The lock; its folder is created if need be.
+    refusal : callable
+        Takes the owner's name, gives the error's message.
+    patience : float
+        Seconds to wait for another owner.
+
+    Yields
+    ------
+    None
+        While the lock is held.
+
+    Raises
+    ------
+    InputError
+        If another process holds it for longer.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _acquire(handle, refusal, patience)
+        owner = f"pid {os.getpid()} on {socket.gethostname()}\n".encode()
+        with naming(path):
+            os.pwrite(handle, owner, 0)
+            os.ftruncate(handle, len(owner))
+        yield
+    finally:
+        os.close(handle)
+
+
+def _acquire(handle, refusal, patience):
+    import fcntl  # POSIX only, which readers of files need not be
+
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                owner = os.pread(handle, 200, 0).decode(errors="replace").strip()
+                raise InputError(refusal(owner)) from None
+            time.sleep(0.005)
 
 
 @contextlib.contextmanager

@@ -162,7 +162,7 @@ def test_a_held_lock_names_its_owner(three, monkeypatch):
     monkeypatch.setattr(chain, "PATIENCE", 0.05)
     root = three.layout.root
     with (
-        chain.locked(root / "_active"),
+        chain.writing(root / "_active"),
         pytest.raises(InputError, match=r"held by pid \d+ on "),
     ):
         promote_all(three, "low")

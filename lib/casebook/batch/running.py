@@ -1,15 +1,13 @@
 """Execute a plan: needs first, failures kept apart, one summary at the end."""
 
 import contextlib
-import fcntl
-import os
 
 from casebook.batch.backends import backend
 from casebook.batch.bookkeeping import keep, keep_planned
 from casebook.batch.progress import Progress, summary
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
-from casebook.files import naming
+from casebook.files import locked
 from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
@@ -156,7 +154,6 @@ def lost_needs(waiting, failures):
     return lost
 
 
-@contextlib.contextmanager
 def sole_writer(run):
     """Hold the lock of a run, so that nobody else writes it; it ends with its owner.
 
@@ -165,35 +162,17 @@ def sole_writer(run):
     run : str
         Name of the run.
 
-    Yields
-    ------
-    None
-        While the lock is held.
-
-    Raises
-    ------
-    InputError
-        If another batch holds it.
+    Returns
+    -------
+    context manager
+        From `casebook.files.locked`; it raises InputError at once if another batch
+        holds the lock.
     """
-    folder = run_dir(run)
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / ".batch", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        _lock(handle, run)
-        with naming(folder / ".batch"):
-            os.truncate(handle, 0)
-            os.pwrite(handle, f"pid {os.getpid()}".encode(), 0)
-        yield
-    finally:
-        os.close(handle)
 
-
-def _lock(handle, run):
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = os.pread(handle, 100, 0).decode(errors="replace")
-        raise InputError(
+    def refusal(owner):
+        return (
             f"run {run!r} is being written by another batch ({owner}): wait for it, or "
             "give another name with --run"
-        ) from None
+        )
+
+    return locked(run_dir(run) / ".batch", refusal)

@@ -7,14 +7,12 @@ last hash can rewrite history.
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
-import socket
-import time
 
 from casebook.errors import InputError
+from casebook.files import locked
 from casebook.plain_json import parse_json
 
 NO_LINE = "0" * 64
@@ -23,51 +21,25 @@ NO_LINE = "0" * 64
 PATIENCE = 60.0  # seconds to wait for another writer
 
 
-@contextlib.contextmanager
-def locked(folder):
+def writing(folder):
     """Hold the writers' lock of a folder.
-
-    The operating system ends the lock with its owner, however that dies, so a lock is
-    never stale; the file names the owner for those who wait.
 
     Parameters
     ----------
     folder : pathlib.Path
         Created if need be; the lock is ``.lock`` in it.
 
-    Yields
-    ------
-    None
-        While the lock is held.
-
-    Raises
-    ------
-    InputError
-        If another process holds it for longer than `PATIENCE`.
+    Returns
+    -------
+    context manager
+        From `casebook.files.locked`; it waits `PATIENCE` seconds for another writer.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / ".lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        _acquire(handle, path)
-        owner = f"pid {os.getpid()} on {socket.gethostname()}\n".encode()
-        os.pwrite(handle, owner, 0)
-        os.ftruncate(handle, len(owner))
-        yield
-    finally:
-        os.close(handle)
 
+    def refusal(owner):
+        return f"{path}: held by {owner}; try again later"
 
-def _acquire(handle, path):
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                owner = os.pread(handle, 200, 0).decode(errors="replace").strip()
-                raise InputError(f"{path}: held by {owner}; try again later") from None
-            time.sleep(0.005)
+    return locked(path, refusal, PATIENCE)
 
 
 def line_hash(line):

@@ -202,7 +202,7 @@ def _record(root, action, metric, profile, reason, choose):
         raise InputError("a reason is required: --reason 'why'")
     profile = valid_name(profile, "profile") if profile else None
     folder = root / FOLDER
-    with chain.locked(folder):
+    with chain.writing(folder):
         target = choose(history(root, metric, profile))
         entry = {
             "at": f"{now():%Y-%m-%dT%H:%M:%SZ}",
