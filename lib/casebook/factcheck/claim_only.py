@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from casebook.models.logistic import logistic_regression
+
 
 def claim_only_model():
     """Build the classifier, unfitted: tf-idf of words, logistic regression.
@@ -12,10 +14,9 @@ def claim_only_model():
         Takes texts.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=2_000))
+    return make_pipeline(TfidfVectorizer(), logistic_regression())
 
 
 def claim_only_verdicts(train, test):

@@ -19,6 +19,7 @@ from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
 from casebook.inference.samples import stream
 from casebook.measures.auroc import auroc
+from casebook.models.logistic import logistic_regression, settled
 
 RETRIEVED, GOLD, SHUFFLED = "retrieved clause", "gold clause", "shuffled clause"
 QUESTION, MAJORITY = "question only", "majority"
@@ -200,16 +201,18 @@ def _fold(X, questions, yes, train, test):
     The reader of the shuffled clauses is the one that learnt from gold clauses: what
     it keeps on them it did not get from the evidence.
     """
-    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    reader = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
+    reader = make_pipeline(StandardScaler(), logistic_regression())
     reader.fit(X[GOLD][train], yes[train])
-    found = {name: reader.predict_proba(table[test])[:, 1] for name, table in X.items()}
+    found = {
+        name: settled(reader.predict_proba(table[test])[:, 1])
+        for name, table in X.items()
+    }
     worded = claim_only_model()
     worded.fit([questions[n] for n in train], yes[train])
     asked = [questions[n] for n in test]
-    found[QUESTION] = worded.predict_proba(asked)[:, 1]
+    found[QUESTION] = settled(worded.predict_proba(asked)[:, 1])
     found[MAJORITY] = np.full(len(test), float(yes[train].mean() >= 0.5))
     return found

@@ -162,7 +162,7 @@ class EvidenceBase:
         ranked = []
         for start, end in sentences(document):
             shared = wanted & content(document[start:end])
-            weight = sum(self.rarity[stem] for stem in shared)
+            weight = math.fsum(self.rarity[stem] for stem in shared)
             if weight > 0:
                 ranked.append((-weight, start, end))
         return [

@@ -11,6 +11,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.factcheck.model import NEUTRAL, STANCES, SUPPORTS
 from casebook.factcheck.stance_features import NAMES, features
+from casebook.models.logistic import logistic_regression, settled
 
 _LONG_ENOUGH = 50  # characters: the documented placeholder's whole criterion
 
@@ -137,11 +138,9 @@ class FeatureStance:
 
     def fit_features(self, X, stances):
         """Learn from features, shape [pairs, features], and their stances."""
-        from sklearn.linear_model import LogisticRegression
-
         mean, scale = X.mean(axis=0), X.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
-        model = LogisticRegression(C=self._penalty, max_iter=2_000)
+        model = logistic_regression(self._penalty)
         model.fit((X - mean) / scale, stances)
         self._fitted = model.coef_, model.intercept_, mean, scale, list(model.classes_)
         return self
@@ -165,7 +164,7 @@ class FeatureStance:
         scores = ((X - mean) / scale) @ weights.T + bias
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares = scores / scores.sum(axis=1, keepdims=True)
-        return shares[:, [classes.index(stance) for stance in STANCES]]
+        return settled(shares[:, [classes.index(stance) for stance in STANCES]])
 
     def judge(self, claim, passages):
         """Judge passages.

@@ -1,5 +1,6 @@
 """Features that say how a passage stands to a sub-claim, each readable by a person."""
 
+import math
 import re
 
 import numpy as np
@@ -103,8 +104,8 @@ def features(claim, passage, header="", rarity=None, maxsim=None):
 
 def _weighted_share(wanted, have, rarity):
     unknown = rarity.get("", 1.0)
-    total = sum(rarity.get(stem, unknown) for stem in wanted)
-    shared = sum(rarity.get(stem, unknown) for stem in wanted & have)
+    total = math.fsum(rarity.get(stem, unknown) for stem in wanted)
+    shared = math.fsum(rarity.get(stem, unknown) for stem in wanted & have)
     return shared / total if total else 0.0
 
 

@@ -15,6 +15,7 @@ from casebook.factcheck.verdict_study import (
 )
 from casebook.factcheck.votes import any_any
 from casebook.inference.samples import stream
+from casebook.models.logistic import logistic_regression, settled
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 _STANCE = {S: "supports", N: "refutes"}
@@ -76,7 +77,6 @@ def _other_groups(groups, seed):
 
 def _fold_probabilities(X, mixed, y, groups, folds, seed):
     """Probability of SUPPORTED with right and with shuffled evidence, out of fold."""
-    from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GroupKFold
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -84,10 +84,10 @@ def _fold_probabilities(X, mixed, y, groups, folds, seed):
     found = np.zeros((2, len(y)))
     parts = GroupKFold(folds, shuffle=True, random_state=seed)
     for train, test in parts.split(X, y, groups):
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000))
+        model = make_pipeline(StandardScaler(), logistic_regression())
         model.fit(X[train], y[train])
         for row, table in enumerate((X, mixed)):
-            found[row, test] = model.predict_proba(table[test])[:, 1]
+            found[row, test] = settled(model.predict_proba(table[test])[:, 1])
     return found
 
 

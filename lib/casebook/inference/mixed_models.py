@@ -28,6 +28,9 @@ FAR_OUT = 25.0
 STEEP = 1e-2
 """Slope of the log-likelihood at which a search has not arrived."""
 
+SINGULAR = 1e-4
+"""Standard deviation below which a random intercept counts as absent, as in lme4."""
+
 
 @dataclass(frozen=True)
 class MixedModel:
@@ -39,7 +42,8 @@ class MixedModel:
         One row per threshold (``a|b``) and fixed effect: ``parameter``, ``estimate``
         (log odds), ``se``, ``ci_low``, ``ci_high`` (Wald), ``pvalue`` (of 0).
     sds : pandas.DataFrame
-        One row per random intercept: ``group``, ``sd`` (log odds), ``se``, ``levels``.
+        One row per random intercept: ``group``, ``sd`` (log odds; 0 below `SINGULAR`),
+        ``se``, ``levels``.
     log_likelihood : float or None
         Laplace's approximation; exact without random intercepts.
     n, df : int
@@ -203,9 +207,10 @@ def _result(frame, data, theta=None, errors=None, log_likelihood=None, reason=No
     table["ci_low"] = table["estimate"] - z * table["se"]
     table["ci_high"] = table["estimate"] + z * table["se"]
     table["pvalue"] = 2 * special.ndtr(-np.abs(table["estimate"] / table["se"]))
+    sd = np.abs(theta[split:])
     sds = {
         "group": frame.groups,
-        "sd": np.abs(theta[split:]),
+        "sd": np.where(sd < SINGULAR, 0.0, sd),
         "se": errors[split:],
         "levels": np.bincount(data.group, minlength=data.groups),
     }

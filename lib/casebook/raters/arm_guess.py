@@ -10,6 +10,7 @@ from casebook.errors import InputError
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, stream
+from casebook.models.logistic import logistic_regression
 
 MOST_FEATURES = 20_000
 LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0
@@ -150,12 +151,10 @@ def _dual_weights(gram, labels, penalty=1.0):
 
 def _telling_words(focus, other, count=10):
     """Words with the largest weights of a model of all items, for either system."""
-    from sklearn.linear_model import LogisticRegression
-
     vectors = _vectorizer()
     X = vectors.fit_transform([*focus, *other])
     labels = np.repeat([1, 0], len(focus))
-    weights = LogisticRegression(max_iter=1000).fit(X, labels).coef_[0]
+    weights = logistic_regression().fit(X, labels).coef_[0]
     names = vectors.get_feature_names_out()
     order = np.lexsort((names, -np.abs(weights)))[:count]
     order = order[np.abs(weights[order]) > LEAST_WEIGHT]

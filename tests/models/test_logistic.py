@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from casebook.models.logistic import logistic_regression, settled
+
+
+@pytest.fixture
+def three_classes():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 6))
+    return X, np.argmax(X[:, :3] + rng.gumbel(size=(400, 3)), axis=1)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 1.0, 100.0])
+def test_it_ends_where_another_solver_ends(three_classes, penalty):
+    X, y = three_classes
+    peer = LogisticRegression(C=penalty, solver="newton-cholesky", tol=1e-12).fit(X, y)
+    found = logistic_regression(penalty).fit(X, y)
+    assert np.abs(found.coef_ - peer.coef_).max() < 1e-8
+    assert np.abs(found.predict_proba(X) - peer.predict_proba(X)).max() < 1e-8
+
+
+def test_sparse_features_give_what_dense_ones_give(three_classes):
+    X, y = three_classes
+    X = np.where(X > 0, X, 0.0)
+    dense = logistic_regression().fit(X, y)
+    thin = logistic_regression().fit(sparse.csr_array(X), y)
+    assert np.abs(dense.coef_ - thin.coef_).max() < 1e-8
+
+
+def test_order_of_rows_and_columns_does_not_move_a_settled_probability(three_classes):
+    X, y = three_classes
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    shares = logistic_regression().fit(X, y).predict_proba(X)
+    again = logistic_regression().fit(X[rows][:, columns], y[rows])
+    other = again.predict_proba(X[:, columns])
+    assert np.abs(settled(shares) - settled(other)).max() < 2e-8
+
+
+def test_noise_of_the_last_bits_makes_no_order():
+    noisy = 0.3 + np.array([0.0, 1e-16, -1e-13, 3e-11])
+    assert len(set(settled(noisy))) == 1
+    assert settled([0.123456789, 0.123456788]).tolist() == [0.123456789, 0.123456788]
