@@ -1,9 +1,9 @@
 """Small datasets with known defects, cards for them, and a cache of their own."""
 
-import hashlib
 import json
 
 import pytest
+from toy_card import toy_card
 
 from casebook.datasets import cards
 
@@ -22,22 +22,7 @@ def make_card():
     """Give a function that writes a card for files of known content."""
 
     def make(contents, sources, **changes):
-        fields = {
-            "key": "toy",
-            "title": "Toy",
-            "description": "A toy.",
-            "licence": {"name": "MIT", "non_commercial": False},
-            "citation": "Nobody (2024).",
-            "loader": "beir",
-            "sources": sources,
-            "files": {
-                name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-                for name, data in contents.items()
-            },
-            "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
-            "default_split": "test",
-        }
-        return cards.Card.model_validate(fields | changes)
+        return cards.Card.model_validate(toy_card(contents, sources, **changes))
 
     return make
 

@@ -4,24 +4,13 @@ import re
 
 import pytest
 import yaml
+from toy_card import toy_card
 
 from casebook import paths
 from casebook.datasets import cards, list_datasets, registry
 from casebook.errors import InputError
 
-GOOD = {
-    "key": "toy",
-    "title": "Toy",
-    "description": "A toy.",
-    "licence": {"name": "MIT", "non_commercial": False},
-    "citation": "Nobody (2024).",
-    "loader": "beir",
-    "sources": [{"mirror": "toy"}],
-    "files": {"corpus.jsonl": {"sha256": "0" * 64}},
-    "counts": {"clauses": 3},
-    "splits": {"test": {"documents": 3, "queries": 2, "judgements": 2}},
-    "default_split": "test",
-}
+GOOD = toy_card({"corpus.jsonl": b""}, [{"mirror": "toy"}], counts={"clauses": 3})
 
 
 def write(folder, **changes):

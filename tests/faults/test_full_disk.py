@@ -2,7 +2,6 @@
 
 import functools
 import gzip
-import hashlib
 import http.server
 import json
 import os
@@ -13,6 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 import yaml
+from toy_card import toy_card
 
 from casebook import paths
 from casebook.cli import main
@@ -197,21 +197,7 @@ def test_a_download(tmp_path, monkeypatch, disk, casebook, served, count):
     files = {name: os.urandom(50_000) for name in ("a", "b")}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    card = {
-        "key": "toy",
-        "title": "Toy",
-        "description": "A toy.",
-        "licence": {"name": "MIT", "non_commercial": False},
-        "citation": "Nobody (2024).",
-        "loader": "beir",
-        "sources": [{"url": "https://local/{file}"}],
-        "files": {
-            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-            for name, data in files.items()
-        },
-        "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
-        "default_split": "test",
-    }
+    card = toy_card(files, [{"url": "https://local/{file}"}])
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards" / "toy.yml").write_text(yaml.safe_dump(card))
     monkeypatch.setattr(paths, "CARDS", tmp_path / "cards")

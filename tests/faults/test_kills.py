@@ -1,6 +1,5 @@
 """SIGKILL at random moments: nothing finished is lost, nothing half is seen."""
 
-import hashlib
 import json
 import multiprocessing
 import os
@@ -10,6 +9,7 @@ import time
 
 import nbformat
 import pytest
+from toy_card import toy_card
 
 from casebook import batch, grid, paths
 from casebook.batch import planning
@@ -77,23 +77,8 @@ def test_data_pull(tmp_path, monkeypatch, count):
     data, chance = os.urandom(3_000_000), random.Random(2)
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    card = cards.Card.model_validate(
-        {
-            "key": "toy",
-            "title": "Toy",
-            "description": "A toy.",
-            "licence": {"name": "MIT", "non_commercial": False},
-            "citation": "Nobody (2024).",
-            "loader": "beir",
-            "sources": [{"url": "https://localhost/x"}],
-            "files": {
-                name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-                for name in ("a", "b")
-            },
-            "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
-            "default_split": "test",
-        }
-    )
+    fields = toy_card(dict.fromkeys("ab", data), [{"url": "https://localhost/x"}])
+    card = cards.Card.model_validate(fields)
 
     def slow(url, target):
         if url != "https://localhost/x":
