@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import casebook
+from casebook.runs import fingerprint
 
 LAYERS = [
     {
@@ -22,7 +23,15 @@ LAYERS = [
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},
-    {"notebooks", "kernels", "grid", "grid_rows", "batch", "book"},
+    {
+        "notebooks",
+        "notebook_parameters",
+        "kernels",
+        "grid",
+        "grid_rows",
+        "batch",
+        "book",
+    },
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -70,6 +79,12 @@ def test_lower_layers_never_import_higher_ones():
         and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
     ]
     assert upward == []
+
+
+def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
+    """Whatever computes stands below these layers, and so never imports them."""
+    left_out = {name.removesuffix(".py") for name in fingerprint._OUTSIDE}
+    assert left_out == set().union(*LAYERS[5:])
 
 
 def test_only_models_import_torch():

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from casebook.grid import load_grid, select
-from casebook.notebooks import parameter_names
+from casebook.notebook_parameters import parameter_names
 from casebook.paths import NOTEBOOKS, run_dir
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))

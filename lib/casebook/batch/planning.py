@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from casebook.errors import InputError
-from casebook.notebooks import check_parameters, defaults
+from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
 

@@ -13,14 +13,17 @@ from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.paths import CARDS, DATA, ROOT
 
-# Executing, batching and rendering do not enter a number.
+# Executing, batching and rendering do not enter a number; nor does reading a notebook's
+# parameters, since its source and what is injected are inputs of their own.
 _OUTSIDE = (
+    "__main__.py",
     "cli",
     "batch",
     "book",
     "grid.py",
     "grid_rows.py",
     "kernels.py",
+    "notebook_parameters.py",
     "notebooks.py",
 )
 
