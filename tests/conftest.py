@@ -26,6 +26,24 @@ def mirror():
 
 
 @pytest.fixture(scope="session")
+def example_rows():
+    """Give the reconstructed ratings of the documented example, one row per vote."""
+    import pandas as pd
+
+    from casebook.raters.example import EXAMPLE
+
+    return pd.read_csv(EXAMPLE)
+
+
+@pytest.fixture(scope="session")
+def example(example_rows):
+    """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
+    from casebook.inference.votes import vote_matrix
+
+    return vote_matrix(example_rows, win="RAG", loss="BASE")
+
+
+@pytest.fixture(scope="session")
 def copy_project():
     """Give a function that copies what a run and a build need into a folder."""
     from casebook.paths import ROOT

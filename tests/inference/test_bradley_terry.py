@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,7 @@ from casebook.inference.bradley_terry import (
     likelihood_ratio_test,
 )
 from casebook.inference.bradley_terry_bootstrap import bootstrap_bradley_terry
-from casebook.inference.votes import vote_comparisons, vote_matrix
-
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
+from casebook.inference.votes import vote_comparisons
 
 CITATIONS = [
     *(("Biometrika", "Comm Statist", 730, 33), ("Biometrika", "JASA", 498, 320)),
@@ -79,13 +76,11 @@ def baseball():
 
 
 @pytest.fixture(scope="module")
-def example():
-    rows = pd.read_csv(TABLE)
-    votes = vote_matrix(rows, win="RAG", loss="BASE")
-    left = (rows["rag_side"] == "S1").set_axis(
-        pd.MultiIndex.from_frame(rows[["item", "rater"]])
+def compared(example_rows, example):
+    left = (example_rows["rag_side"] == "S1").set_axis(
+        pd.MultiIndex.from_frame(example_rows[["item", "rater"]])
     )
-    return vote_comparisons(votes, left.unstack(), ("RAG", "BASE"))  # noqa: PD010
+    return vote_comparisons(example, left.unstack(), ("RAG", "BASE"))  # noqa: PD010
 
 
 def row(fit, name):
@@ -193,8 +188,8 @@ def test_ties_as_half_wins():
     assert split.n == 12
 
 
-def test_side_term_of_the_example(example):
-    plain, sided = (fit_bradley_terry(example, order=order) for order in (False, True))
+def test_side_term_of_the_example(compared):
+    plain, sided = (fit_bradley_terry(compared, order=order) for order in (False, True))
     assert plain.n == 200
     # Davidson's maximum for two systems in closed form: odds of wins, and of ties.
     assert row(plain, "RAG")["estimate"] == pytest.approx(math.log(113 / 63), abs=1e-9)
@@ -204,14 +199,14 @@ def test_side_term_of_the_example(example):
     assert likelihood_ratio_test(sided, plain).pvalue > 0.5
 
 
-def test_clusters_widen_the_interval(example):
+def test_clusters_widen_the_interval(compared):
     width = {}
     for clusters in ("item", "rater", ["item", "rater"]):
-        table = bootstrap_bradley_terry(example, clusters, n_boot=400)
+        table = bootstrap_bradley_terry(compared, clusters, n_boot=400)
         rag = table.set_index("parameter").loc["RAG"]
         assert rag["estimate"] == pytest.approx(math.log(113 / 63), abs=1e-9)
         width[str(clusters)] = rag["ci_high"] - rag["ci_low"]
-    wald = row(fit_bradley_terry(example), "RAG")
+    wald = row(fit_bradley_terry(compared), "RAG")
     assert wald["ci_high"] - wald["ci_low"] < width["item"] < width["['item', 'rater']"]
 
 

@@ -1,7 +1,4 @@
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,19 +14,13 @@ from casebook.inference.preference import (
     win_tie_loss_table,
 )
 from casebook.inference.preference_rates import UNITS, preference_intervals, win_rate
-from casebook.inference.votes import item_means, vote_matrix
+from casebook.inference.votes import item_means
 
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
 PANELS = hnp.arrays(
     float,
     st.tuples(st.integers(2, 6), st.integers(2, 4)),
     elements=st.sampled_from([-1.0, 0.0, 1.0]),
 )
-
-
-@pytest.fixture(scope="module")
-def example():
-    return vote_matrix(pd.read_csv(TABLE), win="RAG", loss="BASE")
 
 
 def test_documented_figures(example):
@@ -88,7 +79,7 @@ def test_intervals_widen_with_what_is_drawn(example):
 def test_item_interval_equals_the_clustered_bootstrap(example):
     """Another implementation of the same resampling, with other random numbers."""
     ours = win_rate(example, unit="item", ties="drop", n_boot=20_000)
-    long = example.stack()  # noqa: PD013
+    long = example.stack()
     long = long[long != 0]
     items = long.index.get_level_values("item")
     peer = bootstrap_mean((long + 1) / 2, clusters=items, n_boot=20_000)

@@ -1,20 +1,9 @@
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pingouin
 import pytest
 from scipy import stats
 
 from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
-from casebook.inference.votes import vote_matrix
-
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
-
-
-@pytest.fixture(scope="module")
-def example():
-    return vote_matrix(pd.read_csv(TABLE), win="RAG", loss="BASE")
 
 
 def test_published_figures_of_the_example(example):
@@ -27,7 +16,7 @@ def test_published_figures_of_the_example(example):
 
 def test_icc_equals_pingouin(example):
     # The reset index names the columns item, rater and vote.
-    long = example.stack().rename("vote").reset_index()  # noqa: PD013
+    long = example.stack().rename("vote").reset_index()
     peer = pingouin.intraclass_corr(long, "item", "rater", "vote").set_index("Type")
     ours = vote_clustering(example, n_boot=10).icc.estimate
     single = [name for name in peer.index if name in ("ICC1", "ICC(1,1)")]

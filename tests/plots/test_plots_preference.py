@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -9,7 +7,6 @@ from matplotlib.collections import LineCollection
 from casebook.inference.position import position_effect
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_rates import preference_intervals
-from casebook.inference.votes import vote_matrix
 from casebook.plots.preference import (
     position_forest,
     power_curves,
@@ -18,17 +15,6 @@ from casebook.plots.preference import (
 )
 
 mpl.use("Agg")
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return pd.read_csv(TABLE)
-
-
-@pytest.fixture(scope="module")
-def votes(rows):
-    return vote_matrix(rows, win="RAG", loss="BASE")
 
 
 @pytest.fixture
@@ -41,8 +27,8 @@ def saved(tmp_path):
     return save
 
 
-def test_forest_shows_every_interval(votes, saved):
-    intervals = preference_intervals(votes, n_boot=200)
+def test_forest_shows_every_interval(example, saved):
+    intervals = preference_intervals(example, n_boot=200)
     axes = saved(preference_forest(intervals, "RAG"))
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[0] == "new votes\n(n = 176, 200)"
@@ -60,15 +46,15 @@ def test_forest_without_bounds(saved):
     )
 
 
-def test_positions(votes, saved):
-    axes = saved(position_forest(position_effect(votes, votes > -2), "RAG"))
+def test_positions(example, saved):
+    axes = saved(position_forest(position_effect(example, example > -2), "RAG"))
     texts = [text.get_text() for text in axes.texts]
     assert texts == ["not defined", "not defined"]
 
 
-def test_ratings(rows, saved):
+def test_ratings(example_rows, saved):
     parts = [
-        pd.DataFrame({"scale": s, "system": a, "rating": rows[f"{s}_{a}"]})
+        pd.DataFrame({"scale": s, "system": a, "rating": example_rows[f"{s}_{a}"]})
         for s in ("factuality", "usefulness")
         for a in ("rag", "base")
     ]

@@ -1,30 +1,15 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference.votes import vote_matrix
 from casebook.raters.preference_models import rating_models, vote_models
 
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
-
 
 @pytest.fixture(scope="module")
-def rows():
-    return pd.read_csv(TABLE)
-
-
-@pytest.fixture(scope="module")
-def votes(rows):
-    return vote_matrix(rows, win="RAG", loss="BASE")
-
-
-@pytest.fixture(scope="module")
-def models(votes):
-    return vote_models(votes).set_index("model")
+def models(example):
+    return vote_models(example).set_index("model")
 
 
 def test_plain_logit_is_the_share(models):
@@ -43,9 +28,9 @@ def test_crossed_logit_near_the_published_deviations(models):
     assert row["win_rate"] == pytest.approx(113 / 176, abs=0.02)
 
 
-def test_gee_of_equal_clusters_has_the_variance_of_their_means(votes):
+def test_gee_of_equal_clusters_has_the_variance_of_their_means(example):
     """With as many votes on every item, GEE is the mean with its sandwich error."""
-    untied = votes[(votes != 0).all(axis=1)]
+    untied = example[(example != 0).all(axis=1)]
     row = vote_models(untied).set_index("model").loc["GEE by item"]
     shares = ((untied + 1) / 2).mean(axis=1)
     mean = shares.mean()
@@ -66,8 +51,8 @@ def test_a_side_effect_is_found_and_separated():
     assert table.loc["crossed logit", "log_odds"] == pytest.approx(0.6, abs=0.3)
 
 
-def test_swapping_the_systems_turns_the_sign(votes, models):
-    other = vote_models(-votes).set_index("model")
+def test_swapping_the_systems_turns_the_sign(example, models):
+    other = vote_models(-example).set_index("model")
     assert other["log_odds"].to_list() == pytest.approx(
         (-models["log_odds"]).to_list(), abs=1e-3
     )
@@ -90,18 +75,18 @@ def ratings(rows, scale="factuality"):
     return pd.concat(parts, ignore_index=True)
 
 
-def test_rating_models(rows):
-    table = rating_models(ratings(rows), first="RAG").set_index("model")
+def test_rating_models(example_rows):
+    table = rating_models(ratings(example_rows), first="RAG").set_index("model")
     assert (table["ci_low"] > 0).all()
     # Raters as fixed terms and as random ones hardly differ with 100 ratings each.
     fixed, mixed = table["log_odds"]
     assert fixed == pytest.approx(mixed, abs=0.1)
-    other = rating_models(ratings(rows), first="BASE").set_index("model")
+    other = rating_models(ratings(example_rows), first="BASE").set_index("model")
     assert other["log_odds"].to_list() == pytest.approx([-fixed, -mixed], abs=2e-3)
 
 
-def test_missing_ratings_are_counted(rows):
-    table = ratings(rows)
+def test_missing_ratings_are_counted(example_rows):
+    table = ratings(example_rows)
     table.loc[:6, "rating"] = np.nan
     models = rating_models(table, first="RAG")
     assert models["missing"].to_list() == [7, 7]

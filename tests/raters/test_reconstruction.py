@@ -1,7 +1,6 @@
 """The reconstructed votes meet every published figure of the documented example."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from statsmodels.stats import inter_rater
 from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
 from casebook.raters.reconstruction import RATERS, reconstruct
 
-TABLE = Path(__file__).parents[2] / "data" / "raters" / "reconstructed_votes.csv"
 PRINTED = {
     "rater1": (13, 20, 17, 0.296206368599087, 4.26, 4.14, 4.36, 4.34),
     "rater2": (28, 15, 7, 0.0659940344557981, 4.72, 4.24, 3.96, 3.72),
@@ -28,13 +26,8 @@ RATINGS = [
 
 
 @pytest.fixture(scope="module")
-def votes():
-    return pd.read_csv(TABLE)
-
-
-@pytest.fixture(scope="module")
-def panel(votes):
-    return votes.set_index(["item", "rater"])["preference"].unstack()  # noqa: PD010
+def panel(example_rows):
+    return example_rows.set_index(["item", "rater"])["preference"].unstack()  # noqa: PD010
 
 
 def figures(part):
@@ -44,17 +37,17 @@ def figures(part):
     return (wins, losses, ties, documented_sign_test(wins, losses), *means)
 
 
-def test_the_shipped_table_is_what_the_module_makes(votes):
-    pd.testing.assert_frame_equal(votes, reconstruct(), check_dtype=False)
+def test_the_shipped_table_is_what_the_module_makes(example_rows):
+    pd.testing.assert_frame_equal(example_rows, reconstruct(), check_dtype=False)
 
 
 @pytest.mark.parametrize("rater", RATERS)
-def test_every_rater_as_printed(votes, rater):
-    assert figures(votes[votes["rater"] == rater]) == PRINTED[rater]
+def test_every_rater_as_printed(example_rows, rater):
+    assert figures(example_rows[example_rows["rater"] == rater]) == PRINTED[rater]
 
 
-def test_pooled_as_printed(votes):
-    assert figures(votes) == POOLED
+def test_pooled_as_printed(example_rows):
+    assert figures(example_rows) == POOLED
     assert exact_sign_test(113, 63).pvalue == pytest.approx(POOLED[3], abs=1e-15)
 
 
@@ -79,26 +72,26 @@ def test_item_patterns_as_published(panel):
     assert Counter(declined) == {"BASE": 17, "RAG": 2, "Tie": 1}
 
 
-def test_raters_3_and_4_as_published(votes, panel):
+def test_raters_3_and_4_as_published(example_rows, panel):
     assert (panel["rater3"] == panel["rater4"]).sum() == 32
-    ratings = votes.set_index(["rater", "item"])[RATINGS].sort_index()
+    ratings = example_rows.set_index(["rater", "item"])[RATINGS].sort_index()
     assert not (ratings.loc["rater3"] == ratings.loc["rater4"]).all(axis=1).any()
 
 
-def test_heterogeneity_of_raters_as_published(votes):
-    untied = votes[votes["preference"] != "Tie"]
+def test_heterogeneity_of_raters_as_published(example_rows):
+    untied = example_rows[example_rows["preference"] != "Tie"]
     table = pd.crosstab(untied["rater"], untied["preference"])
     assert stats.chi2_contingency(table, correction=False).pvalue == pytest.approx(
         0.009, abs=5e-4
     )
 
 
-def test_sides_and_rows(votes):
-    left = (votes["rag_side"] == "S1").groupby(votes["rater"]).sum()
+def test_sides_and_rows(example_rows):
+    left = (example_rows["rag_side"] == "S1").groupby(example_rows["rater"]).sum()
     assert left.to_dict() == dict(zip(RATERS, (18, 26, 24, 28), strict=True))
-    rows = votes.groupby("rater")["row"].apply(sorted)
+    rows = example_rows.groupby("rater")["row"].apply(sorted)
     assert all(row == list(range(1, 51)) for row in rows)
-    assert votes[RATINGS].isin(range(1, 6)).all(axis=None)
+    assert example_rows[RATINGS].isin(range(1, 6)).all(axis=None)
 
 
 def test_another_seed_changes_only_what_is_open():
