@@ -10,6 +10,7 @@ from casebook.errors import InputError
 from casebook.raters import legacy
 from casebook.raters.documented import key_column, read_votes
 from casebook.raters.example import SUFFIX, example_votes
+from casebook.raters.legacy_records import read_records, records_of
 from casebook.raters.responses import read_form, read_forms
 from casebook.raters.unblinding import unblind
 
@@ -22,7 +23,7 @@ def documented(tmp_path_factory):
 
 
 def analysis(paths, **options):
-    return legacy.documented_analysis(legacy.read_records(paths, **options))
+    return legacy.documented_analysis(read_records(paths, **options))
 
 
 def test_the_documented_example_is_printed_to_the_last_character(documented):
@@ -31,7 +32,7 @@ def test_the_documented_example_is_printed_to_the_last_character(documented):
 
 
 def test_the_example_follows_from_the_table_too():
-    records = legacy.records_of(example_votes(), SUFFIX)
+    records = records_of(example_votes(), SUFFIX)
     lines = legacy.documented_lines(legacy.documented_analysis(records))
     assert "\n".join(lines) + "\n" == EXAMPLE
 
@@ -90,7 +91,7 @@ def test_without_a_key_column_nothing_is_guessed(documented, tmp_path):
     with pytest.raises(InputError, match="no key column"):
         read_votes([form])
     with pytest.raises(InputError, match="no key column"):
-        legacy.read_records([path])
+        read_records([path])
     assert key_column(form, "which") == "which"
     assert len(read_votes([form], "which").frame) == 50
     assert key_column(form, last_column=True) == "which"
@@ -112,7 +113,7 @@ def test_rows_without_a_key_are_named(documented, tmp_path):
 
 def test_sealed_forms_can_be_analysed_as_documented(returned, key):
     votes = unblind(read_forms(returned), key)
-    values = legacy.documented_analysis(legacy.records_of(votes))
+    values = legacy.documented_analysis(records_of(votes))
     counts = values[legacy.AGGREGATE]
     frame = votes.frame
     assert counts["rag_wins"] == (frame["choice"] == "grounded").sum()

@@ -77,17 +77,17 @@ def analyse(
 
 
 def _legacy(files, key, side_col, last_column, force, as_json):
-    from casebook.raters import legacy
+    from casebook.raters import legacy, legacy_records
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import expand, read_forms
 
     if key:
-        judged = legacy.records_of(
+        judged = legacy_records.records_of(
             open_forms(read_forms(files), key, side_col, last_column, force)
         )
     else:
         paths = expand(files)
-        judged = legacy.read_records(paths, side_col, last_column=last_column)
+        judged = legacy_records.read_records(paths, side_col, last_column=last_column)
     values = legacy.documented_analysis(judged)
     if as_json:
         print_json(values)

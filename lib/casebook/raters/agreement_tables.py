@@ -11,7 +11,7 @@ from casebook.measures.agreement import (
     leave_one_rater_out,
 )
 from casebook.raters.rows import RATING_SCALE
-from casebook.raters.unblinding import RATINGS
+from casebook.raters.unblinding import SCALES
 
 NOMINAL = (
     "percent_agreement",
@@ -139,7 +139,7 @@ def rating_agreement(panel, *, n_boot=1000, seed=0):
         reason.
     """
     rows = []
-    for scale in RATINGS:
+    for scale in SCALES:
         tables = {s: panel.ratings[scale, s] for s in (panel.focus, panel.other)}
         tables["difference"] = panel.differences(scale)
         for name, table in tables.items():

@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.paths import DATA
 from casebook.raters.documented import BASE, RAG
-from casebook.raters.unblinding import Votes
+from casebook.raters.unblinding import SCALES, Votes
 
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
 SUFFIX = "_answers.xlsx"  # of the documented file names
@@ -27,7 +27,7 @@ def example_votes():
             rag_left, table[f"{scale}_{two}"]
         )
         for side, (one, two) in sides.items()
-        for scale in ("factuality", "usefulness")
+        for scale in SCALES
     }
     choice = table["preference"]
     prefers_left = (choice == RAG) == rag_left

@@ -6,15 +6,12 @@ little.
 """
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
-from casebook.errors import InputError
 from casebook.inference.sign_tests import documented_sign_test
 from casebook.raters.documented import BASE, RAG
-from casebook.raters.grids import read_book
-from casebook.raters.unblinding import SIDE_COLUMN
+from casebook.raters.unblinding import SCALES
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
@@ -22,84 +19,6 @@ RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
 RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 _OTHER = {"S1": "S2", "S2": "S1"}
-_SCALES = ("factuality", "usefulness")
-
-
-def read_records(paths, side_column=None, *, last_column=False):
-    """Read the first sheet of each form as the documented analysis does.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Forms in the documented layout.
-    side_column : str, optional
-        Column of the key; ``_rag_side_for_analysis`` by default.
-    last_column : bool
-        Take the last column where there is none of that name.
-
-    Returns
-    -------
-    list of (str, list of dict)
-        Base name of each file and its rows, with ``side`` for the key.
-
-    Raises
-    ------
-    InputError
-        If a form cannot be read or has no key column.
-    """
-    return [_records(Path(p), side_column or SIDE_COLUMN, last_column) for p in paths]
-
-
-def _records(path, side_column, last_column):
-    grid = read_book(path).grids[0]
-    if not grid.rows:
-        raise InputError(f"{path}: sheet {grid.name!r} is empty")
-    (_, head), *rows = sorted(grid.rows.items())
-    names = [str(name).strip() if name is not None else "" for name in head]
-    if side_column not in names and not last_column:
-        raise InputError(
-            f"{path}: no key column {side_column!r}: name it with --side-col, or allow "
-            "the last column with --last-column"
-        )
-    key = names.index(side_column) if side_column in names else len(names) - 1
-    records = []
-    for _, cells in rows:
-        padded = [*cells, *[None] * (len(names) - len(cells))]
-        record = dict(zip(names, padded, strict=False))
-        records.append(record | {"side": padded[key]})
-    return path.name, records
-
-
-def records_of(votes, suffix=""):
-    """Give unblinded votes in the form that the documented analysis reads.
-
-    Parameters
-    ----------
-    votes : casebook.raters.unblinding.Votes
-        Votes of two systems.
-    suffix : str
-        Added to the raters' labels, to give the documented file names.
-
-    Returns
-    -------
-    list of (str, list of dict)
-        As `read_records`; the focus system stands for RAG.
-    """
-    found = []
-    for rater in votes.raters:
-        part = votes.frame[votes.frame["rater"] == rater].to_dict("records")
-        rows = []
-        for row in part:
-            side = {row["left"]: "S1", row["right"]: "S2"}.get(votes.focus)
-            scores = {
-                f"{scale}_{column}": row[f"{scale}_{place}"]
-                for scale in _SCALES
-                for column, place in (("s1", "left"), ("s2", "right"))
-            }
-            known = {"prompt_text": row["item_id"], "preferred": row["preferred"]}
-            rows.append(known | scores | {"side": side})
-        found.append((f"{rater}{suffix}", rows))
-    return found
 
 
 def documented_analysis(forms):
@@ -108,7 +27,7 @@ def documented_analysis(forms):
     Parameters
     ----------
     forms : list of (str, list of dict)
-        From `read_records` or `records_of`.
+        From `casebook.raters.legacy_records`.
 
     Returns
     -------
@@ -155,7 +74,7 @@ def _preferences(rows):
 
 def _ratings(rows):
     """Mean ratings; a cell that is no number drops what comes after it in its row."""
-    found = {(s, scale): [] for s in (RAG, BASE) for scale in _SCALES}
+    found = {(s, scale): [] for s in (RAG, BASE) for scale in SCALES}
     for row in rows:
         side = _stripped(row["side"])
         if side not in _OTHER:
@@ -163,7 +82,7 @@ def _ratings(rows):
         columns = {RAG: side.lower(), BASE: _OTHER[side].lower()}
         try:
             for system, column in columns.items():
-                for scale in _SCALES:
+                for scale in SCALES:
                     value = row.get(f"{scale}_{column}")
                     number = float("nan") if value is None else float(value)
                     found[system, scale].append(number)
@@ -171,7 +90,7 @@ def _ratings(rows):
             continue
     return {
         system: {
-            **{f"{scale}_mean": _mean(found[system, scale]) for scale in _SCALES},
+            **{f"{scale}_mean": _mean(found[system, scale]) for scale in SCALES},
             "n": len(found[system, "usefulness"]),
         }
         for system in (RAG, BASE)

@@ -14,7 +14,7 @@ from casebook.inference.samples import number_or_none
 from casebook.inference.two_way import two_way_mean
 from casebook.raters.preference_models import rating_models
 from casebook.raters.rows import bounded_mean, rating_shares
-from casebook.raters.unblinding import RATINGS
+from casebook.raters.unblinding import SCALES
 
 
 def rating_means(panel, *, n_boot=10_000, seed=0):
@@ -85,7 +85,7 @@ def rating_tests(panel, *, n_boot=10_000, n_resamples=100_000, seed=0):
         and of the t test, p_holm (sign-flip, over the scales), n (items).
     """
     rows = []
-    for scale in RATINGS:
+    for scale in SCALES:
         table = panel.differences(scale)
         means = table.mean(axis=1).dropna().to_numpy()
         if not len(means):
@@ -129,7 +129,7 @@ def rater_rating_tests(panel):
         p_holm (over all raters and scales) and n.
     """
     rows = []
-    for scale in RATINGS:
+    for scale in SCALES:
         for rater, column in panel.differences(scale).items():
             known = column.dropna().to_numpy()
             row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
@@ -158,7 +158,7 @@ def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
         Columns scale, spearman with bounds and n: do both measure the same?
     """
     rows = []
-    for scale in RATINGS:
+    for scale in SCALES:
         by_item = panel.differences(scale).mean(axis=1)
         pair = np.column_stack([panel.votes.mean(axis=1), by_item])
         known = pair[np.isfinite(pair).all(axis=1)]
@@ -189,7 +189,7 @@ def models(panel):
         with the reason ``one_category`` where a scale has fewer than two values.
     """
     tables = []
-    for scale in RATINGS:
+    for scale in SCALES:
         long = panel.long_ratings([scale])
         if long["rating"].nunique() < 2:
             known = int(long["rating"].notna().sum())

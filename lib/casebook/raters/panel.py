@@ -7,7 +7,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.inference.votes import vote_matrix
-from casebook.raters.unblinding import RATINGS
+from casebook.raters.unblinding import SCALES
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Panel:
         """Raters, in order."""
         return list(self.votes.columns)
 
-    def long_ratings(self, scales=RATINGS):
+    def long_ratings(self, scales=SCALES):
         """Give a row per rating: item, rater, system, scale, rating (NaN: missing)."""
         parts = [
             self.ratings[scale, system]
@@ -128,7 +128,7 @@ def panel_of(votes, other=None):
 
 def _ratings(rows, focus, other, wide):
     found = {}
-    for scale in RATINGS:
+    for scale in SCALES:
         sides = [rows[f"{scale}_{side}"].to_numpy(float) for side in ("left", "right")]
         left = rows["focus_left"].to_numpy(bool)
         found[scale, focus] = wide(np.where(left, *sides)).astype(float)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from casebook.raters.unblinding import RATINGS
+from casebook.raters.unblinding import SCALES
 
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
 
@@ -26,7 +26,7 @@ def duplicate_raters(panel):
         four ratings equal) and suspicious (same_ratings above 0.8 on ten items or
         more).
     """
-    keys = [(scale, arm) for scale in RATINGS for arm in (panel.focus, panel.other)]
+    keys = [(scale, arm) for scale in SCALES for arm in (panel.focus, panel.other)]
     rows = []
     for one, two in itertools.combinations(panel.raters, 2):
         votes = panel.votes[[one, two]].dropna()
@@ -68,7 +68,7 @@ def consistency(panel):
         Columns rater, agree (vote and sign of the rating difference are equal),
         contradict (opposite signs), one_tied, n.
     """
-    total = sum(panel.differences(scale) for scale in RATINGS)
+    total = sum(panel.differences(scale) for scale in SCALES)
     rows = []
     for rater in panel.raters:
         pair = pd.DataFrame({"v": panel.votes[rater], "d": np.sign(total[rater])})

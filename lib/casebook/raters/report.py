@@ -9,11 +9,11 @@ from casebook.raters.legacy import (
     AGREEMENT,
     RATINGS,
     documented_analysis,
-    records_of,
 )
+from casebook.raters.legacy_records import records_of
 from casebook.raters.opening import open_forms, registered_margin
 from casebook.raters.responses import read_forms
-from casebook.raters.unblinding import RATINGS as SCALES
+from casebook.raters.unblinding import SCALES
 
 
 def analyse_panel(forms=(), key=None, side_column=None, against=None, options=None):

@@ -11,7 +11,7 @@ from casebook.raters.layouts import LIKERT
 from casebook.raters.sealing import text_hash
 
 SIDE_COLUMN = "_rag_side_for_analysis"
-RATINGS = ("factuality", "usefulness")
+SCALES = ("factuality", "usefulness")
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ def judgement(shown, left, right):
         "right": right,
         "preferred": preferred,
         "choice": meaning.get(preferred),
-        **{f"{n}_{side}": shown[f"{n}_{s}"] for side, s in sides for n in RATINGS},
+        **{f"{n}_{side}": shown[f"{n}_{s}"] for side, s in sides for n in SCALES},
         "comment": shown["comment"],
         "guess": shown.get("guess"),
         "prompt": shown["prompt_text"],
