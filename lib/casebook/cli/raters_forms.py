@@ -75,7 +75,6 @@ def forms(
     Example: casebook raters forms pilot --system rag=a.jsonl --system base=b.jsonl
     --rater r1:lay --rater r2:expert --items 50
     """
-    from casebook.raters.answers import Fields
     from casebook.raters.forms import Plan
 
     raters = _raters(rater)
@@ -84,7 +83,7 @@ def forms(
     if explanations:
         report = _likert(explanations, folder, name, raters, secret, formats)
     else:
-        fields = Fields(id_field, prompt_field, answer_field, stratify)
+        fields = (id_field, prompt_field, answer_field, stratify)
         draw = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item}
         test = {"focus": focus, "margin": margin, "win_rate": win_rate}
         shown = {"guess": guess, "formats": formats}
@@ -101,11 +100,11 @@ def _raters(texts):
 
 
 def _paired(systems, fields, common, folder, plan, secret):
-    from casebook.raters.answers import read_answers
+    from casebook.raters.answers import Fields, read_answers
     from casebook.raters.forms import make_forms
 
     files = _named(systems, "=", "NAME=FILE")
-    answers, account = read_answers(files, fields, common=common)
+    answers, account = read_answers(files, Fields(*fields), common=common)
     return make_forms(answers, folder, plan, secret=secret, account=account)
 
 

@@ -6,9 +6,7 @@ from casebook.factcheck.joining import join_labels, read_labels
 from casebook.factcheck.scoring_report import FactcheckReport
 from casebook.measures import verdict_labels
 from casebook.measures.calibration import calibration
-from casebook.measures.classification import (
-    score_predictions,
-)
+from casebook.measures.classification import score_predictions
 
 
 def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, **options):
@@ -114,27 +112,31 @@ def score_joined(
         **(policy or {}),
         **options,
     )
-    right = is_right(rows["gold"], rows["predicted"], labels, scores.policy)
-    majority = _majority(scores)
-    rivals = {"majority": [majority] * len(rows)} if majority else {}
-    answers = {
-        name: is_right(rows["gold"], rival, labels, scores.policy)
-        for name, rival in (rivals | (baselines or {})).items()
-    }
+
+    def judged(predicted):
+        return is_right(rows["gold"], predicted, labels, scores.policy)
+
+    right = judged(rows["predicted"])
+    rivals = _majority_baseline(scores, len(rows)) | (baselines or {})
+    answers = {name: judged(predicted) for name, predicted in rivals.items()}
     comparisons = compare_verdicts(right, answers, clusters=clusters)
-    stated = None
-    if "confidence" in rows:
-        kept = right.notna()
-        stated = calibration(
-            right[kept].astype(bool),
-            rows["confidence"][kept],
-            **(options | {"clusters": None if clusters is None else clusters[kept]}),
-        )
+    stated = _stated(rows, right, options) if "confidence" in rows else None
     return FactcheckReport(joined, scores, stated, comparisons)
 
 
-def _majority(scores):
-    """Give the label that is most frequent among the rows that count."""
+def _stated(rows, right, options):
+    """Hold the stated confidences of the rows that count against what is right."""
+    kept, clusters = right.notna(), options["clusters"]
+    clusters = None if clusters is None else clusters[kept]
+    return calibration(
+        right[kept].astype(bool),
+        rows["confidence"][kept],
+        **(options | {"clusters": clusters}),
+    )
+
+
+def _majority_baseline(scores, n):
+    """Answer all rows with the label most frequent among those that count, if any."""
     left_out = {
         label
         for label, policy in zip(
@@ -143,4 +145,4 @@ def _majority(scores):
         if scores.policy[policy] == "exclude"
     }
     totals = scores.counts.sum(axis=1).drop(list(left_out))
-    return totals.idxmax() if totals.sum() else None
+    return {"majority": [totals.idxmax()] * n} if totals.sum() else {}

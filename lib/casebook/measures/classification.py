@@ -140,23 +140,31 @@ def score_predictions(
     options = {"level": level, "n_boot": n_boot, "seed": seed}
     scorer = VerdictScorer(rows, clusters, policy, options)
     cells = rows * len(OUTCOMES) + columns
+    return Scores(
+        n=len(rows),
+        policy=policy,
+        foreign=foreign,
+        groups=scorer.grouped(cells, groups or {}),
+        parity=_parity(gold, predicted, groups),
+        **_overall(scorer, cells, baselines, labels),
+    )
+
+
+def _overall(scorer, cells, baselines, labels):
+    """Score all rows together: every field of the scores that one table decides."""
     units = scorer.units(cells)
     table = units.table.reshape(len(GOLD), len(OUTCOMES))
     draws = scorer.resampled(units)
     policies = scorer.under_policies(units, draws)
-    return Scores(
-        n=len(rows),
-        policy=policy,
-        counts=pd.DataFrame(table, index=list(GOLD), columns=list(OUTCOMES)),
-        measures=policies[off_label],
-        policies=policies,
-        excluded=_excluded(table, policy),
-        parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(rows), level),
-        foreign=foreign,
-        baselines=scorer.baselines(units.table, draws, baselines, labels),
-        groups=scorer.grouped(cells, groups or {}),
-        parity=_parity(gold, predicted, groups),
-    )
+    parsed = int(table[:, : len(GOLD)].sum())
+    return {
+        "counts": pd.DataFrame(table, index=list(GOLD), columns=list(OUTCOMES)),
+        "measures": policies[scorer.policy["off_label"]],
+        "policies": policies,
+        "excluded": _excluded(table, scorer.policy),
+        "parse_rate": wilson(parsed, len(cells), scorer.options["level"]),
+        "baselines": scorer.baselines(units.table, draws, baselines, labels),
+    }
 
 
 def _gold_codes(gold, labels):

@@ -50,13 +50,13 @@ class VerdictScorer:
     Parameters
     ----------
     gold : numpy.ndarray of int, shape [n]
-        Gold codes, positions in `casebook.measures.confusion.GOLD`.
+        Gold codes, positions in `casebook.measures.verdict_labels.GOLD`.
     clusters : array_like or None, shape [n]
         What belongs together.
     policy : dict of str
         off_label, nei and conflict.
-    level, n_boot, seed
-        Of the intervals.
+    options : dict
+        level, n_boot and seed of the intervals.
     """
 
     def __init__(self, gold, clusters, policy, options):
