@@ -51,3 +51,11 @@ def test_missing_interval_is_said_and_not_zero():
     joined = with_interval(frame, "m", "lo", "hi")
     assert "no interval" in joined["m"][0]
     assert joined["m"][1] is None
+
+
+def test_a_rounded_zero_has_no_minus():
+    frame = pd.DataFrame({"x": [-1e-9], "low": [-0.2], "high": [-1e-9]})
+    assert ">0.000</td>" in to_html(frame[["x"]], "caption")
+    shown = with_interval(frame, "x", "low", "high")["x"][0]
+    assert ">0.000</data>" in shown
+    assert "[-0.200, 0.000]" in shown

@@ -62,7 +62,7 @@ def to_html(frame, caption, digits=3, formats=None):
     caption = caption if len(frame) else f"{caption} (no rows)"
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in frame.columns)
     columns = [
-        _cells(frame[name], formats.get(name, f".{digits}f")) for name in frame.columns
+        _cells(frame[name], formats.get(name, f"z.{digits}f")) for name in frame.columns
     ]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
@@ -194,6 +194,6 @@ def estimate(value, low, high, digits=3):
     if value is None or math.isnan(value):
         return None
     return Markup(
-        f'<data value="{value:.6g}">{value:.{digits}f}</data> '
-        f'<span class="interval">{bounds_text(low, high, f".{digits}f")}</span>'
+        f'<data value="{value:.6g}">{value:z.{digits}f}</data> '
+        f'<span class="interval">{bounds_text(low, high, f"z.{digits}f")}</span>'
     )

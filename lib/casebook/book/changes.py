@@ -109,9 +109,9 @@ def _difference(decision):
     if found is None:
         return notes or "not weighed"
     if decision.get("low") is None:
-        return f"{found:+.3f}, no interval: {notes}"
-    bounds = bounds_text(decision["low"], decision["high"], "+.3f")
-    return f"{found:+.3f} {bounds}, n = {decision.get('n')}"
+        return f"{found:+z.3f}, no interval: {notes}"
+    bounds = bounds_text(decision["low"], decision["high"], "+z.3f")
+    return f"{found:+z.3f} {bounds}, n = {decision.get('n')}"
 
 
 def _cell_rows(run, cell):

@@ -63,7 +63,7 @@ def _print_evaluation(result, intervals, tied):
     from casebook.inference.intervals import bounds_text
 
     for name, interval in intervals.items():
-        bounds = bounds_text(interval.low, interval.high, ".4f")
+        bounds = bounds_text(interval.low, interval.high, "z.4f")
         typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
     typer.echo(_account(result.accounting))
     if tied is not None:

@@ -78,7 +78,7 @@ def train(
         return
     for name, value in stats.as_dict().items():
         typer.echo(f"{name:20} {value}")
-    typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+.4f}")
+    typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
     if values["IsCancelled"]:
         typer.echo(f"cancelled: {values['CancelReason']}")
     typer.echo(str(folder))

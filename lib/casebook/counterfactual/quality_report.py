@@ -203,7 +203,7 @@ def threshold_note(study):
         gap = table[MATCHED] - table[MISMATCHED]
         here = gap[THRESHOLD]
         lines.append(
-            f"{rule}: own minus foreign sources is {here:+.3f} at {THRESHOLD}, and "
-            f"largest, {gap.max():+.3f}, at {gap.idxmax()}."
+            f"{rule}: own minus foreign sources is {here:+z.3f} at {THRESHOLD}, and "
+            f"largest, {gap.max():+z.3f}, at {gap.idxmax()}."
         )
     return bullets(lines)

@@ -37,10 +37,10 @@ def answer(study, system):
     frame = sensitivity(edges, PRIMARY, seed=study.seed).dropna(subset="excess")
     lines = []
     for row in frame.sort_values("excess", ascending=False).to_dict("records"):
-        bounds = bounds_text(row["excess low"], row["excess high"], "+.3f")
+        bounds = bounds_text(row["excess low"], row["excess high"], "+z.3f")
         lines.append(
             f"{row['fact type']}: one edit moves the results of {system} by "
-            f"{row['excess']:+.3f} {bounds} normalised footrule beyond a placebo of "
+            f"{row['excess']:+z.3f} {bounds} normalised footrule beyond a placebo of "
             f"its size ({row['edges']} edits in {row['cases']} cases)"
         )
     valid = placebos[placebos["status"] == OK][PARITY]

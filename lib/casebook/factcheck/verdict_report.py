@@ -36,11 +36,11 @@ def answer(study, scores, two_class, comparisons):
         f"formulas print accuracy {parity['accuracy']:.3f} and F1 {parity['f1']:.3f}.",
     ]
     for row in comparisons.to_dict("records"):
-        bounds = bounds_text(row["difference low"], row["difference high"], "+.3f")
+        bounds = bounds_text(row["difference low"], row["difference high"], "+z.3f")
         p = row["p_holm"]
         tested = "" if p is None or p != p else f", corrected p {_shown(p)}"
         lines.append(
-            f"{study.main} minus {row['rival']}: {row['difference']:+.3f} {bounds}"
+            f"{study.main} minus {row['rival']}: {row['difference']:+z.3f} {bounds}"
             f"{tested}."
         )
     lines.append(_policy_line(two_class[study.main]))

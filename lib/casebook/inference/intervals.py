@@ -99,7 +99,7 @@ def clopper_pearson(successes, trials, *, level=0.95):
     return Interval(share, float(low), float(high), level, trials, method)
 
 
-def bounds_text(low, high, spec=".3f"):
+def bounds_text(low, high, spec="z.3f"):
     """Write an interval's bounds as text.
 
     Parameters
@@ -107,7 +107,7 @@ def bounds_text(low, high, spec=".3f"):
     low, high : float or None
         Bounds; None or NaN where undefined.
     spec : str
-        Format specification.
+        Format specification; its ``z`` keeps a minus away from a rounded zero.
 
     Returns
     -------

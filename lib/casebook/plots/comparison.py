@@ -69,7 +69,7 @@ def pair_matrix(pairs, systems, alpha=0.05):
         star = "*" if row.p_holm is not None and row.p_holm < alpha else ""
         for a, b, sign in ((i, j, 1), (j, i, -1)):
             values[a, b] = sign * row.difference
-            labels[a, b] = f"{values[a, b]:+.2f}{star}".replace("0.", ".")
+            labels[a, b] = f"{values[a, b]:+z.2f}{star}".replace("0.", ".")
     side = 0.52 * size + 1.8
     figure, axes = plt.subplots(figsize=(max(side, WIDTH), side))
     limit = np.nanmax(np.abs(values))

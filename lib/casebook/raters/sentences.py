@@ -63,10 +63,10 @@ def _rating_lines(analysis):
     lines = []
     for row in analysis.tables["rating_tests"].to_dict("records"):
         if row["n"]:
-            items = bounds_text(row["difference low"], row["difference high"], "+.2f")
-            both = bounds_text(row["both low"], row["both high"], "+.2f")
+            items = bounds_text(row["difference low"], row["difference high"], "+z.2f")
+            both = bounds_text(row["both low"], row["both high"], "+z.2f")
             lines.append(
-                f"{row['scale'].capitalize()} differs by {row['difference']:+.2f} "
+                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} "
                 f"{items} points, with other raters too {both} ({row['n']} items)."
             )
     return lines

@@ -148,7 +148,7 @@ def _gain(comparison, other):
     sign = 1 if pair["system_a"] == "full" else -1
     low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
     return (
-        f"Full minus {other}: {sign * pair['difference']:+.3f} "
+        f"Full minus {other}: {sign * pair['difference']:+z.3f} "
         f"{bounds_text(low, high, '+.3f')}, corrected p {pair['p_holm']:.2g}, "
         f"{verdict(low, high, pair['p_holm'])}"
     )

@@ -134,5 +134,5 @@ def _figures(evidence, margin):
         return ""
     bounds = ""
     if evidence.low is not None:
-        bounds = f" [{evidence.low:+.4f}, {evidence.high:+.4f}]"
-    return f" {evidence.improvement:+.4f}{bounds} against -{margin:g}"
+        bounds = f" [{evidence.low:+z.4f}, {evidence.high:+z.4f}]"
+    return f" {evidence.improvement:+z.4f}{bounds} against -{margin:g}"

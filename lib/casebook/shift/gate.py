@@ -61,8 +61,8 @@ class Check:
         if self.delta is None:
             return f"MISSING: {self.metric} ({self.reason})"
         tail = f" ({self.reason})" if self.reason else ""
-        bounds = "" if self.low is None else f" [{self.low:+.4f}, {self.high:+.4f}]"
-        return f"{head} {self.metric}={self.delta:+.4f}{bounds}{tail}"
+        bounds = "" if self.low is None else f" [{self.low:+z.4f}, {self.high:+z.4f}]"
+        return f"{head} {self.metric}={self.delta:+z.4f}{bounds}{tail}"
 
 
 @dataclass(frozen=True)

@@ -81,20 +81,20 @@ def answer(study, gains):
         lines.append(
             f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
             f"{row['p_holm']:.2g}: {outcome}. Random directions of equal length: "
-            f"{spread.mean():+.4f} over {len(spread)} draws, from {spread.min():+.4f} "
-            f"to {spread.max():+.4f}."
+            f"{spread.mean():+z.4f} over {len(spread)} draws, from {spread.min():+z.4f} "
+            f"to {spread.max():+z.4f}."
         )
     lines.append(count_verdicts(gains["verdict"], "gains of learned shifts"))
     inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]
     lines.append(
         "Reported on the queries they were learned from, the two would have claimed "
-        f"{inside.iloc[0]:+.4f} and {inside.iloc[1]:+.4f}."
+        f"{inside.iloc[0]:+z.4f} and {inside.iloc[1]:+z.4f}."
     )
     return bullets(lines)
 
 
 def _gain(row):
-    return f"{row['gain']:+.4f} [{row['gain low']:+.4f}, {row['gain high']:+.4f}]"
+    return f"{row['gain']:+z.4f} [{row['gain low']:+z.4f}, {row['gain high']:+z.4f}]"
 
 
 def system_table(study, numbers):

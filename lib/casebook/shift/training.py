@@ -179,5 +179,5 @@ def as_markdown(values):
     lines += ["", "| dimension | value |", "|---|---|"]
     vector = np.array(values["DeltaVector"], dtype=float)
     top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
-    lines += [f"| {d} | {vector[d]:+.6f} |" for d in top if vector[d] != 0]
+    lines += [f"| {d} | {vector[d]:+z.6f} |" for d in top if vector[d] != 0]
     return "\n".join(lines) + "\n"
