@@ -43,6 +43,19 @@ def example(example_rows):
     return vote_matrix(example_rows, win="RAG", loss="BASE")
 
 
+@pytest.fixture
+def casebook(capsys):
+    """Give a function that runs a command: exit code, output and error output."""
+    from casebook.cli import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def copy_project():
     """Give a function that copies what a run and a build need into a folder."""

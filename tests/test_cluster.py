@@ -212,9 +212,9 @@ def test_a_killed_worker_process_is_replaced(project):
     assert any("after: worker lost" in line for line in lines)
 
 
-def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path):
-    from casebook.cli import main
-
+def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(
+    project, dask, tmp_path, casebook
+):
     folder = tmp_path / "collection"
     folder.mkdir()
     texts = [f'{{"_id": "{n}", "text": "Clause {n} covers water."}}' for n in range(4)]
@@ -224,9 +224,7 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
         connected(dask.address).__enter__()
     dask.worker(OMP_NUM_THREADS="1")
     for place, more in (("here", []), ("there", ["--scheduler", dask.address])):
-        with pytest.raises(SystemExit) as stop:
-            main([*encode, str(tmp_path / place), *more])
-        assert stop.value.code == 0
+        assert casebook(*encode, tmp_path / place, *more)[0] == 0
     assert results(tmp_path / "here") == results(tmp_path / "there")
     assert len(results(tmp_path / "here")) == 6
 

@@ -9,7 +9,6 @@ import pytest
 from casebook.audits.label_set import Labels
 from casebook.audits.label_tables import natural
 from casebook.audits.labels import audit_labels, read_labels
-from casebook.cli import main
 from casebook.errors import InputError
 
 
@@ -208,37 +207,30 @@ def test_natural_order():
         ("x.qrels", b"\xff\xfe", "not UTF-8"),
     ],
 )
-def test_bad_files_name_file_and_line(tmp_path, name, content, message, capsys):
+def test_bad_files_name_file_and_line(tmp_path, name, content, message, casebook):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError, match=message):
         read_labels(path)
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "labels", str(path)])
-    assert stop.value.code == 1 and message in capsys.readouterr().err
+    code, _, err = casebook("audit", "labels", path)
+    assert code == 1 and message in err
 
 
-def test_the_command_exits_2_when_flagged(tmp_path, capsys):
+def test_the_command_exits_2_when_flagged(tmp_path, casebook):
     path = tmp_path / "dealt.csv"
     rows = [f"{i},{i % 20} {(i + 1) % 20} {(i + 2) % 20}" for i in range(20)]
     path.write_text("\n".join(["query_position,relevant_positions", *rows]))
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "labels", str(path), "--json"])
-    captured = capsys.readouterr()
-    assert stop.value.code == 2 and "flagged: " in captured.err
-    found = json.loads(captured.out)
+    code, out, err = casebook("audit", "labels", path, "--json")
+    assert code == 2 and "flagged: " in err
+    found = json.loads(out)
     assert found["verdict"] == "flagged"
     assert {f["check"] for f in found["findings"]} >= {"round robin", "neighbours"}
 
 
-def test_the_command_passes_sound_labels(tmp_path, capsys):
+def test_the_command_passes_sound_labels(tmp_path, casebook):
     path = tmp_path / "sound.qrels"
     lines = [f"{q} 0 {d} 1" for q, ds in sound().splits["all"].items() for d in ds]
     path.write_text("\n".join(lines))
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "labels", str(path)])
-    assert stop.value.code == 0
-    assert "passed         round robin" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "labels", "nowhere"])
-    assert stop.value.code == 1
+    code, out, _ = casebook("audit", "labels", path)
+    assert code == 0 and "passed         round robin" in out
+    assert casebook("audit", "labels", "nowhere")[0] == 1

@@ -22,7 +22,6 @@ from casebook.audits.table_study import (
     table_numbers,
 )
 from casebook.audits.tables import check_tables, conflicts, mean_improvement, summary
-from casebook.cli import main
 from casebook.errors import InputError
 
 
@@ -127,24 +126,18 @@ def test_percent_and_trailing_zeros_are_understood():
     assert check_tables(rows, decimals=2)["verdict"].eq("possible").all()
 
 
-def run(*arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return stopped.value.code
-
-
-def test_command_fails_the_check_and_prints_json(tmp_path, capsys):
+def test_command_fails_the_check_and_prints_json(tmp_path, casebook):
     path = tmp_path / "reported.csv"
     path.write_text("system,accuracy,f1\nx,0.68,0.769\ny,0.7,\n")
     arguments = ("audit", "tables", path, "--n", 10, "--positives", 8)
-    assert run(*arguments, "--json") == 2
-    printed = capsys.readouterr()
-    found = json.loads(printed.out)
+    code, out, err = casebook(*arguments, "--json")
+    found = json.loads(out)
+    assert code == 2
     assert found["summary"][0]["named"] == "x"
-    assert "1 of 2 rows are impossible" in printed.err
-    assert run(*arguments) == 2
+    assert "1 of 2 rows are impossible" in err
+    assert casebook(*arguments)[0] == 2
     path.write_text("system,accuracy\ny,0.7\n")
-    assert run(*arguments) == 0
+    assert casebook(*arguments)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -165,12 +158,12 @@ def test_command_fails_the_check_and_prints_json(tmp_path, capsys):
         ("absent.json", None, "cannot be read"),
     ],
 )
-def test_bad_files_end_with_one_line(tmp_path, capsys, name, content, message):
+def test_bad_files_end_with_one_line(tmp_path, casebook, name, content, message):
     path = tmp_path / name
     if content is not None:
         path.write_text(content)
-    assert run("audit", "tables", path) == 1
-    error = capsys.readouterr().err
+    code, _, error = casebook("audit", "tables", path)
+    assert code == 1
     assert message in error
     assert error.count("\n") == 1
 

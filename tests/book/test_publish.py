@@ -10,7 +10,6 @@ import pytest
 from casebook import paths
 from casebook.batch.running import sole_writer
 from casebook.book.publish import MARKER, publish_run
-from casebook.cli import main
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.stores import Store
@@ -134,12 +133,10 @@ def test_an_interrupted_copy_is_not_whole_and_goes_on(run, tmp_path, monkeypatch
         assert (url / "results" / name).read_text() == "[1]"
 
 
-def test_what_must_not_be_published_is_refused_in_one_line(run, tmp_path, capsys):
+def test_what_must_not_be_published_is_refused_in_one_line(run, tmp_path, casebook):
     def refused(run_name, url):
-        with pytest.raises(SystemExit) as stop:
-            main(["publish", run_name, str(url)])
-        out, err = capsys.readouterr()
-        assert stop.value.code == 1 and out == "" and err.count("\n") == 1
+        code, out, err = casebook("publish", run_name, url)
+        assert code == 1 and out == "" and err.count("\n") == 1
         return err
 
     assert "no such run" in refused("absent", tmp_path / "x")

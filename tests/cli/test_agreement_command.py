@@ -1,10 +1,9 @@
 """``casebook agreement``: the JSON contract, the table and the errors."""
 
+import functools
 import json
 
 import pytest
-
-from casebook.cli import main
 
 KEYS = ["estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason"]
 # Krippendorff (2011): 12 units, four observers, gaps.
@@ -31,10 +30,9 @@ def coders(tmp_path):
     return path
 
 
-def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as caught:
-        main(["agreement", *map(str, arguments)])
-    return caught.value.code, *capsys.readouterr()
+@pytest.fixture
+def run(casebook):
+    return functools.partial(casebook, "agreement")
 
 
 @pytest.mark.parametrize(
@@ -46,8 +44,8 @@ def run(capsys, *arguments):
         ("ratio", 0.797402774712),
     ],
 )
-def test_json(coders, capsys, level, alpha):
-    code, out, err = run(capsys, coders, "--level", level, "--json")
+def test_json(coders, run, level, alpha):
+    code, out, err = run(coders, "--level", level, "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert all(list(entry) == KEYS for entry in found.values())
@@ -62,28 +60,28 @@ def test_json(coders, capsys, level, alpha):
     assert found["cohen_kappa"]["reason"] == "needs_two_raters"
 
 
-def test_same_bytes_and_another_seed(coders, capsys):
-    texts = [run(capsys, coders, "--json")[1] for _ in range(2)]
+def test_same_bytes_and_another_seed(coders, run):
+    texts = [run(coders, "--json")[1] for _ in range(2)]
     assert texts[0] == texts[1]
-    assert run(capsys, coders, "--json", "--seed", 1)[1] != texts[0]
+    assert run(coders, "--json", "--seed", 1)[1] != texts[0]
 
 
-def test_table(coders, capsys):
-    code, out, _ = run(capsys, coders)
+def test_table(coders, run):
+    code, out, _ = run(coders)
     assert code == 0
     assert "12 items x 4 raters, 7 missing; items named by column 'Units'" in out
     assert "krippendorff_alpha      0.815" in out
     assert "needs_two_raters" in out
 
 
-def test_labels_and_their_order(tmp_path, capsys):
+def test_labels_and_their_order(tmp_path, run):
     path = tmp_path / "words.csv"
     path.write_text("A,B\nlow,low\nmid,high\nhigh,high\nlow,mid\n")
-    found = json.loads(run(capsys, path, "--json")[1])
+    found = json.loads(run(path, "--json")[1])
     assert found["krippendorff_alpha"]["estimate"] is not None
     assert found["gwet_ac2"]["reason"] == "labels_without_order"
     options = ["--level", "ordinal", "--scale", "low,mid,high"]
-    found = json.loads(run(capsys, path, "--json", *options)[1])
+    found = json.loads(run(path, "--json", *options)[1])
     assert found["gwet_ac2"]["estimate"] is not None
 
 
@@ -100,19 +98,19 @@ def test_labels_and_their_order(tmp_path, capsys):
         ("A,B\n1,2\n1,2\n", ["--boot", "-1"], "n_boot must be an integer"),
     ],
 )
-def test_wrong_use_is_one_line(tmp_path, capsys, text, options, problem):
+def test_wrong_use_is_one_line(tmp_path, run, text, options, problem):
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    code, out, err = run(capsys, path, *options)
+    code, out, err = run(path, *options)
     assert (code, out) == (1, "")
     assert problem in err
     assert err.count("\n") == 1
 
 
-def test_all_alike_is_undefined_and_says_so(tmp_path, capsys):
+def test_all_alike_is_undefined_and_says_so(tmp_path, run):
     path = tmp_path / "same.csv"
     path.write_text("A,B\n1,1\n1,1\n1,1\n")
-    code, out, _ = run(capsys, path, "--json")
+    code, out, _ = run(path, "--json")
     found = json.loads(out)
     assert code == 0
     assert found["percent_agreement"]["estimate"] == 1.0

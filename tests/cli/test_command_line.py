@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from casebook.cli import main
 from casebook.paths import ROOT
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq3 0 d4 1\n"
@@ -23,16 +22,6 @@ def files(tmp_path):
     for name, text in {"qrels": QRELS, "a.run": RUN_A, "b.run": RUN_B}.items():
         (tmp_path / name).write_text(text)
     return [str(tmp_path / name) for name in ("qrels", "a.run", "b.run")]
-
-
-@pytest.fixture
-def casebook(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        return stop.value.code, *capsys.readouterr()
-
-    return run
 
 
 def test_evaluate_prints_means_intervals_and_the_account(casebook, files):

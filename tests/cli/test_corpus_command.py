@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from casebook.cli import main
 from casebook.cli.corpus import _cluster
 from casebook.formats.trec import read_run
 from casebook.models.load import load_encoder
@@ -16,16 +15,6 @@ from casebook.retrieval.dense import DenseIndex
 
 SMOKE = DATA / "smoke"
 QRELS = SMOKE / "qrels" / "test.tsv"
-
-
-@pytest.fixture
-def casebook(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        return stop.value.code, *capsys.readouterr()
-
-    return run
 
 
 def lines(name):

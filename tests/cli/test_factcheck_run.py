@@ -4,16 +4,6 @@ import json
 
 import pytest
 
-from casebook.cli import main
-
-
-def invoke(capsys, *arguments):
-    """Run the command line and give exit code, output and error output."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return stopped.value.code, captured.out, captured.err
-
 
 @pytest.fixture
 def claims(tmp_path):
@@ -29,9 +19,11 @@ def claims(tmp_path):
     return path
 
 
-def test_claims_are_checked_explained_and_written_for_scoring(capsys, claims, tmp_path):
+def test_claims_are_checked_explained_and_written_for_scoring(
+    casebook, claims, tmp_path
+):
     out = tmp_path / "verdicts.jsonl"
-    code, text, _ = invoke(capsys, "factcheck", "run", claims, "--out", out, "--json")
+    code, text, _ = casebook("factcheck", "run", claims, "--out", out, "--json")
     report = json.loads(text)
     assert code == 0
     assert report["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1}
@@ -42,23 +34,23 @@ def test_claims_are_checked_explained_and_written_for_scoring(capsys, claims, tm
     gold.write_text(
         '{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n'
     )
-    code, text, _ = invoke(
-        capsys, "factcheck", "score", gold, out, "--resamples", 10, "--json"
+    code, text, _ = casebook(
+        "factcheck", "score", gold, out, "--resamples", 10, "--json"
     )
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
 
-def test_documented_pipeline(capsys, claims):
-    code, text, _ = invoke(capsys, "factcheck", "run", claims, "--documented")
+def test_documented_pipeline(casebook, claims):
+    code, text, _ = casebook("factcheck", "run", claims, "--documented")
     assert code == 0
     assert "2 NOT_SUPPORTED" in text
     assert "refuted" not in text
 
 
-def test_an_unreachable_endpoint_is_named_and_counted(capsys, claims, monkeypatch):
+def test_an_unreachable_endpoint_is_named_and_counted(casebook, claims, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
-    code, text, error = invoke(
-        capsys, "factcheck", "run", claims, "--stance", "model:endpoint:x"
+    code, text, error = casebook(
+        "factcheck", "run", claims, "--stance", "model:endpoint:x"
     )
     assert code == 3
     assert "1 crashed in stance: unreachable" in text
@@ -66,12 +58,12 @@ def test_an_unreachable_endpoint_is_named_and_counted(capsys, claims, monkeypatc
 
 
 def test_an_unreachable_decomposition_crashes_every_claim(
-    capsys, claims, monkeypatch, tmp_path
+    casebook, claims, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
     out, options = tmp_path / "verdicts.jsonl", ["--decomposition", "model:endpoint:x"]
-    code, text, error = invoke(
-        capsys, "factcheck", "run", claims, *options, "--out", out, "--json"
+    code, text, error = casebook(
+        "factcheck", "run", claims, *options, "--out", out, "--json"
     )
     assert code == 3
     outcomes = json.loads(text)["outcomes"]
@@ -93,8 +85,8 @@ def test_an_unreachable_decomposition_crashes_every_claim(
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
     ],
 )
-def test_wrong_options_are_one_line(capsys, claims, options, problem):
-    code, _, error = invoke(capsys, "factcheck", "run", claims, *options)
+def test_wrong_options_are_one_line(casebook, claims, options, problem):
+    code, _, error = casebook("factcheck", "run", claims, *options)
     assert code == 1
     assert problem in error
     assert len(error.strip().splitlines()) == 1
@@ -104,18 +96,18 @@ def test_wrong_options_are_one_line(capsys, claims, options, problem):
     ("content", "problem"),
     [("", "no records"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")],
 )
-def test_wrong_files_are_named(capsys, tmp_path, content, problem):
+def test_wrong_files_are_named(casebook, tmp_path, content, problem):
     path = tmp_path / "c.jsonl"
     path.write_text(content)
-    code, _, error = invoke(capsys, "factcheck", "run", path)
+    code, _, error = casebook("factcheck", "run", path)
     assert code == 1
     assert problem in error
     assert "c.jsonl" in error
 
 
-def test_ablation_as_json(capsys):
-    code, text, _ = invoke(
-        capsys, "factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json"
+def test_ablation_as_json(casebook):
+    code, text, _ = casebook(
+        "factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json"
     )
     report = json.loads(text)
     assert code == 0

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.cli import main
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.layout import locate
 from casebook.runs.recording import record_run
@@ -28,17 +27,6 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     (tmp_path / "results").mkdir()
-
-
-@pytest.fixture
-def casebook(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return run
 
 
 def add(run_id, ranks, **labels):

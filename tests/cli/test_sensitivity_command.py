@@ -1,10 +1,10 @@
 """``casebook sensitivity`` on good and bad input; every error is one line."""
 
+import functools
 import json
 
 import pytest
 
-from casebook.cli import main
 from casebook.counterfactual.explanation_types import plain
 from casebook.datasets.registry import load
 
@@ -22,10 +22,9 @@ JUDGMENT = (
 DOCKET = "Minor <b>v.</b> State_[1]"
 
 
-def run(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(["sensitivity", *map(str, arguments)])
-    return ended.value.code
+@pytest.fixture
+def run(casebook):
+    return functools.partial(casebook, "sensitivity")
 
 
 @pytest.fixture
@@ -36,10 +35,9 @@ def case(tmp_path):
 
 
 @pytest.fixture
-def tree(case, tmp_path, capsys):
+def tree(run, case, tmp_path):
     path = tmp_path / "tree.json"
-    assert run("run", case, "smoke", "--mode", "bm25", "-o", path) == 0
-    capsys.readouterr()
+    assert run("run", case, "smoke", "--mode", "bm25", "-o", path)[0] == 0
     return path
 
 
@@ -69,11 +67,11 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     assert mean == pytest.approx(sum(moved) / len(moved))
 
 
-def test_every_result_and_edge_is_explained_by_words_of_the_documents(tree, capsys):
+def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree):
     texts = load("smoke").documents.set_index("doc_id")["text"]
     report = json.loads(tree.read_text(encoding="utf-8"))
-    assert run("report", tree) == 0
-    markdown = capsys.readouterr().out
+    code, markdown, _ = run("report", tree)
+    assert code == 0
     quoted = 0
     for node in report["nodes"]:
         told = [result["explanation"] for result in node["retrieval_results"]]
@@ -89,57 +87,59 @@ def test_every_result_and_edge_is_explained_by_words_of_the_documents(tree, caps
     assert quoted
 
 
-def test_report_without_explanations_is_still_written(tree, capsys):
+def test_report_without_explanations_is_still_written(run, tree):
     report = json.loads(tree.read_text(encoding="utf-8"))
     for node in report["nodes"]:
         for part in [*node["retrieval_results"], node["edge"] or {}]:
             part.pop("explanation", None)
     tree.write_text(json.dumps(report), encoding="utf-8")
-    assert run("report", tree) == 0
-    assert "## Explanations" not in capsys.readouterr().out
+    code, out, _ = run("report", tree)
+    assert code == 0 and "## Explanations" not in out
 
 
-def test_report_as_markdown_and_json(tree, tmp_path, capsys):
-    assert run("report", tree) == 0
-    text = capsys.readouterr().out
+def test_report_as_markdown_and_json(run, tree, tmp_path):
+    code, text, _ = run("report", tree)
+    assert code == 0
     assert text.startswith("# Sensitivity of the results for t1")
     assert "| Section |" in text
-    assert run("report", tree, "--json") == 0
-    assert "PartyType" in json.loads(capsys.readouterr().out)
-    assert run("report", tree, "-o", tmp_path / "tree.md") == 0
+    code, out, _ = run("report", tree, "--json")
+    assert code == 0 and "PartyType" in json.loads(out)
+    assert run("report", tree, "-o", tmp_path / "tree.md")[0] == 0
     assert (tmp_path / "tree.md").read_text(encoding="utf-8") == text
-    assert run("report", tree, "-o", tree) == 1
+    assert run("report", tree, "-o", tree)[0] == 1
 
 
-def test_names_of_others_are_no_markup(tmp_path, capsys):
+def test_names_of_others_are_no_markup(run, tmp_path):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(CASE | {"case_id": DOCKET}), encoding="utf-8")
     out = tmp_path / "odd-tree.json"
-    assert run("run", path, "smoke", "--mode", "bm25", "--depth", 1, "-o", out) == 0
-    capsys.readouterr()
-    assert run("report", out) == 0
-    title = capsys.readouterr().out.splitlines()[0]
+    options = ("--mode", "bm25", "--depth", 1)
+    assert run("run", path, "smoke", *options, "-o", out)[0] == 0
+    code, text, _ = run("report", out)
+    title = text.splitlines()[0]
+    assert code == 0
     assert "<b>" not in title
     assert r"State\_\[1\]" in title
 
 
-def test_a_judgment_and_the_documented_mode(tmp_path, capsys):
+def test_a_judgment_and_the_documented_mode(run, tmp_path):
     path = tmp_path / "judgment.txt"
     path.write_text(JUDGMENT, encoding="utf-8")
     options = ("--mode", "bm25", "--json", "--documented")
-    assert run("run", path, "smoke", *options) == 0
-    report = json.loads(capsys.readouterr().out)
+    code, out, _ = run("run", path, "smoke", *options)
+    assert code == 0
+    report = json.loads(out)
     scores = report["nodes"][0]["sensitivity_scores"]
     assert scores["Section"]["reason"] == "not assessed: no edge"
     assert scores["Section"]["mean_displacement"]["value"] is None
     assert scores["Numerical"]["edges"] > 0
 
 
-def test_a_model_that_is_down_accepts_nothing(case, capsys, monkeypatch):
+def test_a_model_that_is_down_accepts_nothing(run, case, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
     options = ("--mode", "bm25", "--validator", "endpoint:none")
-    assert run("run", case, "smoke", *options) == 0
-    out = capsys.readouterr().out
+    code, out, _ = run("run", case, "smoke", *options)
+    assert code == 0
     assert "answers missing: unreachable" in out
     assert "0 accept" in out
     assert "not assessed" in out
@@ -159,26 +159,25 @@ def test_a_model_that_is_down_accepts_nothing(case, capsys, monkeypatch):
         (None, ("--validator", "oracle"), "no language model 'oracle'"),
     ],
 )
-def test_bad_input_is_one_clear_line(case, content, options, message, capsys):
+def test_bad_input_is_one_clear_line(run, case, content, options, message):
     if content is not None:
         case.write_bytes(content)
-    assert run("run", case, "smoke", *options) == 1
-    found = capsys.readouterr()
-    assert message in found.err
-    assert found.err.count("\n") == 1
-    assert not found.out
+    code, out, err = run("run", case, "smoke", *options)
+    assert code == 1 and out == ""
+    assert message in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "The sea was calm and nobody spoke."])
-def test_texts_without_facts_are_refused(tmp_path, text, capsys):
+def test_texts_without_facts_are_refused(run, tmp_path, text):
     path = tmp_path / "text.txt"
     path.write_text(text, encoding="utf-8")
-    assert run("run", path, "smoke") == 1
-    assert str(path) in capsys.readouterr().err
+    code, _, err = run("run", path, "smoke")
+    assert code == 1 and str(path) in err
 
 
-def test_reports_that_are_none_are_refused(tmp_path, case, capsys):
-    assert run("report", case) == 1
-    assert "is no report of a tree" in capsys.readouterr().err
-    assert run("report", tmp_path / "absent.json") == 1
-    assert "cannot be read" in capsys.readouterr().err
+def test_reports_that_are_none_are_refused(run, tmp_path, case):
+    code, _, err = run("report", case)
+    assert code == 1 and "is no report of a tree" in err
+    code, _, err = run("report", tmp_path / "absent.json")
+    assert code == 1 and "cannot be read" in err

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from casebook import paths
-from casebook.cli import main
 from casebook.runs.artifact import read_record
 from casebook.shift.segments_file import decisions_of
 
@@ -15,18 +14,12 @@ LOW_BAR = ("--gate-eps", "0.9")
 
 
 @pytest.fixture
-def casebook(capsys, monkeypatch, tmp_path):
-    """Give a runner of commands whose results lie in a folder of their own."""
+def casebook(casebook, monkeypatch, tmp_path):
+    """Run commands whose results lie in a folder of their own."""
     (tmp_path / "results").mkdir()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("CASEBOOK_TENANT", "trial")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        return stop.value.code, *capsys.readouterr()
-
-    return run
+    return casebook
 
 
 @pytest.fixture

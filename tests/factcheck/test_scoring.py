@@ -1,11 +1,12 @@
 """The assembled report, its join by id, and the command that prints it."""
 
+import functools
 import json
+import re
 
 import pandas as pd
 import pytest
 
-from casebook.cli import main
 from casebook.errors import InputError
 from casebook.factcheck.comparing import compare_verdicts, is_right
 from casebook.factcheck.joining import join_labels, read_labels
@@ -113,22 +114,22 @@ def test_rows_that_do_not_count_are_left_out_of_both():
     assert table.loc[0, ["n", "system_only", "rival_only"]].tolist() == [2, 1, 0]
 
 
-def run(*arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return stopped.value.code
+@pytest.fixture
+def score(casebook):
+    return functools.partial(casebook, "factcheck", "score")
 
 
-def test_command_prints_both_sections(write, capsys):
+def test_command_prints_both_sections(score, write):
     gold = write("gold.csv", labels("SUPPORTS", "REFUTES"))
     pred = write("pred.csv", labels("SUPPORTS", "SUPPORTS"))
     spellings = ["--label", f"SUPPORTS={S}", "--label", f"REFUTES={N}"]
-    assert run("factcheck", "score", gold, pred, "--json", *spellings) == 0
-    found = json.loads(capsys.readouterr().out)
+    code, out, _ = score(gold, pred, "--json", *spellings)
+    found = json.loads(out)
+    assert code == 0
     assert {"parity", "corrected"} == set(found)
     assert found["corrected"]["measures"]["accuracy"]["value"] == 0.5
-    assert run("factcheck", "score", gold, pred, *spellings) == 0
-    assert "majority" in capsys.readouterr().out
+    code, out, _ = score(gold, pred, *spellings)
+    assert code == 0 and "majority" in out
 
 
 @pytest.mark.parametrize(
@@ -147,19 +148,16 @@ def test_command_prints_both_sections(write, capsys):
         (labels(S), [], "holds no records"),
     ],
 )
-def test_bad_files_end_with_one_line(write, capsys, gold, pred, message):
-    import re
-
-    paths = write("gold.jsonl", gold), write("pred.jsonl", pred)
-    assert run("factcheck", "score", *paths) == 1
-    error = capsys.readouterr().err
+def test_bad_files_end_with_one_line(score, write, gold, pred, message):
+    code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred))
+    assert code == 1
     assert re.search(message, error)
     assert error.count("\n") == 1
 
 
-def test_unknown_column_and_spelling_are_named(write, capsys):
+def test_unknown_column_and_spelling_are_named(score, write):
     gold = write("gold.jsonl", labels(S))
-    assert run("factcheck", "score", gold, gold, "--group", "hops") == 1
-    assert "no column 'hops'" in capsys.readouterr().err
-    assert run("factcheck", "score", gold, gold, "--label", "yes") == 1
-    assert "write SPELLING=LABEL" in capsys.readouterr().err
+    code, _, error = score(gold, gold, "--group", "hops")
+    assert code == 1 and "no column 'hops'" in error
+    code, _, error = score(gold, gold, "--label", "yes")
+    assert code == 1 and "write SPELLING=LABEL" in error

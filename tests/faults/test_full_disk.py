@@ -15,7 +15,6 @@ import yaml
 from toy_card import toy_card
 
 from casebook import paths
-from casebook.cli import main
 from casebook.datasets import sources
 from casebook.datasets.downloads import download_url
 from casebook.models.cache import EmbeddingCache
@@ -67,17 +66,7 @@ def disk(tmp_path):
         one.close()
 
 
-@pytest.fixture
-def casebook(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        return stop.value.code, capsys.readouterr().err
-
-    return run
-
-
-def said_in_one_line(code, err):
+def said_in_one_line(code, _, err):
     last = err.splitlines()[-1]
     assert code in (1, 3), err
     assert last.startswith("casebook: ") and FULL in last and "/" in last, err
@@ -136,7 +125,7 @@ def test_a_run(notebook_project, disk, casebook, count):
         count("full disk: run")
     assert set() in states[1:] and {"made-9"} in states
     small.grow(20_000)
-    code, err = casebook("run", "--grid", project / "grid.yml", "--run", "mine")
+    code, _, err = casebook("run", "--grid", project / "grid.yml", "--run", "mine")
     assert code == 0, err
     assert "cached  made-9" in err
     assert whole(project / "results" / "mine") == {"made-9", "made-3000"}
