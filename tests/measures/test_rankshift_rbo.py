@@ -6,8 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from plain_rankshift import lists, some
 
 from casebook.errors import InputError
 from casebook.measures import rankshift
@@ -24,8 +25,6 @@ URBANO_95 = {
     "w": (0.7068257, 0.3429684, 0.9049857, 0.5620173),
     "b": (0.7207131, 0.3509163, 0.9129336, 0.5620173),
 }
-some = settings(max_examples=40, deadline=None)
-lists = st.lists(st.integers(0, 14), max_size=8, unique=True)
 persistence = st.floats(0.2, 0.97)
 
 
