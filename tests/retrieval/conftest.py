@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from casebook.models.tokens import TokenVectors
+from casebook.retrieval.index import CorpusIndex
 
 TOPICS = ["cancel refund", "court sue", "privacy data", "renew price", "content copy"]
 FILLER = "the parties agree that under this clause a user may or may not"
@@ -71,3 +72,9 @@ def collection():
     rows[11]["text"] = ""
     rows[13]["text"] = "Vertragsänderung § 5: “gekündigt” 契約解除 🙂"
     return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def index(collection, hashing):
+    """Give an index of the collection, which a module fills as it goes."""
+    return CorpusIndex(collection, hashing)
