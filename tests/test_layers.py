@@ -13,6 +13,7 @@ LAYERS = [
         "paths",
         "errors",
         "files",
+        "folders",
         "formats",
         "plain_json",
         "plain_yaml",

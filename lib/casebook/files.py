@@ -25,12 +25,14 @@ def naming(path):
     Yields
     ------
     None
-        An OSError without a file name leaves the block with this one.
+        An OSError leaves the block with this name if it has none, or has two: those of
+        a copy, of which a full disk concerns the second.
     """
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename is None or error.filename2 is not None:
+            error.filename, error.filename2 = str(path), None
         raise
 
 

@@ -5,7 +5,6 @@ import gzip
 import http.server
 import json
 import os
-import subprocess
 import threading
 
 import nbformat
@@ -29,41 +28,6 @@ from casebook.runs.recording import record_run
 from casebook.runs.registry import discover
 
 FULL = "No space left on device"
-
-
-class Disk:
-    """A file system in memory of a few kilobytes, to be filled and enlarged."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir(parents=True)
-        self._mount("size=4k")
-
-    def _mount(self, options):
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            pytest.skip(f"mounting is not permitted here: {done.stderr.strip()}")
-
-    def grow(self, kilobytes):
-        self._mount(f"remount,size={kilobytes}k")
-
-    def close(self):
-        subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True)
-
-
-@pytest.fixture
-def disk(tmp_path):
-    """Give a function that mounts a small disk on a folder."""
-    mounted = []
-
-    def make(folder):
-        mounted.append(Disk(folder))
-        return mounted[-1]
-
-    yield make
-    for one in mounted:
-        one.close()
 
 
 def said_in_one_line(code, _, err):

@@ -1,25 +1,26 @@
 """Stage a run beside the prose and let Jupyter Book render it, strictly."""
 
-import os
-import shutil
-import subprocess
-import sys
-
 import yaml
 
 from casebook.book import pages
 from casebook.book.footers import add_footer
+from casebook.book.rendering import rendered
 from casebook.book.site import finish
 from casebook.datasets.cards import cards
-from casebook.errors import CasebookError, InputError
-from casebook.files import write_text
+from casebook.errors import InputError
+from casebook.files import locked, write_text
+from casebook.folders import copy_file, copy_folder, put_in_place, working
 from casebook.grid import load_grid
 from casebook.paths import ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest
 
+_PATIENCE = 300.0  # seconds that another build of the same run may take
+
 
 def build_book(run, compare=None):
     """Render ``results/<run>`` to HTML; an unchanged run is not rendered again.
+
+    The site that is there stays as it is until the new one takes its place as a whole.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ def build_book(run, compare=None):
     Raises
     ------
     InputError
-        If there is no such run.
+        If there is no such run, or another process builds it for too long.
+    OSError
+        If the disk is full.
     CasebookError
         If Jupyter Book warns or fails; its last lines are in the message.
     """
@@ -46,18 +49,33 @@ def build_book(run, compare=None):
             f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
         )
     target = ROOT / "_build" / valid_name(run, "run")
-    stage, site = target / "stage", target / "html"
+    with _sole_builder(target), working(target / "work") as work:
+        _build(run, cells, compare, target, work)
+    return target / "html" / "index.html"
+
+
+def _sole_builder(target):
+    def refusal(owner):
+        return f"{target}: another process builds there ({owner}): wait for it"
+
+    return locked(target / ".lock", refusal, _PATIENCE)
+
+
+def _build(run, cells, compare, target, work):
+    """Render beside the site that is there, then put the new one in its place."""
+    stage, stamp = work / "stage", target / "key"
     key = _stage(run, stage, cells, compare)
-    stamp = target / "key"
-    if (site / "index.html").is_file() and stamp.is_file() and key == stamp.read_text():
-        return site / "index.html"
-    stamp.unlink(missing_ok=True)
-    _render(stage, target)
+    whole = (target / "html" / "index.html").is_file() and stamp.is_file()
+    if whole and key == stamp.read_text(encoding="utf-8"):
+        return
+    site = rendered(stage, work)
     finish(run, site)
     for path in (stage / "book" / "generated" / "questions").glob("*.js"):
-        shutil.copy(path, site / "generated" / "questions")
-    write_text(stamp, key)
-    return site / "index.html"
+        copy_file(path, site / "generated" / "questions")
+    new_stamp = write_text(work / "key", key)  # while a full disk still does no harm
+    stamp.unlink(missing_ok=True)
+    put_in_place(site, target / "html")
+    new_stamp.replace(stamp)
 
 
 def _cells_of(run):
@@ -69,11 +87,9 @@ def _cells_of(run):
 
 def _stage(run, stage, cells, compare):
     """Copy prose and results side by side, add the generated pages, hash it all."""
-    shutil.rmtree(stage, ignore_errors=True)
-    shutil.copytree(ROOT / "book", stage / "book")
-    shutil.copy(ROOT / "_config.yml", stage)
-    ignore = shutil.ignore_patterns(".*")
-    shutil.copytree(run_dir(run), stage / "book" / "run", ignore=ignore)
+    copy_folder(ROOT / "book", stage / "book")
+    copy_file(ROOT / "_config.yml", stage)
+    copy_folder(run_dir(run), stage / "book" / "run")
     for cell in cells:
         path = stage / "book" / "run" / "notebooks" / f"{cell}.ipynb"
         add_footer(path, run, cell)
@@ -106,24 +122,3 @@ def _entry(cell, title, made):
         page = f"generated/questions/{cell}"
         entry["sections"] = [{"file": page, "title": "Question by question"}]
     return entry
-
-
-def _render(stage, target):
-    """Run Jupyter Book with warnings as errors."""
-    for name in ("_build", "html"):
-        shutil.rmtree(target / name, ignore_errors=True)
-    start = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", start, "build", str(stage / "book")]
-    command += ["--config", str(stage / "_config.yml")]
-    command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
-    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, check=False
-    )
-    if done.returncode:
-        lines = (done.stdout + done.stderr).splitlines()
-        problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
-        tail = "\n".join((problems or lines)[-20:])
-        raise CasebookError(f"the book does not build:\n{tail}")
-    (target / "_build" / "html").rename(target / "html")
-    shutil.rmtree(target / "_build")

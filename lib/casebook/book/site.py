@@ -6,7 +6,8 @@ import shutil
 
 from PIL import Image
 
-from casebook.files import write_text
+from casebook.files import naming, write_text
+from casebook.folders import copy_file, copy_folder
 from casebook.paths import run_dir
 
 _DOWNLOADS = ("rows", "tables", "figures", "runs")
@@ -53,8 +54,8 @@ def finish(run, site):
     """
     for name in _DOWNLOADS:
         if (run_dir(run) / name).is_dir():
-            shutil.copytree(run_dir(run) / name, site / name, dirs_exist_ok=True)
-    shutil.copy(run_dir(run) / "numbers.json", site)
+            copy_folder(run_dir(run) / name, site / name)
+    copy_file(run_dir(run) / "numbers.json", site)
     for pattern in _UNUSED:
         for path in list((site / "_static").glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -90,7 +91,8 @@ def _few_colours(path):
         flat = picture.convert("RGB")
     method, undithered = Image.Quantize.MEDIANCUT, Image.Dither.NONE
     small = flat.quantize(_COLOURS, method=method, dither=undithered)
-    small.save(path, optimize=True)
+    with naming(path):
+        small.save(path, optimize=True)
 
 
 def _see_through(picture):

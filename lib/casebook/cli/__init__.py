@@ -3,6 +3,7 @@
 Heavy imports stay inside the commands, so that ``casebook --help`` answers at once.
 """
 
+import errno
 import os
 import sys
 
@@ -26,6 +27,7 @@ from casebook.cli import (
 from casebook.errors import CasebookError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
+_ROOM = ": make room; the same command again carries on"
 
 app = typer.Typer(
     name="casebook",
@@ -100,7 +102,8 @@ def _run(arguments):
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}", 1)
+        remedy = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
