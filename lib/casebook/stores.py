@@ -68,6 +68,26 @@ class Store:
         with self._telling(), contextlib.suppress(FileNotFoundError):
             return self.files.size(self.path(name))
 
+    def names(self):
+        """List what is there, without what is in folders below it.
+
+        Returns
+        -------
+        list of str
+            In order; empty if there is no such place.
+
+        Raises
+        ------
+        InputError
+            If the store cannot be reached or refuses.
+        """
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            self.files.invalidate_cache()  # of what others have written meanwhile
+            found = self.files.ls(self._root, detail=False)
+            self.files.invalidate_cache()
+            return sorted(posixpath.basename(path) for path in found)
+        return []
+
     def write(self, name, data):
         """Write a file: a folder gets it by renaming, an object store in one request.
 

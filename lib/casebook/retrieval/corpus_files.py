@@ -115,7 +115,7 @@ def search_folder(url, questions, depth, encoder=None, client=None):
         If the corpus is not whole, the model is another one, or a file has a defect.
     """
     store, asked = ShardStore(url), read_questions(questions)
-    about = store.index()
+    about = store.index()  # once: all that follows belongs to one list of shards
     name = encoder or about.get("encoder")
     if name is None:
         raise InputError(f"{url}: does not say which encoder made it: name one")
@@ -126,5 +126,5 @@ def search_folder(url, questions, depth, encoder=None, client=None):
             f"({about['model'][:12]}, not {found.model_hash[:12]})"
         )
     vectors = found.encode_queries(asked["text"].tolist())
-    lists = search_shards(store, vectors, depth, client)
-    return to_run(lists, asked["query_id"].tolist(), store.ids())
+    lists = search_shards(store, vectors, depth, client, about)
+    return to_run(lists, asked["query_id"].tolist(), store.ids(about))

@@ -53,7 +53,7 @@ def encode_shards(texts, encode, store, size=SHARD, client=None, **described):
     jobs = [(texts if callable(texts) else texts[a:b], a, b) for a, b in spans]
     entries = _mapped(client, _encode_one, jobs, encode, store)
     if len({entry["dims"] for entry in entries}) > 1:
-        raise InputError(f"{store.url}: shards of several encoders: use a new folder")
+        raise InputError(f"{store.url}: the encoder gave vectors of several lengths")
     store.commit(entries, **described)
     return entries
 
@@ -64,20 +64,21 @@ def _encode_one(job, encode, store):
     code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
     key = hashlib.sha256(f"{code}\x00".encode())
     for text in texts:
-        key.update(text.encode() + b"\x00")
-    name = f"shard-{start:010}-{stop:010}"
-    found = store.entry(name)
-    if found and found["texts"] == key.hexdigest():
+        data = text.encode()
+        key.update(b"%d\x00%b" % (len(data), data))
+    found = store.entry(start, stop, key.hexdigest())
+    if found:
         return found
     vectors = np.asarray(encode(texts))
-    if vectors.ndim != 2 or len(vectors) != len(texts):
+    if vectors.ndim != 2 or len(vectors) != stop - start:
         raise InputError(
-            f"{name}: the encoder gave shape {vectors.shape} for {len(texts)} texts"
+            f"documents from {start}: the encoder gave shape {vectors.shape} for "
+            f"{stop - start} texts"
         )
-    return store.write(name, vectors, key.hexdigest())
+    return store.write(start, vectors, key.hexdigest())
 
 
-def search_shards(store, query_vectors, k, client=None):
+def search_shards(store, query_vectors, k, client=None, index=None):
     """Find the most similar documents of every query, exactly.
 
     Parameters
@@ -90,6 +91,8 @@ def search_shards(store, query_vectors, k, client=None):
         Depth, at least 1.
     client : distributed.Client, optional
         Cluster whose workers see the store.
+    index : dict, optional
+        From `casebook.retrieval.shards.ShardStore.index`, if it was read before.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def search_shards(store, query_vectors, k, client=None):
     InputError
         If the corpus is not whole, or the dimensions differ.
     """
-    entries, depth = store.entries(), positive_depth(k)
+    entries, depth = (index or store.index())["shards"], positive_depth(k)
     queries = np.asarray(query_vectors, dtype=np.float32)
     starts = np.cumsum([0] + [entry["n"] for entry in entries])
     depth = min(depth, int(starts[-1]))

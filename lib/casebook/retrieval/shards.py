@@ -1,13 +1,16 @@
 """Vectors of a large corpus, kept as shards in a folder or an object store.
 
-A shard is one ``.npy`` file. The list of shards, ``shards.json``, is written last, so a
-folder either holds a whole corpus or says that it does not. A shard that is there with
-the hash of its texts is not encoded again.
+A shard is one ``.npy`` file, named by the hash of its texts and of their encoder, so
+that other texts or another encoder never write over it. The list of shards,
+``shards.json``, is written last and in one step: who has read it finds the vectors that
+it was made for, or is told that they are gone. Then the files of former lists are
+removed. A shard that is there is not encoded again.
 """
 
 import hashlib
 import io
 import json
+import re
 
 import numpy as np
 
@@ -15,6 +18,29 @@ from casebook.errors import InputError
 from casebook.stores import Store
 
 INDEX = "shards.json"
+_KEY = 16  # digits of a hash in a file name
+_OURS = re.compile(
+    r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)"
+)
+_PARTIAL = re.compile(rf"\.({_OURS.pattern}|{re.escape(INDEX)})\..*\.partial")
+
+
+def shard_name(start, stop, key):
+    """Name a shard.
+
+    Parameters
+    ----------
+    start, stop : int
+        Its documents.
+    key : str
+        Hash of their texts and of the encoder, in hexadecimal digits.
+
+    Returns
+    -------
+    str
+        Without the ending of a file.
+    """
+    return f"shard-{start:010}-{stop:010}-{key[:_KEY]}"
 
 
 class ShardStore:
@@ -35,23 +61,24 @@ class ShardStore:
     def __reduce__(self):
         return _opened, (self.url, self.options)
 
-    def write(self, name, vectors, texts_hash):
+    def write(self, start, vectors, key):
         """Write one shard; a reader never sees half of it.
 
         Parameters
         ----------
-        name : str
-            Name of the shard.
+        start : int
+            Position of its first document in the corpus.
         vectors : numpy.ndarray, shape (n, dims)
             Its vectors.
-        texts_hash : str
-            What was encoded.
+        key : str
+            Hash of what was encoded, and by what.
 
         Returns
         -------
         dict
-            Entry for the index: name, n, dims, hash of the texts and of the file.
+            Entry for the index: name, n, dims, the key, bytes and hash of the file.
         """
+        name = shard_name(start, start + len(vectors), key)
         stream = io.BytesIO()
         np.save(stream, np.ascontiguousarray(vectors, dtype=np.float32))
         data = stream.getvalue()
@@ -59,21 +86,22 @@ class ShardStore:
             "name": name,
             "n": len(vectors),
             "dims": int(vectors.shape[1]),
-            "texts": texts_hash,
+            "key": key,
+            "bytes": len(data),
             "sha256": hashlib.sha256(data).hexdigest(),
         }
         self._store.write(f"{name}.npy", data)
         self._store.write(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
         return entry
 
-    def entry(self, name):
+    def entry(self, start, stop, key):
         """Give the entry of a shard, or None if it is not there or is damaged."""
+        name = shard_name(start, stop, key)
         found = self._json(f"{name}.json")
-        try:
-            size = self._store.size(f"{name}.npy") or 0
-            return found if found and size > 4 * found["n"] * found["dims"] else None
-        except (KeyError, TypeError):
+        if not _sound([found], start) or (found["name"], found["key"]) != (name, key):
             return None
+        whole = self._store.size(f"{name}.npy") == found.get("bytes")
+        return found if whole else None
 
     def vectors(self, entry):
         """Open one shard: memory-mapped from a folder, read from a store.
@@ -102,13 +130,16 @@ class ShardStore:
                 data = io.BytesIO(self._store.read(name) or b"")
                 found = np.load(data, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{path}: no readable shard: encode it again") from error
+            raise InputError(
+                f"{path}: no readable shard: encode it again, or search again if that "
+                "was just done"
+            ) from error
         if found.shape != (entry["n"], entry["dims"]):
             raise InputError(f"{path}: shape {found.shape}: encode it again")
         return found
 
     def commit(self, entries, about=None, ids=None):
-        """Write the list of all shards, which makes the corpus whole.
+        """Write the list of all shards, which makes the corpus whole; clean up.
 
         Parameters
         ----------
@@ -118,46 +149,72 @@ class ShardStore:
             What the vectors are, such as the name of their encoder.
         ids : list of str, optional
             Id of each document, in order.
-        """
-        about = dict(about or {})
-        if ids is not None:
-            data = json.dumps(ids, ensure_ascii=False).encode()
-            # Named by its content: a reader of the list before still finds its own.
-            about["ids"] = f"ids-{hashlib.sha256(data).hexdigest()[:16]}.json"
-            self._store.write(about["ids"], data)
-        text = json.dumps(about | {"shards": entries}, indent=1, sort_keys=True)
-        self._store.write(INDEX, text.encode())
-
-    def index(self):
-        """Give what `commit` was told of a whole corpus, with its ``shards``.
 
         Raises
         ------
         InputError
-            If the corpus was never finished.
+            If a shard is gone: another process encoded something else to this place.
+        """
+        about = dict(about or {})
+        ends = ("npy", "json")
+        kept = {f"{entry['name']}.{end}" for entry in entries for end in ends}
+        if ids is not None:
+            data = json.dumps(ids, ensure_ascii=False).encode()
+            about["ids"] = f"ids-{hashlib.sha256(data).hexdigest()[:_KEY]}.json"
+            self._store.write(about["ids"], data)
+            kept.add(about["ids"])
+        gone = kept - {*self._store.names()}
+        if gone:
+            raise InputError(
+                f"{self._store.path(min(gone))}: removed while the corpus was encoded, "
+                "by another process at the same place: name another one, or try again"
+            )
+        text = json.dumps(about | {"shards": entries}, indent=1, sort_keys=True)
+        self._store.write(INDEX, text.encode())
+        for name in self._store.names():
+            old = _OURS.fullmatch(name) and name not in kept
+            if old or _PARTIAL.fullmatch(name):
+                self._store.remove(name)
+
+    def index(self):
+        """Give what `commit` was told of a whole corpus, with its ``shards``.
+
+        A reader asks once, since another corpus may take the place of this one.
+
+        Raises
+        ------
+        InputError
+            If the corpus was never finished, or the list is not that of its shards.
         """
         found = self._json(INDEX)
         if not isinstance(found, dict) or "shards" not in found:
             raise InputError(
                 f"{self.url}: no {INDEX}: the corpus is not encoded to its end"
             )
+        if not _sound(found["shards"]):
+            raise InputError(
+                f"{self.url}: {INDEX} does not name its shards by what they hold "
+                "(changed by hand, or of an older version): encode it again"
+            )
         return found
 
-    def entries(self):
-        """Give the shards of a whole corpus, in order; see `index`."""
-        return self.index()["shards"]
-
-    def ids(self):
+    def ids(self, index):
         """Give the id of each document, in order.
+
+        Parameters
+        ----------
+        index : dict
+            From `index`.
 
         Raises
         ------
         InputError
-            If the corpus has none, or they are missing or damaged.
+            If the corpus has none, or they are missing, damaged or of other documents.
         """
-        name = self.index().get("ids")
-        found = self._json(name) if name else None
-        if not isinstance(found, list):
+        name = index.get("ids")
+        found = self._json(name) if name and _OURS.fullmatch(str(name)) else None
+        count = sum(entry["n"] for entry in index["shards"])
+        if not isinstance(found, list) or len(found) != count:
             raise InputError(f"{self.url}: has no ids of documents: encode it again")
         return found
 
@@ -171,3 +228,17 @@ class ShardStore:
 
 def _opened(url, options):
     return ShardStore(url, **options)
+
+
+def _sound(entries, start=0):
+    """Say whether entries follow each other, each named by what its shard holds."""
+    try:
+        for entry in entries:
+            stop = start + entry["n"]
+            name = shard_name(start, stop, entry["key"])
+            if entry["name"] != name or not _OURS.fullmatch(f"{name}.npy"):
+                return False
+            start = stop
+        return len({entry["dims"] for entry in entries}) < 2
+    except (KeyError, TypeError, ValueError):
+        return False
