@@ -3,29 +3,25 @@
 import numpy as np
 
 from casebook.models.encoders import SLAB
+from casebook.models.stand_in import EncoderStandIn
 from casebook.models.texts import checked_texts, text_key
 from casebook.models.tokens import TokenVectors
 
 
-class CachedEncoder:
+class CachedEncoder(EncoderStandIn):
     """Encoder with the same answers as another one, remembered on disk.
 
     Parameters
     ----------
-    encoder : SentenceEncoder or DualEncoder
+    encoder : SentenceEncoder, DualEncoder or HostedEncoder
         Who computes.
     cache : EmbeddingCache
         Where vectors are kept: pooled ones as float32, token vectors as float16.
     """
 
     def __init__(self, encoder, cache):
-        self.encoder = encoder
+        super().__init__(encoder)
         self.cache = cache
-
-    def __getattr__(self, name):
-        if name == "encoder":
-            raise AttributeError(name)
-        return getattr(self.encoder, name)
 
     def encode_queries(self, texts):
         """Encode queries; see :meth:`SentenceEncoder.encode_queries`."""

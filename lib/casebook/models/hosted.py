@@ -7,6 +7,7 @@ from multiprocessing.connection import Connection
 
 from casebook.models.encoders import SentenceEncoder
 from casebook.models.hosting import VARIABLE, pack, unpack
+from casebook.models.stand_in import EncoderStandIn
 from casebook.models.texts import checked_texts
 from casebook.models.tokens import TokenVectors
 
@@ -25,7 +26,7 @@ def cpu_seconds():
     return time.process_time() + _borrowed[0]
 
 
-class HostedEncoder:
+class HostedEncoder(EncoderStandIn):
     """Encoder with the same answers as another one, computed by a host.
 
     Parameters
@@ -37,12 +38,8 @@ class HostedEncoder:
     """
 
     def __init__(self, encoder, address):
-        self.encoder, self.address = encoder, address
-
-    def __getattr__(self, name):
-        if name == "encoder":
-            raise AttributeError(name)
-        return getattr(self.encoder, name)
+        super().__init__(encoder)
+        self.address = address
 
     def encode_queries(self, texts):
         """Encode queries; see :meth:`SentenceEncoder.encode_queries`."""

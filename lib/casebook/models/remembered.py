@@ -19,8 +19,9 @@ class RememberedScores:
         self._reranker = reranker
         self._known = {}
 
-    def __getattr__(self, name):
-        return getattr(self._reranker, name)
+    def prepare(self):
+        """Encode a small collection now; see :meth:`MaxSimReranker.prepare`."""
+        return self._reranker.prepare()
 
     def scores(self, queries, candidates):
         """Score candidate documents of every query.

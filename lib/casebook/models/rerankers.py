@@ -84,7 +84,13 @@ class MaxSimReranker:
         return self._encoder.token_vectors(self._texts)
 
     def prepare(self):
-        """Encode a small collection now, so that its pooled vectors come for free."""
+        """Encode a small collection now, so that its pooled vectors come for free.
+
+        Returns
+        -------
+        bool
+            Whether it was small enough for that.
+        """
         return self._held is not None
 
     def scores(self, queries, candidates):

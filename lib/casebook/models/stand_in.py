@@ -1,0 +1,19 @@
+"""What stands between a chapter and the encoder that computes."""
+
+
+class EncoderStandIn:
+    """Encoder that answers as another one does, and has all else from it.
+
+    Parameters
+    ----------
+    encoder : SentenceEncoder, DualEncoder or EncoderStandIn
+        Asked for everything that the class itself does not define.
+    """
+
+    def __init__(self, encoder):
+        self.encoder = encoder
+
+    def __getattr__(self, name):
+        if name == "encoder":  # of a copy that has no attributes yet: nobody to ask
+            raise AttributeError(name)
+        return getattr(self.encoder, name)
