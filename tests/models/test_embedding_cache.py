@@ -68,7 +68,7 @@ def test_each_text_is_computed_once_and_answers_do_not_change(cached):
 def test_all_else_comes_from_the_encoder_also_in_a_copy(cached):
     assert copy.copy(cached).name == "counting"
     with pytest.raises(AttributeError, match="no attribute 'flavour'"):
-        copy.copy(cached).flavour
+        _ = copy.copy(cached).flavour
 
 
 def test_another_process_finds_what_was_stored(cached, tmp_path):
