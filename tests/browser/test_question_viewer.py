@@ -7,8 +7,6 @@ import pytest
 
 from casebook.paths import ROOT
 
-sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
 PAGE = """<!DOCTYPE html><html lang="en"><head>
 <title>Questions</title><meta charset="utf-8">
@@ -17,12 +15,6 @@ PAGE = """<!DOCTYPE html><html lang="en"><head>
 <body class="bd-article"><main><h1>Questions</h1><div class="questions"></div>
 <script defer src="data.js"></script><script defer src="questions.js"></script>
 </main></body></html>"""
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt install chromium"),
-]
 
 
 def question(name, text, score, top):
@@ -52,15 +44,6 @@ def address(tmp_path_factory):
     (folder / "data.js").write_text(f"window.casebookQuestions = {json.dumps(found)};")
     (folder / "page.html").write_text(PAGE)
     return (folder / "page.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        options = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
-        chromium = playwright.chromium.launch(**options)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

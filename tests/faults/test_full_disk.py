@@ -1,16 +1,14 @@
 """A disk that is full: one clear line, nothing half visible, and then it goes on."""
 
-import functools
 import gzip
-import http.server
 import json
 import os
-import threading
 
 import nbformat
 import numpy as np
 import pytest
 import yaml
+from serving import serving
 from toy_card import toy_card
 
 from casebook import paths
@@ -133,16 +131,8 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
 def served(tmp_path):
     """Serve a folder over http on this machine."""
     (tmp_path / "served").mkdir()
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            """Keep the test's output clean."""
-
-    handler = functools.partial(Quiet, directory=str(tmp_path / "served"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield tmp_path / "served", f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with serving(tmp_path / "served") as address:
+        yield tmp_path / "served", address
 
 
 def test_a_download(tmp_path, monkeypatch, disk, casebook, served, count):

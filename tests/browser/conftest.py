@@ -1,0 +1,61 @@
+"""Headless Chromium, the smoke book, and a tab that notes what goes wrong."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from serving import serving
+from tabs import Tab
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.slow)
+
+
+# Not for the session: playwright holds an event loop, which other tests of the same
+# process could not start then.
+@pytest.fixture(scope="module")
+def browser():
+    """Give Chromium, or skip with the reason."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium: apt install chromium")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=options)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def site():
+    """Give the folder of the smoke book, built if it is not."""
+    from casebook.book import build_book
+
+    return build_book("smoke").parent
+
+
+@pytest.fixture(scope="module")
+def server(site):
+    """Give the address of the smoke book over http."""
+    with serving(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def tab(browser):
+    """Give a tab to open page after page in."""
+    tab = Tab(browser)
+    yield tab
+    tab.page.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """Give the script of axe-core."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    return axe.Axe().axe_script
