@@ -146,7 +146,7 @@ def test_command_fails_the_check_and_prints_json(tmp_path, casebook):
         ("t.csv", "row,accuracy\na,0.5\n", "row 'a' has no n"),
         ("t.csv", "row,n,positives,accuracy\na,10,12,0.5\n", "12 positives of 10"),
         ("t.csv", "row,n,positives,accuracy\na,x,2,0.5\n", "n 'x' is not a number"),
-        ("t.csv", "row,n,positives,accuracy\na,10,2,high\n", "table 't', accuracy"),
+        ("t.csv", "row,n,positives,accuracy\na,10,2,high\n", "t.csv:2: table 't'"),
         ("t.csv", "row,n,positives,accuracy\na,10,2,-1\n", "lies outside 0 to 1"),
         ("t.csv", "row,n,positives\na,10,2\n", "none of the columns accuracy"),
         ("t.csv", "x,accuracy\na,0.5\n", "no column 'row'"),

@@ -89,7 +89,7 @@ def test_a_private_suffix_is_no_public_body():
 def test_a_wrong_table_is_named(tmp_path):
     path = tmp_path / "table.yml"
     for text, problem in [
-        ("a: [", "readable"),
+        ("a: [", "not YAML"),
         ("[]", "needs exactly"),
         (TABLE.read_text().replace("wikipedia.org: 0.60", "wikipedia.org: 6"), "0..1"),
     ]:

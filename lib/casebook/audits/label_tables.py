@@ -21,6 +21,7 @@ LINK_COLUMNS = {
 }
 POSITION_COLUMNS = ("query_position", "relevant_positions")
 SPLITS = ("train", "dev", "val", "validation", "test")
+LARGEST = 10_000_000  # every position up to the largest one is a document
 
 
 def read_labels(source):
@@ -52,8 +53,8 @@ def read_labels(source):
         if path.suffix == ".csv":
             return _tables(path.stem, [path], path)
         return _trec(path)
-    if path.parent != Path():
-        raise InputError(f"{path}: no such file or folder")
+    if path.parent != Path() or path.suffix:
+        raise InputError(f"{path}: no such file or folder, and no data set's name")
     return _dataset(str(source))
 
 
@@ -173,7 +174,10 @@ def _positions(path, rows):
 
 
 def _whole(path, line, column, value):
-    if not re.fullmatch(r"\s*\d+\s*", value):
-        problem = f"{column} must be a whole number, not {value!r}"
-        raise InputError.at(path, line, problem)
-    return int(value)
+    digits = value.strip()
+    short = len(digits) <= len(str(LARGEST))
+    if re.fullmatch(r"[0-9]+", digits) and short and int(digits) <= LARGEST:
+        return int(digits)
+    shown = repr(value if len(value) <= 40 else f"{value[:40]}...")
+    problem = f"{column} must be a whole number up to {LARGEST:,}, not {shown}"
+    raise InputError.at(path, line, problem)

@@ -9,6 +9,9 @@ from casebook.datasets.records import read_json, read_records
 from casebook.errors import InputError
 
 _POSITIVES = ("positives", "n_positive", "n_supported")
+_NAMES = ("config", "system", "name")
+_ADDED = {"table", "n", "positives", "file", "line"}
+COLUMNS = {"row", *_ADDED, *MEASURES}
 
 
 def read_tables(path, n=None, positives=None):
@@ -27,7 +30,8 @@ def read_tables(path, n=None, positives=None):
     Returns
     -------
     pandas.DataFrame
-        For `casebook.audits.tables.check_tables`.
+        For `casebook.audits.tables.check_tables`, with ``file``, and ``line`` where
+        the file has lines. Columns beyond ``COLUMNS`` are kept and not read.
 
     Raises
     ------
@@ -40,7 +44,7 @@ def read_tables(path, n=None, positives=None):
         rows = _from_object(path, whole)
     else:
         rows = [record | {"line": line} for line, record in read_records(path)[0]]
-    frame = pd.DataFrame(rows).astype(object)
+    frame = pd.DataFrame(rows).astype(object).assign(file=str(path))
     for name, default in (("table", path.stem), ("n", n), ("positives", positives)):
         given = frame[name] if name in frame else pd.Series(None, frame.index, object)
         blank = given.isna() | (given == "")
@@ -50,11 +54,10 @@ def read_tables(path, n=None, positives=None):
 
 def _complete(path, frame):
     if "row" not in frame:
-        first = next(
-            (name for name in ("config", "system", "name") if name in frame), None
-        )
+        first = next((name for name in _NAMES if name in frame), None)
         if first is None:
-            raise InputError(f"{path}: no column 'row': it has {', '.join(frame)}")
+            found = [name for name in frame if name not in _ADDED]
+            raise InputError(f"{path}: no column 'row': it has {', '.join(found)}")
         frame = frame.rename(columns={first: "row"})
     if not set(MEASURES) & set(frame):
         raise InputError(f"{path}: none of the columns {', '.join(MEASURES)}")

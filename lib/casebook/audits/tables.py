@@ -44,15 +44,14 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     """
     found = []
     for table, part in rows.groupby("table", sort=False):
-        values, places = _numbers(part, table, decimals)
+        values, places = _numbers(part, decimals)
         for place, (_, row) in enumerate(part.iterrows()):
-            where = f"table {table!r}, row {row['row']!r}"
             reported = {name: column[place] for name, column in values.items()}
             try:
                 n, positives = (_whole(row[name], name) for name in ("n", "positives"))
                 check = check_row(reported, n, positives, places, rounding)
             except InputError as error:
-                raise InputError(f"{where}: {error}") from error
+                raise InputError(f"{_where(row)}: {error}") from error
             found.append(_line(table, row["row"], n, positives, reported, check))
     return pd.DataFrame(found)
 
@@ -90,15 +89,37 @@ def _whole(value, name):
     return int(number)
 
 
-def _numbers(part, table, decimals):
+def _where(row):
+    """Name the file and line of a row, if it came from a file, its table and name."""
+    line = row.get("line")
+    place = f"{row.get('file')}:{line}: " if line else f"{row.get('file')}: "
+    name = f"table {row['table']!r}, row {row['row']!r}"
+    return f"{place}{name}" if row.get("file") else name
+
+
+def _number(text):
+    """Read a value as reported; blank is not reported."""
+    number = float(text or "nan")
+    if math.isinf(number):
+        raise ValueError
+    return number
+
+
+def _numbers(part, decimals):
     """Give each measure's values in [0, 1] and the decimals of its column."""
     values, places = {}, {}
     for name in [measure for measure in MEASURES if measure in part]:
         texts = [_text(value) for value in part[name]]
-        try:
-            numbers = np.array([float(text) if text else np.nan for text in texts])
-        except ValueError as error:
-            raise InputError(f"table {table!r}, {name}: {error}") from None
+        numbers = np.empty(len(texts))
+        for place, text in enumerate(texts):
+            try:
+                numbers[place] = _number(text)
+            except ValueError:
+                shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
+                problem = (
+                    f"{name} {shown} is not a number; leave it blank if not reported"
+                )
+                raise InputError(f"{_where(part.iloc[place])}: {problem}") from None
         shown = [len(text.partition(".")[2]) for text in texts if text]
         percent = bool((numbers > 1).any())
         values[name] = numbers / 100 if percent else numbers

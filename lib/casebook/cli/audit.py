@@ -61,12 +61,14 @@ def tables(
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
     from casebook.audits import tables as checks
-    from casebook.audits.table_files import read_tables
+    from casebook.audits.table_files import COLUMNS, read_tables
     from casebook.errors import CheckFailed
 
-    rows = checks.check_tables(
-        read_tables(source, n, positives), decimals=decimals, rounding=rounding
-    )
+    reported = read_tables(source, n, positives)
+    unread = [name for name in reported if name not in COLUMNS]
+    if unread:
+        typer.echo(f"note: {source}: columns not read: {', '.join(unread)}", err=True)
+    rows = checks.check_tables(reported, decimals=decimals, rounding=rounding)
     parts = {
         "summary": checks.summary(rows),
         "rows": rows,

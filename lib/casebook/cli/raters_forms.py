@@ -115,8 +115,17 @@ def _likert(explanations, folder, name, raters, secret, formats):
 
     try:
         table = pd.read_csv(explanations, dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:
-        raise InputError(f"{explanations}: cannot be read as CSV: {error}") from error
+    except OSError as error:
+        raise InputError(
+            f"{explanations}: cannot be read: {error.strerror or error}"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{explanations}: is not UTF-8; save it as 'CSV UTF-8'"
+        ) from None
+    except ValueError as error:
+        problem = " ".join(str(error).split())
+        raise InputError(f"{explanations}: is not CSV: {problem}") from None
     options = {"secret": secret, "formats": formats}
     try:
         return make_likert_forms(table, folder, name, raters, **options)

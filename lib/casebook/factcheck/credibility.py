@@ -3,14 +3,12 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-import yaml
 
 from casebook import paths
 from casebook.errors import InputError
 from casebook.factcheck.model import LEVELS
+from casebook.plain_yaml import read_yaml
 
 TABLE = paths.DATA / "factcheck" / "credibility.yml"
 GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
@@ -94,12 +92,9 @@ def read_table(path=TABLE):
         If the file cannot be read, a key is unknown or missing, or a score lies
         outside [0, 1].
     """
-    try:
-        table = yaml.safe_load(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: is no readable rating table: {error}") from error
+    table = read_yaml(path, "rating table")
     if not isinstance(table, dict) or set(table) != _KEYS:
-        found = sorted(table) if isinstance(table, dict) else type(table).__name__
+        found = sorted(map(str, table)) if isinstance(table, dict) else "none of them"
         raise InputError(f"{path}: needs exactly {sorted(_KEYS)}, has {found}")
     table = dict(table)
     for section in _SECTIONS:

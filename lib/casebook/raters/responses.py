@@ -13,6 +13,7 @@ from casebook.raters.grids import read_book
 from casebook.raters.layouts import GUESS, LIKERT, PAIRED, PAIRED_WITH_GUESS, SHEET
 from casebook.raters.workbook import ABOUT_SHEET, RUBRIC_SHEET
 
+_KINDS = {".xlsx", ".xlsm", ".xls", ".csv"}
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 
 
@@ -99,13 +100,13 @@ def expand(paths):
     for path in map(Path, paths):
         files += _forms_in(path) if path.is_dir() else [path]
     if not files:
-        raise InputError("there are no forms to read")
+        places = ", ".join(map(str, paths)) or "nothing was named"
+        raise InputError(f"{places}: no forms ({', '.join(sorted(_KINDS))}) to read")
     return files
 
 
 def _forms_in(folder):
-    kinds = {".xlsx", ".xlsm", ".xls", ".csv"}
-    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in kinds]
+    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in _KINDS]
     # Spreadsheets leave a lock file beside an open workbook.
     return [path for path in found if not path.name.startswith(("~$", "."))]
 

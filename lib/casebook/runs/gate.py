@@ -15,6 +15,7 @@ from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, UNDECIDED, weigh
 from casebook.runs.metrics import canonical
 
 MARGIN = 0.005
+_RULE = {"metric", "margin"}
 
 
 @dataclass(frozen=True)
@@ -77,21 +78,34 @@ def read_gate(path):
         If the file is not a gate.
     """
     path = Path(path)
-    try:
-        rules = read_yaml(path, "gate file")["rules"]
-        pairs = [
-            (canonical(r["metric"]), float(r.get("margin", MARGIN))) for r in rules
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError):
+    content = read_yaml(path, "gate file")
+    rules = content.get("rules") if isinstance(content, dict) else None
+    if not isinstance(rules, list) or not rules:
         raise InputError(
             f"{path}: a gate file holds rules: a list of metric and margin"
-        ) from None
-    wrong = [name for name, margin in pairs if not 0 <= margin < math.inf]
-    if wrong or not pairs or len(dict(pairs)) < len(pairs):
-        raise InputError(
-            f"{path}: needs one rule or more, one per metric, margins of at least 0"
         )
-    return Gate(dict(pairs), sha256_file(path))
+    margins = {}
+    for number, rule in enumerate(rules, 1):
+        metric, margin = _rule(f"{path}: rule {number}", rule)
+        if metric in margins:
+            raise InputError(f"{path}: rule {number}: {metric!r} has a rule already")
+        margins[metric] = margin
+    return Gate(margins, sha256_file(path))
+
+
+def _rule(where, rule):
+    """Check one rule; give its metric and margin."""
+    unknown = sorted(set(map(str, rule)) - _RULE) if isinstance(rule, dict) else None
+    if unknown is None or unknown or not isinstance(rule.get("metric"), str):
+        found = f", not {', '.join(unknown)}" if unknown else ""
+        raise InputError(f"{where}: expected metric (a name) and margin{found}")
+    margin = rule.get("margin", MARGIN)
+    number = isinstance(margin, int | float) and not isinstance(margin, bool)
+    if not number or not 0 <= margin < math.inf:
+        raise InputError(
+            f"{where}: margin must be a number of at least 0, not {margin!r}"
+        )
+    return canonical(rule["metric"]), float(margin)
 
 
 def apply_gate(listing, candidate, reference, gate, **options):

@@ -125,14 +125,23 @@ def _task_result(path, split):
     """Read the file and the one entry of a split."""
     try:
         value = parse_json(path.read_text(encoding="utf-8-sig"))
-        entries = value["scores"][split]
-        complete = {"task_name", "dataset_revision"} <= set(value)
-        if not complete or not isinstance(entries[0]["main_score"], int | float):
-            raise KeyError("task_name, dataset_revision or main_score")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{path}: no TaskResult with split {split}: {error}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from None
+    try:
+        entries = value["scores"][split]
+        complete = {"task_name", "dataset_revision"} <= set(value)
+        main = entries[0]["main_score"]
+    except (LookupError, TypeError):
+        complete = False
+    if not complete or not isinstance(main, int | float):
+        raise InputError(
+            f"{path}: no TaskResult of MTEB with the split {split!r}: it has "
+            "task_name, dataset_revision and scores with a main_score"
+        )
+    if not math.isfinite(main):
+        raise InputError(f"{path}: main_score {main} is not a number")
     if len(entries) > 1:
         raise InputError(f"{path}: {len(entries)} subsets in {split}; expected one")
     return value, entries[0]
