@@ -9,7 +9,7 @@ import pytest
 
 from casebook import paths
 from casebook.book.comparison import comparison, differences
-from casebook.book.footers import add_footer
+from casebook.book.footers import for_readers
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.tables import to_html
@@ -77,7 +77,7 @@ def test_other_data_are_never_compared(runs):
 
 def test_the_footer_says_how_to_repeat_and_links_the_files(runs):
     path = runs / "new" / "notebooks" / f"{CELL}.ipynb"
-    add_footer(path, "new", CELL)
+    for_readers(path, "new", CELL)
     text = json.loads(path.read_text())["cells"][-1]["source"]
     text = "".join(text)
     assert f"casebook run {CELL} --run new --force" in text

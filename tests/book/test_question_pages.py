@@ -9,7 +9,7 @@ import pytest
 from casebook import paths
 from casebook.book import pages
 from casebook.book.comparison import comparison
-from casebook.book.footers import add_footer
+from casebook.book.footers import for_readers
 from casebook.book.questions import question_links, question_pages
 from casebook.book.scorecard import scorecard
 from casebook.paths import run_dir
@@ -112,7 +112,7 @@ def test_other_data_or_nothing_kept_is_said(runs):
 def test_chapter_scorecard_and_flipped_rows_link_to_the_questions(runs):
     assert f"generated/questions/{CELL}.html" in scorecard("new", {CELL: "A chapter"})
     path = runs / "new" / "notebooks" / f"{CELL}.ipynb"
-    add_footer(path, "new", CELL)
+    for_readers(path, "new", CELL)
     assert f"generated/questions/{CELL}.md" in path.read_text()
     links = question_links("new", CELL)
     assert links["a&b #2"] == f"questions/{CELL}.html#q=a%26b+%232"

@@ -11,7 +11,7 @@ import yaml
 from casebook import paths
 from casebook.batch.bookkeeping import stored_record
 from casebook.book import pages
-from casebook.book.footers import add_footer
+from casebook.book.footers import for_readers
 from casebook.book.limits import card_of, limits
 from casebook.book.markup import code
 from casebook.book.reproduce import command, hashes, reproduce_line
@@ -87,7 +87,7 @@ def test_data_without_hash_are_said_and_no_record_too():
 
 def test_every_caveat_stands_in_the_chapter(results):
     path = results / "notebooks" / f"{CELL}.ipynb"
-    add_footer(path, "mine", CELL)
+    for_readers(path, "mine", CELL)
     text = "".join(json.loads(path.read_text())["cells"][-1]["source"])
     card = cards()["smoke"]
     for caveat in card.caveats:

@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from casebook.runs import overview
+from casebook.runs.headlines import headline_history
 from casebook.runs.registry import Listing, Run
 
 
@@ -41,7 +42,7 @@ def test_matrix_holds_the_newest_score_and_the_best_system_first(listing):
 
 def test_history_is_oldest_first(listing):
     scores = overview.score_table(listing, "nDCG@10")
-    past = overview.headline_history(scores, {"ablation": ("full", "nDCG@10")})
+    past = headline_history(scores, {"ablation": ("full", "nDCG@10")})
     x = past[past["series"] == "ablation: x"]
     assert x["value"].tolist() == [0.7, 0.8]
     assert x["number"].tolist() == [1, 2]
@@ -51,6 +52,21 @@ def test_comparable_runs_share_a_row(listing):
     groups = overview.comparability(listing)
     assert groups["runs"].tolist() == [2, 1, 1]
     assert groups["which"].tolist()[0] == "x, x"
+
+
+def test_runs_of_unknown_data_share_nothing(listing):
+    unknown = [Run(name, name, "w", "2026", True, {}) for name in ("c/x", "c/y")]
+    groups = overview.comparability(Listing(listing.root, unknown, {}))
+    assert groups["data"].tolist() == ["unknown", "unknown"]
+    assert groups["which"].tolist() == ["x", "y"]
+
+
+def test_the_answer_counts_what_may_be_compared(listing):
+    groups, nothing = overview.comparability(listing), pd.DataFrame()
+    text = overview.answer(listing, groups, nothing)
+    assert "**4** runs on record 2 share" in text
+    assert "in 1 groups, and 2 stand alone; 0 records" in text
+    assert "0 runs are in force" in text
 
 
 def test_a_page_is_not_its_own_subject(listing):

@@ -3,7 +3,7 @@
 import yaml
 
 from casebook.book import pages
-from casebook.book.footers import add_footer
+from casebook.book.footers import for_readers
 from casebook.book.rendering import rendered
 from casebook.book.site import finish
 from casebook.datasets.cards import cards
@@ -92,7 +92,7 @@ def _stage(run, stage, cells, compare):
     copy_folder(run_dir(run), stage / "book" / "run")
     for cell in cells:
         path = stage / "book" / "run" / "notebooks" / f"{cell}.ipynb"
-        add_footer(path, run, cell)
+        for_readers(path, run, cell)
     made = pages.generated(run, cells, compare)
     for name, text in made.items():
         write_text(stage / "book" / "generated" / name, text)

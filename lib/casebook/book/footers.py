@@ -1,4 +1,4 @@
-"""The end of every chapter: limits of its data, how to repeat it, and its files."""
+"""A chapter for readers: the answer first; at the end limits, repetition and files."""
 
 import html
 
@@ -8,14 +8,15 @@ from casebook.batch.bookkeeping import stored_record
 from casebook.book.limits import limits
 from casebook.book.markup import code
 from casebook.book.questions import questions_file
+from casebook.book.reading_order import answer_first
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.paths import NOTEBOOKS, run_dir
 
 _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
 
 
-def add_footer(path, run, cell):
-    """Append the footer to a staged notebook.
+def for_readers(path, run, cell):
+    """Put the answer of a staged notebook first, and append the footer.
 
     Parameters
     ----------
@@ -30,6 +31,7 @@ def add_footer(path, run, cell):
         The file is changed in place.
     """
     notebook = nbformat.read(path, 4)
+    answer_first(notebook)
     cell_of_text = nbformat.v4.new_markdown_cell(_text(run, cell), id="repeat-this")
     notebook.cells.append(cell_of_text)
     nbformat.write(notebook, path)

@@ -1,5 +1,10 @@
 """The one number of each experiment that answers its question."""
 
+import json
+from pathlib import Path
+
+import pandas as pd
+
 from casebook.runs.outputs import read_numbers
 
 HEADLINES = {
@@ -53,3 +58,51 @@ def answers(numbers, chosen=None):
         for dataset, systems in datasets.items():
             if measure in systems.get(system, {}):
                 yield experiment, dataset, system, measure, systems[system][measure]
+
+
+def headline_history(scores, headlines):
+    """Give the headline scores of all runs, oldest first.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        From `score_table`.
+    headlines : dict
+        Experiment to (system, measure); the measure is that of the scores.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns series (experiment and dataset), number (from 1) and value.
+    """
+    wanted = {(experiment, system) for experiment, (system, _) in headlines.items()}
+    pairs = zip(scores["experiment"], scores["system"], strict=True)
+    part = scores[[pair in wanted for pair in pairs]].sort_values("completed")
+    part = part.assign(series=part["experiment"] + ": " + part["dataset"])
+    part["number"] = part.groupby("series").cumcount() + 1
+    return part[["series", "number", "value"]].reset_index(drop=True)
+
+
+def headline_table(path, headlines):
+    """Give the headline number of every experiment with interval, n and control.
+
+    Parameters
+    ----------
+    path : path-like
+        A run's folder; the numbers of all its cells count.
+    headlines : dict
+        Experiment to (system, measure).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns experiment, dataset, system, measure, value, low, high, n, control.
+    """
+    rows = []
+    for file in sorted(Path(path, "numbers").glob("*.json")):
+        numbers = json.loads(file.read_text(encoding="utf-8"))
+        for *names, number in answers(numbers, headlines):
+            known = (number["value"], *number["ci"], number["n"], number["control"])
+            rows.append((*names, *known))
+    columns = ["experiment", "dataset", "system", "measure", "value"]
+    return pd.DataFrame(rows, columns=[*columns, "low", "high", "n", "control"])

@@ -1,12 +1,9 @@
 """What a registry holds, as tables: runs, scores by system, comparability, history."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
-from casebook.runs.headlines import answers
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import short_key
 from casebook.runs.promotion import active, history
@@ -140,17 +137,45 @@ def comparability(listing):
     -------
     pandas.DataFrame
         One row per group of comparable runs: data (short key), runs (how many) and
-        which.
+        which. A run of unknown data is comparable with none.
     """
     groups = {}
     for run in listing.runs:
-        groups.setdefault(run.key, []).append(run.path.rpartition("/")[2])
+        group = run.key or ("unknown", run.path)
+        groups.setdefault(group, (run.key, []))[1].append(run.path.rpartition("/")[2])
     rows = [
         (short_key(key), len(names), ", ".join(sorted(names)))
-        for key, names in groups.items()
+        for key, names in groups.values()
     ]
     frame = pd.DataFrame(rows, columns=["data", "runs", "which"])
     return frame.sort_values(["runs", "which"], ascending=[False, True])
+
+
+def answer(listing, groups, in_force):
+    """Say in a sentence what has been run, what may be compared and what is in force.
+
+    Parameters
+    ----------
+    listing : casebook.runs.registry.Listing
+        The registry.
+    groups : pandas.DataFrame
+        From `comparability`.
+    in_force : pandas.DataFrame
+        From `active_table`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    shared = groups[groups["runs"] > 1]
+    alone = int((groups["runs"] == 1).sum())
+    return (
+        f"Of **{len(listing.runs)}** runs on record {int(shared['runs'].sum())} share"
+        f" their data with another, in {len(shared)} groups, and {alone} stand alone;"
+        f" {len(listing.unreadable)} records could not be read."
+        f" {len(in_force)} runs are in force."
+    )
 
 
 def active_table(listing):
@@ -175,51 +200,3 @@ def active_table(listing):
 def _pointer(entry):
     names = ("metric", "profile", "runId", "at", "actor", "reason")
     return tuple(entry.get(name) for name in names)
-
-
-def headline_history(scores, headlines):
-    """Give the headline scores of all runs, oldest first.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        From `score_table`.
-    headlines : dict
-        Experiment to (system, measure); the measure is that of the scores.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns series (experiment and dataset), number (from 1) and value.
-    """
-    wanted = {(experiment, system) for experiment, (system, _) in headlines.items()}
-    pairs = zip(scores["experiment"], scores["system"], strict=True)
-    part = scores[[pair in wanted for pair in pairs]].sort_values("completed")
-    part = part.assign(series=part["experiment"] + ": " + part["dataset"])
-    part["number"] = part.groupby("series").cumcount() + 1
-    return part[["series", "number", "value"]].reset_index(drop=True)
-
-
-def headline_table(path, headlines):
-    """Give the headline number of every experiment with interval, n and control.
-
-    Parameters
-    ----------
-    path : path-like
-        A run's folder; the numbers of all its cells count.
-    headlines : dict
-        Experiment to (system, measure).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns experiment, dataset, system, measure, value, low, high, n, control.
-    """
-    rows = []
-    for file in sorted(Path(path, "numbers").glob("*.json")):
-        numbers = json.loads(file.read_text(encoding="utf-8"))
-        for *names, number in answers(numbers, headlines):
-            known = (number["value"], *number["ci"], number["n"], number["control"])
-            rows.append((*names, *known))
-    columns = ["experiment", "dataset", "system", "measure", "value"]
-    return pd.DataFrame(rows, columns=[*columns, "low", "high", "n", "control"])

@@ -1,0 +1,55 @@
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from casebook.book.reading_order import answer_first
+from casebook.paths import NOTEBOOKS
+
+
+def notebook(*sources):
+    cells = [
+        new_markdown_cell(s) if s.startswith("#") else new_code_cell(s) for s in sources
+    ]
+    return new_notebook(cells=cells)
+
+
+def order(book):
+    answer_first(book)
+    return [cell.source for cell in book.cells if cell.id != "reading-order"]
+
+
+def test_the_answer_follows_the_question_and_settings_come_last():
+    head = ["# Title", "import", "## Settings", "run = 1", "## Data", "load()"]
+    tail = ["## Answer", "answer()", "## More", "more()"]
+    leads = ["## Settings", "import", "run = 1", "## Data", "load()"]
+    book = notebook(*head, *tail)
+    assert order(book) == ["# Title", *tail, *leads]
+    settings = [cell.source for cell in book.cells].index("## Settings")
+    assert "before the answer" in book.cells[settings + 1].source
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ["# Title", "import", "## Answer", "answer()"],
+        ["# Title", "import", "## Settings", "run = 1"],
+        ["# Title", "answer()"],
+        [],
+    ],
+)
+def test_without_an_answer_to_move_the_order_stays(sources):
+    assert order(notebook(*sources)) == sources
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=str)
+def test_every_chapter_opens_with_question_answer_and_figure(path):
+    book = nbformat.read(path, 4)
+    sources = [cell.source for cell in book.cells]
+    assert sorted(order(book)) == sorted(sources)
+    assert "**Question.**" in book.cells[0].source
+    assert book.cells[1].source.partition("\n")[0].lower().endswith("answer")
+    code = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    assert "Markdown(" in code[0]
+    pictures = ["outputs.figure(" in source for source in code]
+    tables = ["Table(" in source for source in code]
+    assert pictures.index(True) < tables.index(True)
