@@ -129,6 +129,8 @@ def test_bad_input_is_refused():
         bootstrap_mean([0.1, np.nan, 0.2])
     with pytest.raises(InputError, match="1 of 2 units have no cluster"):
         bootstrap_mean([0.1, 0.2], clusters=["a", None])
+    with pytest.raises(InputError, match="1 of 2 units have no cluster"):
+        bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")])
     with pytest.raises(InputError, match="one cluster for each of 2"):
         bootstrap_mean([0.1, 0.2], clusters=["a"])
     with pytest.raises(InputError, match="unknown method 'BCa'"):

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from casebook.errors import InputError
+from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.resampling import TOO_SMALL
 from casebook.inference.samples import (
@@ -74,35 +73,6 @@ def unit_counts(cells, n_cells, clusters=None):
     counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
     rows, copies = np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True)
     return UnitCounts(rows, copies)
-
-
-def cluster_codes(clusters, n):
-    """Give each cluster a number, in the order of their first observation.
-
-    Parameters
-    ----------
-    clusters : array_like, shape [n]
-        Label of each observation's cluster.
-    n : int
-        Number of observations.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape [n]
-        Codes from 0.
-
-    Raises
-    ------
-    InputError
-        If there are not n labels or one is missing.
-    """
-    labels = np.asarray(clusters, dtype=object)
-    if labels.shape != (n,):
-        raise InputError(f"clusters must name one cluster for each of {n} units")
-    codes, _ = pd.factorize(labels)
-    if (codes < 0).any():
-        raise InputError(f"{(codes < 0).sum()} of {n} units have no cluster")
-    return codes.astype(np.int64)
 
 
 def resample_tables(units, *, n_boot=1000, seed=0):

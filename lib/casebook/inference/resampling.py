@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError
+from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.samples import (
     ROUNDING,
@@ -209,12 +208,7 @@ def resample_counts(units, n_boot, seed):
 def _cluster_sizes(clusters, n):
     if clusters is None:
         return np.ones(n), np.arange(n)
-    labels = np.asarray(clusters)
-    if labels.shape != (n,):
-        raise InputError(f"clusters must name one cluster for each of {n} units")
-    codes, _ = pd.factorize(labels)
-    if (codes < 0).any():
-        raise InputError(f"{(codes < 0).sum()} of {n} units have no cluster")
+    codes = cluster_codes(clusters, n)
     return np.bincount(codes).astype(float), codes
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.counts import cluster_codes
+from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.samples import check_share
 

@@ -8,7 +8,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.counts import cluster_codes
+from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.resampling import resample_counts
 from casebook.inference.samples import check_count, check_share, stream

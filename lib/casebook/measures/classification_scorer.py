@@ -7,6 +7,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.inference import counts
+from casebook.inference.clusters import cluster_codes
 from casebook.inference.proportions import wilson
 from casebook.measures import confusion, verdict_labels
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
@@ -63,7 +64,7 @@ class VerdictScorer:
         self.gold, self.policy, self.options = gold, policy, options
         self.clusters = clusters
         if clusters is not None:
-            self.clusters = counts.cluster_codes(clusters, len(gold))
+            self.clusters = cluster_codes(clusters, len(gold))
 
     def units(self, cells, rows=slice(None)):
         """Count the cells of some rows, cluster by cluster if there are any."""
