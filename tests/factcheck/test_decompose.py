@@ -7,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.factcheck.decompose import (
-    decompose,
-    logical_form,
-    split,
-)
+from casebook.factcheck.clauses import split
+from casebook.factcheck.decompose import decompose, logical_form
 from casebook.factcheck.decompose_documented import (
     decompose_documented,
     documented_verifiability,
