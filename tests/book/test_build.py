@@ -23,10 +23,17 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+def sources(path):
+    return [cell["source"] for cell in json.loads(path.read_text())["cells"]]
+
+
 @pytest.mark.slow
 def test_an_unchanged_run_is_rendered_once_and_a_changed_page_again(project):
     index = build.build_book("smoke")
     first = index.stat().st_mtime_ns
+    download = index.parent / "_sources" / "run" / "notebooks" / f"{CELL}.ipynb"
+    executed = run_dir("smoke") / "notebooks" / f"{CELL}.ipynb"
+    assert sources(download) == sources(executed)
     assert build.build_book("smoke").stat().st_mtime_ns == first
     page = project / "book" / "index.md"
     page.write_text(page.read_text() + "\nOne more sentence.\n")

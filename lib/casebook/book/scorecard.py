@@ -86,7 +86,11 @@ def _links(run, cell, dataset, experiment):
     card = card_of(dataset)
     own = (ROOT / "book" / "methods" / f"{experiment}.md").is_file()
     page = experiment if own else _METHODS.get(experiment, "measures")
-    links = {"method": f"methods/{page}.html", "rows": f"rows/{cell}.csv.gz"}
+    links = {
+        "method": f"methods/{page}.html",
+        "code": f"_sources/run/notebooks/{cell}.ipynb",
+        "rows": f"rows/{cell}.csv.gz",
+    }
     if card:
         links["data"] = f"generated/cards/{card.key}.html"
     if questions_file(run, cell).is_file():

@@ -62,7 +62,9 @@ def finish(run, site):
     for path in site.rglob("*.html"):
         page = _lean(path.read_text(encoding="utf-8"))
         write_text(path, page.replace(_TOGGLE, _NAMED_TOGGLE))
-    for path in (site / "_sources").rglob("*.ipynb"):
+    for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
+        # A page has another order than the notebook, in which it can be executed.
+        copy_file(run_dir(run) / "notebooks" / path.name, path.parent)
         _without_pictures(path)
     for path in (site / "_images").glob("*.png"):
         _few_colours(path)
