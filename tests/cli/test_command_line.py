@@ -91,6 +91,15 @@ def test_compare_as_json_markdown_and_latex(casebook, files):
     assert "\\begin{tabular}" in casebook("compare", *files, "-m", "RR", "--latex")[1]
 
 
+def test_undefined_values_are_dashes_beside_their_reason(casebook, files):
+    qrels, run, _ = files
+    for form in ([], ["--markdown"], ["--latex"]):
+        code, out, _ = casebook("compare", qrels, run, files[2], "-m", "R@9", *form)
+        assert code == 0
+        assert "no_variation" in out.replace("\\_", "_")
+        assert "nan" not in out.lower() and "-0.0000" not in out and "None" not in out
+
+
 BAD = [
     (["bogus"], "No such command"),
     (["evaluate", "qrels"], "Missing argument"),

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from casebook import paths
 from casebook.runs.artifact import RunRecord, now
@@ -120,6 +121,39 @@ def test_documented_files_of_compare_and_best(casebook):
     assert (own / "best_ndcg@3.md").is_file()
 
 
+def test_every_score_has_its_n_and_interval(casebook):
+    add("one", WEAK)
+    (row,) = json.loads(casebook("runs", "compare", "--json")[1])["top"]
+    again = scipy.stats.bootstrap(
+        (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),),
+        np.mean,
+        method="percentile",
+        rng=1,
+    ).confidence_interval
+    assert row["n"] == 100 and row["control"] is None and row["reason"] is None
+    assert row["ci"] == pytest.approx([again.low, again.high], abs=0.01)
+    assert "[0." in casebook("runs", "compare")[1]
+    best = json.loads(casebook("runs", "best", "--json")[1])
+    assert (best["n"], best["ci"]) == (100, row["ci"])
+
+
+def test_a_metric_that_no_run_holds_is_answered_with_those_that_are(casebook):
+    assert "there are no such runs yet" in casebook("runs", "best")[2]
+    add("one", WEAK)
+    for command in ("compare", "best"):
+        code, out, err = casebook("runs", command, "-m", "ndcg@7")
+        assert "holds the metric 'ndcg@7': choose with -m, such as map@1" in out + err
+        assert code == (command == "best")
+
+
+def test_the_next_step_of_a_decision_is_named(casebook):
+    add("one", WEAK)
+    out = casebook("runs", "decide")[1]
+    assert "None" not in out and out.endswith("--apply makes this one active\n")
+    assert "--apply" not in casebook("runs", "decide", "--apply")[1]
+    assert "reason: no run was active" in casebook("runs", "active")[1]
+
+
 def test_two_runs_query_by_query(casebook):
     add("one", [1, 2, 3])
     add("two", [1, 1, 9])
@@ -203,7 +237,7 @@ BAD = [
     (["runs", "list", "--runs-root", "/no/such/folder"], "no such registry"),
     (["runs", "matrix", "--spec", "/no/such/file.yml"], "no such matrix"),
     (["runs", "export", "one", "--format", "x", "--out", "y"], "choose trec"),
-    (["gate", "one"], "no active run"),
+    (["gate", "one"], "no run is active for"),
     (["gate", "one", "--gate", "/no/such/gate.yml"], "no such gate"),
 ]
 

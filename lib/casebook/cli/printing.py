@@ -40,6 +40,28 @@ def show(value, as_json, lines):
         typer.echo(line)
 
 
+def filled_lines(values):
+    """Yield a line for each value that is there.
+
+    Parameters
+    ----------
+    values : dict
+        By name; lists are written with commas, None and empty lists left out.
+
+    Yields
+    ------
+    str
+        Name and value; numbers with up to six digits.
+    """
+    for name, value in values.items():
+        items = value if isinstance(value, list) else [value]
+        texts = [
+            f"{item:.6g}" if isinstance(item, float) else str(item) for item in items
+        ]
+        if value is not None and None not in items and items:
+            yield f"{name}: {', '.join(texts)}"
+
+
 def show_report(report, as_json):
     """Print a report that knows both of its forms.
 

@@ -6,7 +6,7 @@ import typer
 
 from casebook.cli import run_options as common
 from casebook.cli import runs_decide, runs_repeat
-from casebook.cli.printing import Json, show, table_lines
+from casebook.cli.printing import Json, filled_lines, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
 
 app = typer.Typer(
@@ -79,6 +79,7 @@ def compare(
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
     from casebook.runs import reports
+    from casebook.runs.ordering import no_run_holds
 
     listing = common.open_registry(domain, tenant, runs_root)
     if pair:
@@ -88,11 +89,22 @@ def compare(
     report = reports.comparison_report(listing, metric, rows)
     if write or out:
         reports.write_report(listing.root, "compare", report, out)
-    columns = ("rank", "score", "metric", "workflowName", "comparability", "runId")
     lines = [f"{listing.root}: {report['metricKey']}, {len(listing.runs)} runs"]
-    lines += table_lines(rows, columns)
+    ranked = any(row["rank"] for row in rows)
+    lines += _ranked_lines(rows) if ranked else [no_run_holds(listing.runs, metric)]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
     show(report, as_json, lines)
+
+
+def _ranked_lines(rows):
+    """Lay out a ranking, every score with n, interval and control."""
+    from casebook.inference.intervals import bounds_text
+
+    columns = ("rank", "score", "95 %", "n", "control", "metric")
+    columns += ("workflowName", "comparability", "runId")
+    bounds = [bounds_text(*(row["ci"] or (None, None)), "z.4f") for row in rows]
+    rows = [row | {"95 %": text} for row, text in zip(rows, bounds, strict=True)]
+    return table_lines(rows, columns)
 
 
 def _compare_two(listing, pair, metric, top, force, as_json):
@@ -120,7 +132,7 @@ def _compare_two(listing, pair, metric, top, force, as_json):
         "incomparable": differ,
         "flips": found.flips.to_dict("records"),
     }
-    lines = [f"{name}: {item}" for name, item in value.items() if name != "flips"]
+    lines = list(filled_lines(value | {"flips": None}))
     changed = found.flips[found.flips["change"] != "unchanged"].head(top)
     lines += table_lines(changed.to_dict("records"), list(changed.columns))
     show(value, as_json, lines)
@@ -152,7 +164,7 @@ def best(
     report = reports.best_report(listing, metric, winner, len(others) > 1)
     if write or out:
         reports.write_report(listing.root, "best", report, out, stamped=False)
-    show(report, as_json, (f"{name}: {value}" for name, value in report.items()))
+    show(report, as_json, filled_lines(report))
 
 
 @app.command()
@@ -173,7 +185,7 @@ def active(
 
     root = locate(domain, tenant, runs_root).root
     entry = promotion.active(root, metric, profile)
-    lines = [f"{name}: {value}" for name, value in (entry or {}).items()]
+    lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"])
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli import run_options as common
-from casebook.cli.printing import Json, show
+from casebook.cli.printing import Json, filled_lines, show
 from casebook.errors import Incomparable, InputError
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
@@ -73,14 +73,16 @@ def decide(
         reports.write_report(listing.root, "decision", report)
     if apply:
         library.apply(listing, found)
-    _show_decision(report, as_json)
+    _show_decision(report, as_json, apply)
     settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
 
 
-def _show_decision(report, as_json):
+def _show_decision(report, as_json, applied):
     shown = {name: report[name] for name in ("metricKey", "action", "delta")}
-    shown |= report["evidence"]
-    show(report, as_json, [f"{name}: {value}" for name, value in shown.items()])
+    lines = list(filled_lines(shown | report["evidence"]))
+    if report["action"] == "Promote" and not applied:
+        lines.append("the active run is not changed: --apply makes this one active")
+    show(report, as_json, lines)
 
 
 def promote(
@@ -236,7 +238,10 @@ def _active_path(root, metric, profile):
 
     entry = active(root, metric, profile)
     if entry is None:
-        raise InputError("no active run to gate against: --against, or promote one")
+        raise InputError(
+            f"no run is active for {metric!r}: name one with --against, or make one "
+            "active with 'casebook runs promote'"
+        )
     return entry["path"]
 
 

@@ -138,7 +138,8 @@ def export(
 ):
     """Export one system of a run as TREC run, MTEB result or Every Eval Ever record.
 
-    Example: casebook runs export smoke --system smoke.full --out full.json
+    Example: casebook runs export smoke/runs/retrieval_ablation-smoke --system
+    smoke.full --out full.json
     """
     from casebook.files import write_json
     from casebook.formats.trec import read_run

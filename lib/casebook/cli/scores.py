@@ -13,7 +13,8 @@ DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
 Measures = Annotated[
-    list[str] | None, typer.Option("-m", "--measure", help="Repeatable.")
+    list[str] | None,
+    typer.Option("-m", "--measure", help="Such as nDCG@10, RR, AP, P@5; repeatable."),
 ]
 
 
@@ -64,7 +65,9 @@ def _print_evaluation(result, intervals, tied):
 
     for name, interval in intervals.items():
         bounds = bounds_text(interval.low, interval.high, "z.4f")
-        typer.echo(f"{name:12} {result.mean[name]:.4f}  {bounds}  n={interval.n}")
+        why = f"  {interval.reason}" if interval.reason else ""
+        typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={interval.n}{why}")
+    typer.echo("intervals: 95 %, percentile bootstrap of queries")
     typer.echo(_account(result.accounting))
     if tied is not None:
         typer.echo("under all orders of tied documents:")
@@ -159,12 +162,20 @@ def _comparison(comparison):
     }
 
 
+_WORDS = {"system", "system_a", "system_b", "reason"}
+
+
 def _rendered(frame, latex, markdown):
+    """Lay out a table; what is undefined is a dash, and its row names the reason."""
+    sides = ["left" if name in _WORDS else "right" for name in frame]
+    frame = frame.astype(object).where(frame.notna(), "-")
+    frame = frame.map(lambda cell: f"{cell:z.4f}" if isinstance(cell, float) else cell)
     if latex:
-        return frame.to_latex(index=False, float_format="%.4f", escape=True)
+        letters = "".join(side[0] for side in sides)
+        return frame.to_latex(index=False, escape=True, column_format=letters)
     if markdown:
-        return frame.to_markdown(index=False, floatfmt=".4f")
-    return frame.to_string(index=False, float_format="%.4f")
+        return frame.to_markdown(index=False, disable_numparse=True, colalign=sides)
+    return frame.to_string(index=False)
 
 
 COMMANDS = (evaluate, compare)

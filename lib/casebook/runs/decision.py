@@ -199,7 +199,9 @@ def apply(listing, decision, reason=None, gate_sha256=None):
         "epsilon": decision.epsilon,
         "totalRunsFound": decision.total,
     }
-    text = reason or f"decided by {decision.evidence.basis}"
+    basis = decision.evidence.basis
+    plain = "no run was active" if basis == "first" else f"decided by {basis}"
+    text = reason or plain
     why = Reason(text, evidence, gate_sha256, decision.evidence.incomparable)
     after = decision.active["seq"] if decision.active else 0
     return promote(

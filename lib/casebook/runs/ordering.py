@@ -78,7 +78,7 @@ def best(runs, metric, force=False):
         run for run in order(runs, metric) if score_of(run, metric) is not None
     ]
     if not competing:
-        raise InputError(f"no successful run holds the metric {canonical(metric)!r}")
+        raise InputError(no_run_holds(runs, metric))
     groups = sorted({short_key(run.key) for run in competing})
     if len(groups) > 1 and not force:
         raise Incomparable(
@@ -86,6 +86,32 @@ def best(runs, metric, force=False):
             f"({', '.join(groups)}); choose one with --key, or --force"
         )
     return competing[0]
+
+
+def no_run_holds(runs, metric):
+    """Say that nothing holds a metric, and name some that are held.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Candidates.
+    metric : str
+        Key in any letter case.
+
+    Returns
+    -------
+    str
+        One line; metrics of the same measure are named first.
+    """
+    name = canonical(metric)
+    held = {key for run in runs if run.success for key in run.metrics}
+    alike = {key for key in held if key.rpartition(".")[2] == name.rpartition(".")[2]}
+    shown = sorted(alike or held)
+    line = f"no successful run holds the metric {name!r}"
+    if not shown:
+        return f"{line}: there are no such runs yet"
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return f"{line}: choose with -m, such as {', '.join(shown[:3])}{more}"
 
 
 def short_key(key):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from casebook.files import write_json, write_text
 from casebook.runs.artifact import now
+from casebook.runs.figures import UNKNOWN, figure
 from casebook.runs.metrics import canonical, file_part
 from casebook.runs.ordering import order, score_of, short_key
 from casebook.runs.report_markdown import markdown
@@ -43,8 +44,10 @@ def ranking(listing, metric, runs=None, top=20):
     -------
     list of dict
         Best first: ``rank`` within the group (None without a score), ``score``,
-        ``metric``, ``map1``, ``ndcg3``, ``workflowName``, ``runId``, ``completedUtc``,
-        ``success``, ``comparability`` (the group) and ``runDirectory``.
+        ``metric``, ``n``, ``ci``, ``control`` and ``reason`` of the score (see
+        `casebook.runs.figures.figure`), ``map1``, ``ndcg3``, ``workflowName``,
+        ``runId``, ``completedUtc``, ``success``, ``comparability`` (the group) and
+        ``runDirectory``.
     """
     runs = listing.runs if runs is None else runs
     names = dict.fromkeys(map(id, runs), canonical(metric))
@@ -57,8 +60,9 @@ def ranking(listing, metric, runs=None, top=20):
         rank = None
         if score is not None:
             rank = places[run.key] = places.get(run.key, 0) + 1
-        rows.append(_row(listing, run, rank, score, names[id(run)]))
-    return rows[: max(1, top)]
+        if len(rows) < max(1, top):
+            rows.append(_row(listing, run, rank, score, names[id(run)]))
+    return rows
 
 
 def _spread(runs, pattern):
@@ -71,10 +75,15 @@ def _spread(runs, pattern):
 
 
 def _row(listing, run, rank, score, metric):
+    folder = listing.folder(run)
+    beside = UNKNOWN | {"reason": "the run does not hold the metric"}
+    if score is not None:
+        beside = figure(folder, metric)
     return {
         "rank": rank,
         "score": score,
         "metric": metric,
+        **beside,
         "map1": run.metrics.get("map@1"),
         "ndcg3": run.metrics.get("ndcg@3"),
         "workflowName": run.workflow,
@@ -82,7 +91,7 @@ def _row(listing, run, rank, score, metric):
         "completedUtc": run.completed,
         "success": run.success,
         "comparability": short_key(run.key),
-        "runDirectory": str(listing.folder(run)),
+        "runDirectory": str(folder),
     }
 
 
@@ -127,12 +136,13 @@ def best_report(listing, metric, run, incomparable=False):
     Returns
     -------
     dict
-        With the documented keys.
+        With the documented keys, and ``n``, ``ci``, ``control`` and ``reason``.
     """
     return (
         _head(listing, metric)
         | {"totalRunsFound": len(listing.runs), "incomparable": incomparable}
         | _target(listing, run, metric)
+        | figure(listing.folder(run), metric)
     )
 
 

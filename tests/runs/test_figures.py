@@ -1,0 +1,47 @@
+"""What stands beside a run's metric comes from the chapter, from rows, or is absent."""
+
+import json
+import shutil
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.paths import ROOT
+from casebook.runs.figures import figure
+
+METRIC = "smoke.full, long.nDCG@10"
+
+
+@pytest.fixture
+def run(tmp_path):
+    for name in ("numbers", "rows", "runs"):
+        shutil.copytree(ROOT / "results" / "smoke" / name, tmp_path / name)
+    return tmp_path / "runs" / "query_length-smoke"
+
+
+def _numbers(run):
+    path = run.parents[1] / "numbers" / f"{run.name}.json"
+    return path, json.loads(path.read_text())
+
+
+def test_a_chapter_says_it_itself(run):
+    number = _numbers(run)[1]["query_length"]["smoke"]["full, long"]["nDCG@10"]
+    assert number["n"] == 17
+    assert figure(run, METRIC) == {
+        name: number[name] for name in number if name != "value"
+    }
+
+
+def test_numbers_of_another_time_are_not_used(run):
+    path, numbers = _numbers(run)
+    numbers["query_length"]["smoke"]["full, long"]["nDCG@10"]["value"] += 0.01
+    path.write_text(json.dumps(numbers))
+    found = figure(run, METRIC)
+    assert found["n"] is None and "has no column and system" in found["reason"]
+
+
+def test_damaged_numbers_are_named(run):
+    path, _ = _numbers(run)
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"query_length-smoke\.json"):
+        figure(run, METRIC)
