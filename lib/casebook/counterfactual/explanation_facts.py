@@ -54,7 +54,18 @@ def keys_of(sheet):
 
 
 def group_of(key):
-    """Name the sentence that a fact belongs to: one of ``GROUPS``."""
+    """Name the sentence that a fact belongs to.
+
+    Parameters
+    ----------
+    key : tuple
+        From `fact_key`.
+
+    Returns
+    -------
+    str
+        One of ``GROUPS``.
+    """
     kind, value = key
     if kind == "PartyType":
         return value[0].removesuffix("_type")

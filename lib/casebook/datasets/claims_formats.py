@@ -32,14 +32,14 @@ LABEL_MAPS = {
 LABEL_MAPS["scifact_open"] = LABEL_MAPS["scifact"]
 
 
-def hover(record):
+def _hover(record):
     """HoVer: supporting facts are titles and sentence numbers, without their text."""
     facts = record.get("supporting_facts", [])
     row = _row(record, "uid", hops=record.get("num_hops"), cluster="hpqa_id")
     return row, [_passage(f"{title}:{n}", title) for title, n in facts]
 
 
-def fever(record):
+def _fever(record):
     """FEVER: alternative gold sets of page and line."""
     row = _row(record, "id")
     evidence = [
@@ -51,7 +51,7 @@ def fever(record):
     return row, evidence
 
 
-def feverous(record):
+def _feverous(record):
     """FEVEROUS: up to three gold sets of element ids such as ``Title_cell_0_1_2``."""
     if not record.get("id") and not record.get("claim"):
         return None, []  # official files begin with a blank record
@@ -65,7 +65,7 @@ def feverous(record):
     return row, evidence
 
 
-def feverous_s(record):
+def _feverous_s(record):
     """FEVEROUS-S of ProgramFC: gold sentences as lines of title, tab, text."""
     row = _row(record, "id", category=record.get("challenge"))
     lines = [line for line in record.get("evidence", "").split("\n") if line.strip()]
@@ -78,7 +78,7 @@ def feverous_s(record):
     return row, evidence
 
 
-def climate_fever(record):
+def _climate_fever(record):
     """Climate-FEVER: five sentences a claim, each with its own label and votes."""
     row = _row(record, "claim_id", label="claim_label")
     evidence = []
@@ -91,7 +91,7 @@ def climate_fever(record):
     return row, evidence
 
 
-def scifact(record):
+def _scifact(record):
     """SciFact: rationales by abstract; the claim's label follows from theirs."""
     evidence = [
         (doc, number, rationale["label"], rationale["sentences"])
@@ -101,7 +101,7 @@ def scifact(record):
     return _scientific(record, evidence)
 
 
-def scifact_open(record):
+def _scifact_open(record):
     """SciFact-Open: one label and its sentences by abstract."""
     evidence = [
         (doc, 0, found["label"], found.get("sentences", []))
@@ -126,7 +126,7 @@ def _scientific(record, rationales):
     return row, passages
 
 
-def averitec(record):
+def _averitec(record):
     """AVeriTeC: questions whose answers are the evidence; claims carry no id."""
     row = _row(record, None)
     row["category"] = "; ".join(record.get("claim_types", [])) or None
@@ -139,7 +139,7 @@ def averitec(record):
     return row, evidence
 
 
-def plain(record):
+def _plain(record):
     """Any record with id and label; claim, category, difficulty, hops are optional."""
     row = _row(record, "id", category=record.get("category"))
     row |= {"difficulty": record.get("difficulty"), "hops": record.get("hops")}
@@ -171,16 +171,13 @@ def _passage(name, source, number=0, text=None):
 
 
 FORMATS = {
-    function.__name__: function
-    for function in (
-        averitec,
-        climate_fever,
-        fever,
-        feverous,
-        feverous_s,
-        hover,
-        plain,
-        scifact,
-        scifact_open,
-    )
+    "averitec": _averitec,
+    "climate_fever": _climate_fever,
+    "fever": _fever,
+    "feverous": _feverous,
+    "feverous_s": _feverous_s,
+    "hover": _hover,
+    "plain": _plain,
+    "scifact": _scifact,
+    "scifact_open": _scifact_open,
 }

@@ -64,7 +64,20 @@ def draw_policies(n, seed):
 
 
 def digits(n, least):
-    """Give the digits that numbers up to n need, so that ids sort as numbers do."""
+    """Give the digits that numbers up to n need, so that ids sort as numbers do.
+
+    Parameters
+    ----------
+    n : int
+        Largest number.
+    least : int
+        Digits to give at least.
+
+    Returns
+    -------
+    int
+        Digits.
+    """
     return max(least, len(str(n)))
 
 

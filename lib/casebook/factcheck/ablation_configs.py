@@ -40,7 +40,18 @@ def cell_config(cell, config=None):
 
 
 def factorial_configs(config=None):
-    """Give the settings of all 16 cells by name."""
+    """Give the settings of all 16 cells.
+
+    Parameters
+    ----------
+    config : PipelineConfig, optional
+        The full system.
+
+    Returns
+    -------
+    dict of PipelineConfig
+        By name of the cell, see `casebook.factcheck.factorial.cell_name`.
+    """
     return {cell_name(cell): cell_config(cell, config) for cell in CELLS}
 
 

@@ -81,7 +81,18 @@ def simulated_accuracy(config):
 
 
 def simulated_seconds(config):
-    """Give the constant that the simulator reports as time, in seconds."""
+    """Give the constant that the simulator reports as time.
+
+    Parameters
+    ----------
+    config : Simulated
+        Configuration.
+
+    Returns
+    -------
+    float
+        Seconds; nothing was timed.
+    """
     factor = 1 + 0.3 * config.fol + 0.4 * config.three_stage
     return BASE_SECONDS * (factor + (0.2 * config.k if config.k > 1 else 0))
 
@@ -137,6 +148,17 @@ def chance_of_reversal(config, n, full=CONFIGS["full"]):
 
 
 def significance_label(difference):
-    """Label a difference of F1 as documented, sign ignored: HIGH, MEDIUM or LOW."""
+    """Label a difference of F1 as documented, its sign ignored.
+
+    Parameters
+    ----------
+    difference : float
+        In [-1, 1].
+
+    Returns
+    -------
+    str
+        ``HIGH`` above 0.05, ``MEDIUM`` above 0.02, else ``LOW``.
+    """
     size = abs(difference)
     return "HIGH" if size > 0.05 else "MEDIUM" if size > 0.02 else "LOW"

@@ -15,7 +15,18 @@ MAX_EVIDENCE = 10
 
 
 def unigram_f1(a, b):
-    """F1 of the sets of lower-case words of two texts, 0 to 1."""
+    """F1 of the sets of lower-case words of two texts.
+
+    Parameters
+    ----------
+    a, b : str
+        Texts.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 for two empty texts.
+    """
     first, second = set(a.lower().split()), set(b.lower().split())
     total = len(first) + len(second)
     return 2 * len(first & second) / total if total else 0.0

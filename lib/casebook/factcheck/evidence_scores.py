@@ -145,11 +145,6 @@ def _by_id(records, what, key):
     return {name: group[0] for name, group in found.items()}
 
 
-def distinct(items):
-    """Give distinct items in order of first occurrence."""
-    return list(dict.fromkeys(items))
-
-
 def macro_measures(rows, columns, pairs=(), *, clusters=None, n_boot=1000, seed=0):
     """Means of columns over the claims that each is defined for, with intervals.
 
@@ -184,7 +179,7 @@ def macro_measures(rows, columns, pairs=(), *, clusters=None, n_boot=1000, seed=
     }
     for name, precision, recall in pairs:
         (p, p_draws, n), (r, r_draws, m) = means[precision], means[recall]
-        means[name] = f1(p, r), f1(p_draws, r_draws), min(n, m)
+        means[name] = _f1(p, r), _f1(p_draws, r_draws), min(n, m)
     return {
         name: percentile_interval(value, draws, n, reason="undefined_for_every_claim")
         for name, (value, draws, n) in means.items()
@@ -233,7 +228,7 @@ def ratio_measures(rows, ratios, *, clusters=None, n_boot=1000, seed=0):
     return found
 
 
-def f1(precision, recall):
+def _f1(precision, recall):
     """Harmonic mean, 0 if both are 0, NaN if one is undefined."""
     total = np.asarray(precision + recall)
     with np.errstate(invalid="ignore", divide="ignore"):

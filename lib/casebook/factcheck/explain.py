@@ -98,7 +98,18 @@ def _heaviest(items, side, rule, most):
 
 
 def conflicts(result):
-    """Find the sub-claims with evidence for and against, tuple of str."""
+    """Find the sub-claims with evidence for and against.
+
+    Parameters
+    ----------
+    result : casebook.factcheck.model.VerdictResult
+        A checked claim.
+
+    Returns
+    -------
+    tuple of str
+        Their ids, in the order of the claim.
+    """
     found = []
     for part in result.subclaims:
         sides = {item.stance for item in result.evidence_of(part.id)} - {NEUTRAL}

@@ -17,7 +17,18 @@ FULL = CELLS[-1]
 
 
 def cell_name(cell):
-    """Name a cell by the factors that are on, such as ``diversity+weighting``."""
+    """Name a cell by the factors that are on.
+
+    Parameters
+    ----------
+    cell : tuple of bool
+        One entry per factor, in the order of ``FACTORS``.
+
+    Returns
+    -------
+    str
+        Such as ``diversity+weighting``; ``none`` where all are off.
+    """
     on = [name for name, value in zip(FACTORS, cell, strict=True) if value]
     return "+".join(on) or "none"
 

@@ -6,7 +6,6 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.factcheck.evidence_scores import (
     EvidenceScores,
-    distinct,
     harmonic,
     join_records,
     macro_measures,
@@ -217,7 +216,7 @@ def _row(record, answer, max_evidence, account):
     agrees = str(answer.get("predicted_label") or "").upper() == label
     if label == NEI:
         return record.get("id"), float(agrees), float(agrees), np.nan, np.nan
-    once = distinct(map(tuple, answer.get("predicted_evidence") or []))
+    once = list(dict.fromkeys(map(tuple, answer.get("predicted_evidence") or [])))
     repeated = len(answer.get("predicted_evidence") or []) - len(once)
     account["repeated_evidence"] = account.get("repeated_evidence", 0) + repeated
     listed = once[:max_evidence]

@@ -5,7 +5,6 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.factcheck.evidence_scores import (
     EvidenceScores,
-    distinct,
     harmonic,
     join_records,
     macro_measures,
@@ -138,7 +137,18 @@ def official_feverous_score(gold, predictions, max_sentences=5, max_cells=25):
 
 
 def gold_sets(record):
-    """Give the alternative gold sets of a claim as sets of elements."""
+    """Give the alternative gold sets of a claim.
+
+    Parameters
+    ----------
+    record : dict
+        With ``evidence``, as for `official_feverous_score`.
+
+    Returns
+    -------
+    list of set
+        Elements as `parse_element` gives them.
+    """
     return [
         {parse_element(i) for i in (s["content"] if isinstance(s, dict) else s)}
         for s in record["evidence"]
@@ -187,7 +197,8 @@ def score_feverous(
 def _row(record, answer, max_sentences, max_cells):
     """Score one claim; None where a measure is undefined."""
     answer = answer or {}
-    once = distinct(map(parse_element, answer.get("predicted_evidence") or []))
+    listed = map(parse_element, answer.get("predicted_evidence") or [])
+    once = list(dict.fromkeys(listed))
     listed = truncate(once, max_sentences, max_cells)
     sets = [members for members in gold_sets(record) if members]
     known = set().union(*sets)

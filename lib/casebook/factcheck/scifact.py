@@ -5,7 +5,6 @@ import pandas as pd
 from casebook.factcheck.evidence_scores import (
     EvidenceScores,
     OfficialScorerFails,
-    distinct,
     join_records,
     ratio_measures,
 )
@@ -82,6 +81,10 @@ def _refuse(name, doc, rationales, answer):
         )
 
 
+def _distinct(items):
+    return list(dict.fromkeys(items))
+
+
 def _counts(record, answers, once):
     """Count one claim; `once` says what becomes of repeated sentences."""
     count = dict.fromkeys(COUNTS, 0)
@@ -144,7 +147,7 @@ def score_scifact(gold, predictions, *, join="id", clusters=None, n_boot=1000, s
         repeated += sum(
             len(a["sentences"]) - len(set(a["sentences"])) for a in answers.values()
         )
-        rows.append({"id": record["id"]} | _counts(record, answers, distinct))
+        rows.append({"id": record["id"]} | _counts(record, answers, _distinct))
     frame = pd.DataFrame(rows, columns=["id", *COUNTS])
     options = {"clusters": clusters, "n_boot": n_boot, "seed": seed}
     account["repeated_sentences"] = repeated

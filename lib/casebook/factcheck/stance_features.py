@@ -29,7 +29,18 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
 def negations(text):
-    """Count words that turn a statement round, int."""
+    """Count words that turn a statement round.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    int
+        ``not`` and the like, ``excluded``, ``forbids``, ``refused``, ``uninsured``.
+    """
     return sum(word in _NEGATIONS for word in words(text))
 
 

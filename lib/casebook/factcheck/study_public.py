@@ -23,7 +23,20 @@ _DECIDED = {"DISPUTED": C, "SUPPORTS": S, "REFUTES": N, "NOT_ENOUGH_INFO": NEI}
 
 
 def gold_evidence(dataset, folds=5, seed=0):
-    """Judge claims on their gold sentences: the same model with them shuffled."""
+    """Judge claims on their gold sentences: the same model with them shuffled.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.claims.ClaimSet
+        Claims with texts of their evidence, such as ``feverous_s``.
+    folds, seed : int
+        Of the models, which are fitted out of fold.
+
+    Returns
+    -------
+    casebook.factcheck.verdict_study.VerdictStudy
+        Verdicts of every system and control.
+    """
     claims, evidence = dataset.claims, dataset.evidence
     texts = evidence["text"].map(_without_links)
     passages = texts.groupby(evidence["claim_id"], sort=False).apply(list)
@@ -92,7 +105,20 @@ def _fold_probabilities(X, mixed, y, groups, folds, seed):
 
 
 def aggregation(dataset, folds=5, seed=0):
-    """Decide claims from the gold labels of their five sentences, by three rules."""
+    """Decide claims from the gold labels of their five sentences, by three rules.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.claims.ClaimSet
+        Claims whose evidence is labelled, such as ``climate_fever_claims``.
+    folds, seed : int
+        Not used: nothing is fitted or drawn.
+
+    Returns
+    -------
+    casebook.factcheck.verdict_study.VerdictStudy
+        Verdicts of every system and control.
+    """
     claims, evidence = dataset.claims, dataset.evidence
     stances = evidence["label"].map(_STANCE).fillna("neutral")
     found = stances.groupby(evidence["claim_id"], sort=False).apply(list)
@@ -129,7 +155,20 @@ def _vote(stances, counted):
 
 
 def claim_only_study(dataset, folds=5, seed=0):
-    """Judge claims without any evidence: what a set gives away by its wording."""
+    """Judge claims without any evidence: what a set gives away by its wording.
+
+    Parameters
+    ----------
+    dataset : casebook.datasets.claims.ClaimSet
+        Claims with clusters and hops, such as ``hover``.
+    folds, seed : int
+        Of the models, which are fitted out of fold.
+
+    Returns
+    -------
+    casebook.factcheck.verdict_study.VerdictStudy
+        Verdicts of every system and control.
+    """
     claims = dataset.claims
     groups, y = claims["cluster"].tolist(), (claims["label"] == S).to_numpy()
     words = folded_words(claims["claim"], y, groups, folds, seed)

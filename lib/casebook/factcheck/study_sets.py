@@ -63,9 +63,9 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
         If the dataset is not one of these, or not here.
     """
     if dataset == OWN:
-        return own_claims(ablation, noise_rates, seed)
+        return _own_claims(ablation, noise_rates, seed)
     builders = {
-        "consumer_contracts_qa": (consumer_contracts, "retrieval"),
+        "consumer_contracts_qa": (_consumer_contracts, "retrieval"),
         "feverous_s": (gold_evidence, "claims"),
         "climate_fever_claims": (aggregation, "claims"),
         "hover": (claim_only_study, "claims"),
@@ -77,7 +77,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
     return builder(load(dataset, kind=kind), folds, seed)
 
 
-def own_claims(ablation=True, noise_rates=(), seed=0):
+def _own_claims(ablation=True, noise_rates=(), seed=0):
     """Check the project's own claims; everything is fitted on other sources."""
     own = own_study()
     test, results = own.test, own.results
@@ -146,7 +146,7 @@ def _stated(result):
     return result.support if result.verdict == S else 1 - result.support
 
 
-def consumer_contracts(dataset, folds=5, seed=0):
+def _consumer_contracts(dataset, folds=5, seed=0):
     """Answer yes or no from the clause that was retrieved."""
     found = consumer_study(dataset, folds=folds, seed=seed)
     systems = (RETRIEVED, GOLD, SHUFFLED, QUESTION)

@@ -144,7 +144,19 @@ def calibration_table(found):
 
 
 def reported_table(study):
-    """Set the documented impacts, inputs of a simulator, beside what was measured."""
+    """Set the documented impacts, inputs of a simulator, beside what was measured.
+
+    Parameters
+    ----------
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        Study.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `casebook.factcheck.ablation_report.AblationReport.reported`; empty without
+        an ablation.
+    """
     return pd.DataFrame() if study.ablation is None else study.ablation.reported()
 
 

@@ -12,7 +12,18 @@ _STEMMER = Stemmer.Stemmer("english")
 
 
 def listed(text):
-    """Give the words of a space-separated list, frozenset of str."""
+    """Give the words of a space-separated list.
+
+    Parameters
+    ----------
+    text : str
+        List.
+
+    Returns
+    -------
+    frozenset of str
+        Words.
+    """
     return frozenset(text.split())
 
 
@@ -65,7 +76,18 @@ def words(text):
 
 @lru_cache(maxsize=20_000)
 def stems(text):
-    """Give the stems of a text's words, numbers included, tuple of str in order."""
+    """Give the stems of a text's words, numbers included.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    tuple of str
+        By Snowball's English stemmer, one per word of `words`, in order.
+    """
     return tuple(_STEMMER.stemWords([word.removesuffix("'s") for word in words(text)]))
 
 
@@ -88,7 +110,18 @@ def content(text):
 
 
 def jaccard(first, second):
-    """Overlap of two sets: shared over all, 1 for two empty ones, float."""
+    """Overlap of two sets: what is shared over all.
+
+    Parameters
+    ----------
+    first, second : set
+        Sets.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 for two empty sets.
+    """
     union = first | second
     return len(first & second) / len(union) if union else 1.0
 

@@ -225,5 +225,16 @@ def check_choice(name, value, choices):
 
 
 def number_or_none(value):
-    """Give a float, or None for NaN: undefined is never a number."""
+    """Give a float, or None for NaN: undefined is never a number.
+
+    Parameters
+    ----------
+    value : float or None
+        Value.
+
+    Returns
+    -------
+    float or None
+        The value as a plain float.
+    """
     return None if value is None or math.isnan(value) else float(value)

@@ -183,6 +183,17 @@ def widened(estimate, bounds, values, settings):
 
 
 def whole(coefficient):
-    """Give a coefficient on its own items, None if undefined."""
+    """Give a coefficient on its own items.
+
+    Parameters
+    ----------
+    coefficient : casebook.measures.agreement_coefficient.Coefficient
+        Coefficient.
+
+    Returns
+    -------
+    float or None
+        None if undefined.
+    """
     ones = np.ones((1, coefficient.panel.n_items))
     return number_or_none(coefficient.values(ones)[0])

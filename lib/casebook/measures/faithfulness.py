@@ -121,7 +121,23 @@ def faithfulness(
 
 
 def source_texts(sources):
-    """Give sources as a list of texts; a single text is one. Else an InputError."""
+    """Give sources as a list of texts.
+
+    Parameters
+    ----------
+    sources : str or sequence of str
+        A single text is one source.
+
+    Returns
+    -------
+    list of str
+        Texts.
+
+    Raises
+    ------
+    InputError
+        If a source is no text.
+    """
     texts = [sources] if isinstance(sources, str) else list(sources)
     wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
     if wrong:

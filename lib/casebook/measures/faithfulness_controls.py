@@ -154,13 +154,44 @@ def separation(rows, rule, *, level=0.95):
 
 
 def rows_of_rule(rows, rule):
-    """Give the rows of one rule, of `RULES`, that have a share; else an InputError."""
+    """Give the rows of one rule that have a share.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `sentence_rows`.
+    rule : str
+        One of `RULES`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows.
+
+    Raises
+    ------
+    InputError
+        If the rule is unknown.
+    """
     check_choice("rule", rule, RULES)
     return rows[(rows["rule"] == rule) & rows["share"].notna()]
 
 
 def source_clusters(rows, part):
-    """Give, for each row of a part, the source that its explanation is matched to."""
+    """Give the source that each row's explanation is matched to.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `sentence_rows`.
+    part : pandas.DataFrame
+        Some of the rows.
+
+    Returns
+    -------
+    list of str
+        One source per row of the part.
+    """
     matched = rows[rows["condition"] == MATCHED]
     source = dict(zip(matched["explanation"], matched["source"], strict=True))
     return [str(source[key]) for key in part["explanation"]]

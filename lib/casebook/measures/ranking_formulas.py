@@ -37,7 +37,7 @@ class GainSum:
         inside = judged.found & (judged.rank <= self.cutoff(judged))
         rank = np.where(inside, judged.rank, 1.0)
         gains = self.gain(judged.grade) * inside * self.discount(rank)
-        return ratio(judged.total(gains), self.norm(judged))
+        return _ratio(judged.total(gains), self.norm(judged))
 
     def expected(self, judged):
         """Mean value over the orders of ties: each tied rank is equally likely."""
@@ -49,7 +49,7 @@ class GainSum:
         high = np.minimum(judged.ahead + judged.tied, cutoff).astype(np.int64)
         weight = (cumulative[high] - cumulative[low]) / judged.tied
         gains = self.gain(judged.grade) * judged.found * weight
-        return ratio(judged.total(gains), self.norm(judged))
+        return _ratio(judged.total(gains), self.norm(judged))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class AveragePrecision:
         relevant = judged.grade >= self.level
         hit = relevant & judged.found & (judged.rank <= self.cutoff)
         precision = np.where(hit, judged.running(relevant) / judged.rank, 0.0)
-        return ratio(judged.total(precision), judged.total(relevant))
+        return _ratio(judged.total(precision), judged.total(relevant))
 
     def expected(self, judged):
         """Mean value over the orders of ties (McSherry and Najork 2008).
@@ -142,7 +142,7 @@ class AveragePrecision:
         sums = slope * reach
         sums += (before + 1.0 - slope * (s + 1)) * (harmonic[s + reach] - harmonic[s])
         precision = np.where(relevant & judged.found, sums / t, 0.0)
-        return ratio(judged.total(precision), judged.total(relevant))
+        return _ratio(judged.total(precision), judged.total(relevant))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class BinaryPreference:
         above = judged.running(against & judged.found)
         worse = np.minimum(above, wanted[judged.row]) / np.maximum(bound, 1)
         credit = np.where(relevant & judged.found, 1.0 - worse, 0.0)
-        return ratio(judged.total(credit), wanted)
+        return _ratio(judged.total(credit), wanted)
 
     def expected(self, judged):
         """No closed form is implemented."""
@@ -224,7 +224,7 @@ class Count:
         return self.score(judged)
 
 
-def ratio(numerator, denominator):
+def _ratio(numerator, denominator):
     """Divide per query, giving 0 where the denominator is 0."""
     zeros = np.zeros(len(numerator))
     return np.divide(numerator, denominator, out=zeros, where=denominator != 0)

@@ -98,7 +98,25 @@ def of_one_pair(measure, before, after, *arguments, **options):
 
 
 def check_items(items, side):
-    """Give back a list of ids, or raise InputError naming a repeated or missing one."""
+    """Refuse a list in which an id is repeated or missing.
+
+    Parameters
+    ----------
+    items : sequence of hashable
+        Ids, best first.
+    side : str
+        Name of the list, for the message.
+
+    Returns
+    -------
+    sequence of hashable
+        The ids, unchanged.
+
+    Raises
+    ------
+    InputError
+        Names the id and its ranks.
+    """
     first = {}
     for rank, item in enumerate(items, start=1):
         if item is None or item != item:
@@ -212,6 +230,17 @@ def where_any(found, values):
 
 
 def ratio(total, count):
-    """Divide arrays; NaN where the divisor is 0."""
+    """Divide arrays.
+
+    Parameters
+    ----------
+    total, count : ndarray, shape (Q,)
+        Dividends and divisors.
+
+    Returns
+    -------
+    ndarray of float, shape (Q,)
+        NaN where the divisor is 0.
+    """
     nothing = np.full(len(count), math.nan)
     return np.divide(total, count, out=nothing, where=count > 0)

@@ -116,7 +116,22 @@ def overlaps(found, depth):
 
 
 def agreement_at_end(overlap, norm, short):
-    """Agreement at the end of the shorter list; 0 if that list is empty."""
+    """Give the agreement at the end of the shorter list.
+
+    Parameters
+    ----------
+    overlap : ndarray, shape (Q, D)
+        Overlap of the lists at each depth.
+    norm : ndarray, shape (Q, D) or (D,)
+        What it is divided by to give the agreement.
+    short : ndarray of int, shape (Q,)
+        Length of the shorter list.
+
+    Returns
+    -------
+    ndarray of float, shape (Q, 1)
+        Agreement; 0 if that list is empty.
+    """
     last = np.maximum(short - 1, 0)[:, None]
     at_end = np.take_along_axis(overlap, last, axis=1)
     norm = np.take_along_axis(np.broadcast_to(norm, overlap.shape), last, axis=1)
@@ -139,6 +154,11 @@ def combine(overlap, norm, assumed, possible, sizes, p):
         Shorter and longer length.
     p : float
         Persistence.
+
+    Returns
+    -------
+    RBO
+        Arrays of shape (Q,); NaN where both lists are empty.
     """
     short, long = sizes.astype(float)
     d = np.arange(1.0, overlap.shape[1] + 1)
