@@ -61,7 +61,9 @@ def test_documented_number_is_explained(name):
 
 
 def test_rows_have_three_cells_and_links_that_lead_somewhere():
-    for row in ROWS[1:]:
+    linked = []
+    for row in ROWS:
         assert row.count("|") == 4, row
-        for page in re.findall(r"\]\((.+?)\)", row):
-            assert (METHODS / page).is_file(), row
+        linked += re.findall(r"\]\((.+?)\)", row)
+    assert len(linked) > len(ROWS) / 2
+    assert [page for page in linked if not (METHODS / page).is_file()] == []

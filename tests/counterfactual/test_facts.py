@@ -82,20 +82,20 @@ def test_each_helper_changes_one_field():
 
 
 @pytest.mark.parametrize(
-    "edit",
+    ("edit", "arguments", "message"),
     [
-        lambda sheet: facts.replace_party(sheet, "judge", "State"),
-        lambda sheet: facts.replace_section(sheet, "IPC-1", "IPC-2"),
-        lambda sheet: facts.replace_section(sheet, "IPC-34", "IPC-302"),
-        lambda sheet: facts.remove_evidence(sheet, 3),
-        lambda sheet: facts.remove_evidence(sheet, -1),
-        lambda sheet: facts.replace_number(sheet, "weights", 0, 1),
-        lambda sheet: facts.replace_number(sheet, "ages", 1, 1),
+        (facts.replace_party, ("judge", "State"), "unknown side 'judge'"),
+        (facts.replace_section, ("IPC-1", "IPC-2"), "IPC-1 is not cited"),
+        (facts.replace_section, ("IPC-34", "IPC-302"), "IPC-302 is cited already"),
+        (facts.remove_evidence, (3,), "evidence_items has no position 3"),
+        (facts.remove_evidence, (-1,), "evidence_items has no position -1"),
+        (facts.replace_number, ("weights", 0, 1), "unknown kind 'weights'"),
+        (facts.replace_number, ("ages", 1, 1), "ages has no position 1"),
     ],
 )
-def test_edit_of_a_fact_that_is_not_there_is_refused(edit):
-    with pytest.raises(InputError):
-        edit(facts.from_dict(RECORD))
+def test_edit_of_a_fact_that_is_not_there_is_refused(edit, arguments, message):
+    with pytest.raises(InputError, match=message):
+        edit(facts.from_dict(RECORD), *arguments)
 
 
 WRONG = [

@@ -189,7 +189,7 @@ def test_planted_notes_are_as_many_as_asked_and_marked(documents):
     again = plant_noise(documents, 0.25, seed=3)
     pd.testing.assert_frame_equal(noisy, again)
     assert len(plant_noise(documents, 0.0)) == len(documents)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):
         plant_noise(documents, 1.5)
 
 
@@ -223,7 +223,7 @@ def test_simulated_predictions_follow_their_probability():
     share = np.mean([a == b for a, b in zip(labels, drawn, strict=True)])
     assert share == pytest.approx(0.35, abs=0.02)
     assert drawn == simulate(labels, CONFIGS["minimal"], seed=1)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="no label 'MAYBE'"):
         simulate(["MAYBE"], CONFIGS["full"])
 
 

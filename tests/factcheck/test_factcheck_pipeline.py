@@ -131,24 +131,30 @@ def test_nothing_found_is_insufficient(stance):
 
 
 @pytest.mark.parametrize(
-    "frame",
+    ("frame", "message"),
     [
-        None,
-        pd.DataFrame({"doc_id": [], "text": []}),
-        pd.DataFrame({"doc_id": ["a", "a"], "text": ["x", "y"]}),
+        (None, "holds no documents"),
+        (pd.DataFrame({"doc_id": [], "text": []}), "holds no documents"),
+        (pd.DataFrame({"doc_id": ["a", "a"], "text": ["x", "y"]}), "'a' occurs twice"),
     ],
 )
-def test_bad_collections_are_refused(frame):
-    with pytest.raises(InputError):
+def test_bad_collections_are_refused(frame, message):
+    with pytest.raises(InputError, match=message):
         EvidenceBase(frame)
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"k": 0}, {"k": 6}, {"gate": "x"}, {"queries": "x"}, {"passages": 1.5}],
+    ("settings", "message"),
+    [
+        ({"k": 0}, "k must be a whole number from 1, got 0"),
+        ({"k": 6}, "k must be at most 5, got 6"),
+        ({"gate": "x"}, "gate one of none"),
+        ({"queries": "x"}, "queries must be one of diverse"),
+        ({"passages": 1.5}, "passages must be a whole number from 1, got 1.5"),
+    ],
 )
-def test_bad_settings_are_refused(settings):
-    with pytest.raises(InputError):
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
         PipelineConfig(**settings)
 
 

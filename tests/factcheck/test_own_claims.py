@@ -91,7 +91,9 @@ def test_evidence_of_contracts_has_spans(contracts):
     base = EvidenceBase(contracts.documents)
     question = contracts.queries["text"].iloc[0]
     (row, *_) = base.search(question)
-    for passage in base.extract(row, question):
+    found = base.extract(row, question)
+    assert found
+    for passage in found:
         assert base.texts[row][passage.start : passage.end] == passage.text
 
 

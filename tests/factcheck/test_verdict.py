@@ -105,16 +105,16 @@ def test_degree_of_support_is_undefined_when_a_part_has_no_side():
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "message"),
     [
-        {"upper": 0.3, "lower": 0.3},
-        {"weights": {"high": 1.0}},
-        {"weights": {"high": 1.0, "medium": 0.5, "low": 0.0}},
-        {"neutral": "maybe"},
+        ({"upper": 0.3, "lower": 0.3}, "0 <= lower < upper <= 1, got 0.3 and 0.3"),
+        ({"weights": {"high": 1.0}}, "weights above 0"),
+        ({"weights": {"high": 1.0, "medium": 0.5, "low": 0.0}}, "weights above 0"),
+        ({"neutral": "maybe"}, "neutral must be one of against, ignored"),
     ],
 )
-def test_wrong_settings_are_refused(settings):
-    with pytest.raises(InputError):
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
         Rule(**settings)
 
 

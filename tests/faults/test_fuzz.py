@@ -196,11 +196,10 @@ def test_a_damaged_file_is_one_clear_line(name, tmp_path, count):
     make, read = READERS[name]
     seed = make(tmp_path)
     data, chance = seed.read_bytes(), random.Random(name)
-    for number in range(MUTANTS):
+    for _ in range(MUTANTS):
         seed.write_bytes(mutant(data, chance))
         survives(read, seed)
         count(f"damaged file: {name}")
-        del number
 
 
 def test_damaged_members_of_a_workbook(tmp_path, count):

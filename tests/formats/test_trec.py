@@ -156,17 +156,17 @@ def test_judgements_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("run", "tag"),
+    ("run", "tag", "message"),
     [
-        ({"#q": {"d": 1.0}}, "t"),
-        ({"q": {"d d": 1.0}}, "t"),
-        ({"": {"d": 1.0}}, "t"),
-        ({"q": {"d": float("nan")}}, "t"),
-        ({"q": {"d": 1.0}}, "two words"),
+        ({"#q": {"d": 1.0}}, "t", "'#q' would start a comment line"),
+        ({"q": {"d d": 1.0}}, "t", "'d d' is empty or holds white space"),
+        ({"": {"d": 1.0}}, "t", "'' is empty or holds white space"),
+        ({"q": {"d": float("nan")}}, "t", "score nan of q d is not finite"),
+        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty or holds"),
     ],
 )
-def test_what_would_not_read_back_is_not_written(tmp_path, run, tag):
-    with pytest.raises(InputError):
+def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
+    with pytest.raises(InputError, match=message):
         write_run(tmp_path / "run", run, tag)
     assert not list(tmp_path.iterdir())
 

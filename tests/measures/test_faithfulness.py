@@ -138,9 +138,9 @@ def test_the_score_falls_with_the_threshold(explanation, source, a, b):
 
 
 def test_wrong_options_are_refused():
-    for options in ({"threshold": 0}, {"threshold": 1.1}, {"max_words": 0}):
-        with pytest.raises(InputError):
-            faithfulness("a tenant", "tenant", **options)
+    for name, value in (("threshold", 0), ("threshold", 1.1), ("max_words", 0)):
+        with pytest.raises(InputError, match=f"^{name} must .* not {value}$"):
+            faithfulness("a tenant", "tenant", **{name: value})
     with pytest.raises(InputError, match="NoneType, not text"):
         faithfulness("a tenant", [None])
     with pytest.raises(InputError, match="at least one passage"):

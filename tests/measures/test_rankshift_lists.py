@@ -91,9 +91,9 @@ def test_ids_of_any_size_and_any_negative_filling():
 
 
 def test_wrong_options_are_refused():
-    for options in ({"k": 0}, {"affected": "all"}, {"absent": "0"}):
-        with pytest.raises(InputError):
-            rankshift.mean_displacement(["a"], ["b"], **options)
+    for name, value in {"k": 0, "affected": "all", "absent": "0"}.items():
+        with pytest.raises(InputError, match=rf"\b{name}\b.* '?{value}\b"):
+            rankshift.mean_displacement(["a"], ["b"], **{name: value})
     with pytest.raises(InputError, match="penalty"):
         rankshift.kendall_topk(["a"], ["b"], penalty=2)
     for missing in (None, math.nan):

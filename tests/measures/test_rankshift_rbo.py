@@ -177,7 +177,7 @@ def test_batches_with_ties_hold_lists_of_any_length():
 def test_persistence_lies_strictly_between_0_and_1(p):
     with pytest.raises(InputError, match="between 0 and 1"):
         rankshift.rbo(["a"], ["b"], p)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="between 0 and 1"):
         rankshift.rbo_ties(["a"], ["b"], p)
 
 

@@ -50,5 +50,5 @@ def test_classes_that_are_not_the_three_are_refused(tmp_path, make_classifier):
 
 
 def test_a_model_that_is_not_there_is_one_line():
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="'/nowhere/model' does not exist"):
         EntailmentModel("/nowhere/model")

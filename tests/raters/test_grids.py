@@ -59,7 +59,7 @@ def test_damaged_and_foreign_files_are_named(returned, tmp_path):
     ]:
         with pytest.raises(InputError, match=message):
             read_form(path)
-    with pytest.raises(InputError, match="no forms to read"):
+    with pytest.raises(InputError, match=r"no forms .* to read"):
         read_forms([])
 
 

@@ -34,7 +34,9 @@ def setting(cell, value):
 
 
 def test_a_filled_form_has_no_defect(returned):
-    for form in read_forms(returned):
+    forms = read_forms(returned)
+    assert len(forms) == len(returned) == 4
+    for form in forms:
         assert form.defects == ()
         assert len(form.rows) == 12
         assert form.rows["preferred"].isin(["S1", "S2", "Tie"]).all()

@@ -54,8 +54,9 @@ def test_three_query_predecessor_is_perfect_throughout(reference, samples):
     queries = samples.queries[samples.queries["query_id"].isin(chosen)]
     qrels = {query: samples.qrels[query] for query in chosen}
     part = dataclasses.replace(samples, queries=queries, qrels=qrels)
-    for row in first_delta(part):
-        assert row["Baseline"] == row["First"] == row["FirstPlusDelta"] == 1.0
+    names = ("Baseline", "First", "FirstPlusDelta")
+    rows = [[row[name] for name in names] for row in first_delta(part)]
+    assert rows == [[1.0, 1.0, 1.0]] * 2  # one per measure
 
 
 @pytest.mark.data
