@@ -22,14 +22,7 @@ SECONDS_LIMIT, MEMORY_LIMIT, SMALL_LIMIT = 1.0, 500.0, 0.010
 
 
 def rows():
-    """Give one row per benchmark.
-
-    Returns
-    -------
-    list of dict
-        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
-        ``bar``, ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return [
         *_against_a_loop(),
         _against_interrater(),

@@ -22,14 +22,7 @@ SETTINGS = TreeSettings(max_depth=2, threshold=0.0, placebo_draws=0)
 
 
 def rows():
-    """Measure every benchmark of this file.
-
-    Returns
-    -------
-    list of dict
-        ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio`` (peer over
-        ours), ``bar`` (least ratio), ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return [lexical(), large_collection(), held_vectors(), linear_growth()]
 
 

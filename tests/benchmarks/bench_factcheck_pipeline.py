@@ -14,14 +14,7 @@ BAR = 4
 
 
 def rows():
-    """Measure every benchmark of this file.
-
-    Returns
-    -------
-    list of dict
-        ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio`` (peer over
-        ours), ``bar`` (least ratio), ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     documents = shipped_documents()
     base = EvidenceBase(documents)
     claims = read_claims(documents=documents)

@@ -23,14 +23,7 @@ NEI = "NOT ENOUGH INFO"
 
 
 def rows():
-    """Give one row per benchmark.
-
-    Returns
-    -------
-    list of dict
-        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
-        ``bar``, ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return [_scoring(), _fever()]
 
 

@@ -20,14 +20,7 @@ MEASURED_PAIRS = 2
 
 
 def rows():
-    """Give one row per benchmark.
-
-    Returns
-    -------
-    list of dict
-        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
-        ``bar``, ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return [_randomisation(), _bootstrap(), _comparison()]
 
 

@@ -24,14 +24,7 @@ LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}
 
 
 def rows():
-    """Give one row per benchmark.
-
-    Returns
-    -------
-    list of dict
-        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
-        ``bar``, ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return list(_measure())
 
 

@@ -18,14 +18,7 @@ RRF_K = 20
 
 
 def rows():
-    """Measure every benchmark of this file.
-
-    Returns
-    -------
-    list of dict
-        ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio`` (peer over
-        ours), ``bar`` (least ratio), ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     return [fusion(1_000), fusion(10_000), marginal_relevance()]
 
 

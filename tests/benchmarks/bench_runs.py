@@ -25,14 +25,7 @@ LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
 
 
 def rows():
-    """Give one row per benchmark.
-
-    Returns
-    -------
-    list of dict
-        Keys ``benchmark``, ``peer``, ``ours_cpu_s``, ``peer_cpu_s``, ``ratio``,
-        ``bar``, ``passed`` and ``note``.
-    """
+    """Measure every benchmark of this file."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         os.environ["CASEBOOK_CACHE"] = str(root / "cache")

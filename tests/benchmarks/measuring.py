@@ -19,7 +19,21 @@ def cpu_seconds(call, repeats=3):
 
 
 def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
-    """Give one row: it passes at a ratio of the bar and at most so many CPU seconds."""
+    """Give one row: it passes at a ratio of the bar and at most so many CPU seconds.
+
+    Parameters
+    ----------
+    benchmark, peer : str
+        What is measured, and against what.
+    ours, theirs : float
+        CPU seconds; the ratio is theirs over ours.
+    bar : float
+        Least ratio.
+    note : str
+        Sizes and what else the table says.
+    most : float
+        Most CPU seconds of ours.
+    """
     ratio = theirs / ours
     return {
         "benchmark": benchmark,
