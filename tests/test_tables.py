@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.tables import Markup, Table, to_html, with_interval
+from casebook.tables import Markup, Table, linked, to_html, with_interval
 
 
 class Cells(HTMLParser):
@@ -59,3 +59,11 @@ def test_a_rounded_zero_has_no_minus():
     shown = with_interval(frame, "x", "low", "high")["x"][0]
     assert ">0.000</data>" in shown
     assert "[-0.200, 0.000]" in shown
+
+
+def test_links_escape_texts_and_addresses():
+    frame = pd.DataFrame({"row": ["hops: <1>", "b"], "n": [1, 2]})
+    shown = linked(frame, "row", "x.html#only={}&q=".format, "the ")
+    page = to_html(shown, "Slices")
+    link = '<a href="x.html#only=the hops: &lt;1&gt;&amp;q=">hops: &lt;1&gt;</a>'
+    assert link in page and frame["row"][1] == "b"

@@ -123,6 +123,32 @@ def _text(value):
     return html.escape(str(value))
 
 
+def linked(frame, column, address, prefix=""):
+    """Turn the values of a column into links.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Table.
+    column : str
+        Column of text.
+    address : callable
+        Takes a value and gives where it leads to.
+    prefix : str
+        Stands before the value in what ``address`` takes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A copy; texts and addresses are escaped.
+    """
+    links = [
+        Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>')
+        for value in frame[column]
+    ]
+    return frame.assign(**{column: links})
+
+
 def with_interval(frame, value, low, high, digits=3, name=None):
     """Join a value and its interval into one readable column.
 

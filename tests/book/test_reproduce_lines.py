@@ -12,11 +12,11 @@ from casebook import paths
 from casebook.batch.bookkeeping import stored_record
 from casebook.book import pages
 from casebook.book.footers import for_readers
-from casebook.book.limits import card_of, limits
+from casebook.book.limits import limits
 from casebook.book.markup import code
 from casebook.book.reproduce import command, hashes, reproduce_line
 from casebook.book.scorecard import scorecard
-from casebook.datasets.cards import cards
+from casebook.datasets.cards import card_of, cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir
 

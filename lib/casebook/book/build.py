@@ -4,6 +4,7 @@ import yaml
 
 from casebook.book import pages
 from casebook.book.footers import for_readers
+from casebook.book.items import items_title
 from casebook.book.rendering import rendered
 from casebook.book.site import finish
 from casebook.datasets.cards import cards
@@ -70,8 +71,8 @@ def _build(run, cells, compare, target, work):
         return
     site = rendered(stage, work)
     finish(run, site)
-    for path in (stage / "book" / "generated" / "questions").glob("*.js"):
-        copy_file(path, site / "generated" / "questions")
+    for path in (stage / "book" / "generated" / "items").glob("*.js"):
+        copy_file(path, site / "generated" / "items")
     new_stamp = write_text(work / "key", key)  # while a full disk still does no harm
     stamp.unlink(missing_ok=True)
     put_in_place(site, target / "html")
@@ -97,17 +98,17 @@ def _stage(run, stage, cells, compare):
     for name, text in made.items():
         write_text(stage / "book" / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    toc = _with_pages(toc, pages.chapters(run, cells), made)
+    toc = _with_pages(run, toc, pages.chapters(run, cells), made)
     write_text(stage / "book" / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
     return digest([tree_digest(stage), lock_digest(), code])
 
 
-def _with_pages(toc, chapters, made):
+def _with_pages(run, toc, chapters, made):
     """Put executed notebooks and data cards where the table of contents says so."""
     for part in toc["parts"]:
         if part.pop("executed_notebooks", False):
-            part["chapters"] = [_entry(cell, t, made) for cell, t in chapters.items()]
+            part["chapters"] = [_entry(run, cell, t) for cell, t in chapters.items()]
             if "comparison.md" in made:
                 part["chapters"].append({"file": "generated/comparison"})
         if part.pop("data_cards", False):
@@ -115,10 +116,9 @@ def _with_pages(toc, chapters, made):
     return toc
 
 
-def _entry(cell, title, made):
-    """Give a chapter, and below it the page of its questions if there is one."""
+def _entry(run, cell, title):
+    """Give a chapter, and below it the page of its items if there is one."""
     entry = {"file": f"run/notebooks/{cell}", "title": title}
-    if f"questions/{cell}.md" in made:
-        page = f"generated/questions/{cell}"
-        entry["sections"] = [{"file": page, "title": "Question by question"}]
+    if below := items_title(run, cell):
+        entry["sections"] = [{"file": f"generated/items/{cell}", "title": below}]
     return entry

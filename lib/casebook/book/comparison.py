@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.book.history import same_data
+from casebook.book.items import item_links
 from casebook.book.markup import as_cards, raw
-from casebook.book.questions import question_links
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.multiplicity import holm
@@ -210,7 +210,7 @@ def _shown(found):
 
 def _flips(found, run):
     lines = []
-    links = {cell: question_links(run, cell) for cell in set(found["cell"])}
+    links = {cell: item_links(run, cell) for cell in set(found["cell"])}
     for row in found.itertuples():
         order = row.rows.abs().sort_values(ascending=False, kind="stable").index
         for unit in order[: max(1, FLIPPED // len(found))]:

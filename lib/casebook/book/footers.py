@@ -5,9 +5,9 @@ import html
 import nbformat
 
 from casebook.batch.bookkeeping import stored_record
+from casebook.book.items import items_title
 from casebook.book.limits import limits
 from casebook.book.markup import code
-from casebook.book.questions import questions_file
 from casebook.book.reading_order import answer_first
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.paths import NOTEBOOKS, run_dir
@@ -51,9 +51,9 @@ def _text(run, cell):
             f"- Edit: `make lab`, then `notebooks/{source.name}`.",
             f"- [Made from](../../provenance.md): {_made_from(record)}.",
         ]
-    if questions_file(run, cell).is_file():
-        page = f"../../generated/questions/{cell}.md"
-        lines.append(f"- [Question by question]({page}): what was returned for each.")
+    if title := items_title(run, cell):
+        page = f"../../generated/items/{cell}.md"
+        lines.append(f"- [{title}]({page}): what stands behind the means.")
     files = list(_files(run, cell))
     if files:
         lines.append(f"- Data of this chapter: {', '.join(files)}.")

@@ -1,28 +1,8 @@
 """What a chapter's data are, what may be done with them, and what to keep in mind."""
 
 from casebook.book.markup import code
-from casebook.datasets.cards import cards
+from casebook.datasets.cards import card_of, cards
 from casebook.runs.outputs import read_numbers
-
-
-def card_of(dataset):
-    """Give the card of a data set or of a part of one.
-
-    Parameters
-    ----------
-    dataset : str
-        As it stands in ``numbers.json``: a card's key, or one with ``_`` or ``.`` and
-        the name of a part behind it.
-
-    Returns
-    -------
-    casebook.datasets.cards.Card or None
-        None for data of the user.
-    """
-    known = [
-        k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))
-    ]
-    return cards()[max(known, key=len)] if known else None
 
 
 def limits(run, cell, parameters):

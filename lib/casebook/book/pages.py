@@ -9,9 +9,9 @@ from casebook.book.changes import changes
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
 from casebook.book.grid_page import grid_page
+from casebook.book.items import item_pages
 from casebook.book.markup import raw
 from casebook.book.provenance import provenance
-from casebook.book.questions import question_pages
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
@@ -39,7 +39,7 @@ def generated(run, cells, compare=None):
     data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
     if compare:
         data["comparison.md"] = comparison(run, compare)
-    data |= question_pages(run, cells, compare)
+    data |= item_pages(run, cells, compare)
     return data | {
         "scorecard.md": raw(scorecard(run, chapters(run, cells))),
         "claims.md": raw(claims_table(run)),

@@ -5,9 +5,9 @@ import html
 import pandas as pd
 
 from casebook.book.history import history, sparkline
-from casebook.book.limits import card_of
-from casebook.book.questions import questions_file
+from casebook.book.items import items_file
 from casebook.book.reproduce import reproduce_line
+from casebook.datasets.cards import card_of
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
 from casebook.runs.headlines import headlines
@@ -93,8 +93,8 @@ def _links(run, cell, dataset, experiment):
     }
     if card:
         links["data"] = f"generated/cards/{card.key}.html"
-    if questions_file(run, cell).is_file():
-        links["questions"] = f"generated/questions/{cell}.html"
+    if items_file(run, cell).is_file():
+        links["one by one"] = f"generated/items/{cell}.html"
     return [f'<a href="{target}">{label}</a>' for label, target in links.items()]
 
 

@@ -35,6 +35,8 @@ class CaseCollection:
         Citations that a citation may be exchanged for.
     account : dict
         What the cases are and how many were left out, and why.
+    precedents : dict of list
+        Documents that ought to be found, by case; empty where nobody knows.
     """
 
     name: str
@@ -43,6 +45,7 @@ class CaseCollection:
     annotations: pd.DataFrame = field(repr=False)
     neighbours: object = field(repr=False)
     account: dict
+    precedents: dict = field(default_factory=dict, repr=False)
 
     def table(self):
         """Describe the collection in a few rows: DataFrame of item and value."""
@@ -69,7 +72,13 @@ def planted_collection(cases=6, values=4, per_line=12, seed=0):
     weights = annotations_of_weights(made.truth)
     account = {"areas of law": len(set(made.areas.values())), "seed": seed}
     return CaseCollection(
-        PLANTED, made.sheets, made.documents, weights, made.neighbours, account
+        PLANTED,
+        made.sheets,
+        made.documents,
+        weights,
+        made.neighbours,
+        account,
+        made.precedents,
     )
 
 
@@ -105,8 +114,18 @@ def extracted_collection(dataset):
         "fingerprint": dataset.fingerprint[:16],
     }
     nobody = annotation_frame([])
+    relevant = {
+        case: [document for document, grade in judged.items() if grade > 0]
+        for case, judged in dataset.qrels.items()
+    }
     return CaseCollection(
-        dataset.name, sheets, dataset.documents, nobody, next_or_known, account
+        dataset.name,
+        sheets,
+        dataset.documents,
+        nobody,
+        next_or_known,
+        account,
+        relevant,
     )
 
 

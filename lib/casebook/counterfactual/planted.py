@@ -76,11 +76,14 @@ class PlantedCases:
         The cases.
     areas : dict of str
         Area by case.
+    facts : dict of dict
+        Values of the fact types by case.
     """
 
     documents: pd.DataFrame = field(repr=False)
     sheets: list = field(repr=False)
     areas: dict = field(repr=False)
+    facts: dict = field(repr=False)
 
     @property
     def truth(self):
@@ -88,6 +91,18 @@ class PlantedCases:
         rows = [WEIGHTS[self.areas[sheet.case_id]] for sheet in self.sheets]
         index = pd.Index([sheet.case_id for sheet in self.sheets], name="case_id")
         return pd.DataFrame(rows, index=index)[list(FACT_TYPES)]
+
+    @property
+    def precedents(self):
+        """Documents of the line that each case belongs to: dict of list of doc_id."""
+        found = {}
+        for case, facts in self.facts.items():
+            weights = WEIGHTS[self.areas[case]]
+            line = self.documents["area"] == self.areas[case]
+            for name in filter(weights.get, weights):
+                line &= self.documents[name] == facts[name]
+            found[case] = self.documents.loc[line, "doc_id"].tolist()
+        return found
 
     def neighbours(self, section):
         """Give the sections next to one in the list of sections: list of str."""
@@ -142,14 +157,14 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     documents.insert(1, "title", "")
     documents.insert(2, "text", [_text(row, rng) for row in rows])
     chosen = np.random.default_rng([seed, 42])
-    sheets, areas = [], {}
+    sheets, areas, known = [], {}, {}
     for area in WEIGHTS:
         for number in range(cases):
             name = f"{area}-{number + 1:02d}"
             line = tuple(chosen.integers(values, size=2))
-            sheets.append(_sheet(name, area, _facts(area, line, chosen)))
-            areas[name] = area
-    return PlantedCases(documents, sheets, areas)
+            areas[name], known[name] = area, _facts(area, line, chosen)
+            sheets.append(_sheet(name, area, known[name]))
+    return PlantedCases(documents, sheets, areas, known)
 
 
 def _facts(area, line, rng):

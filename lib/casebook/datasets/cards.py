@@ -223,3 +223,23 @@ def cards():
         By key, in alphabetical order.
     """
     return _read(paths.CARDS)
+
+
+def card_of(dataset):
+    """Give the card of a data set or of a part of one.
+
+    Parameters
+    ----------
+    dataset : str
+        As it stands in ``numbers.json``: a card's key, or one with ``_`` or ``.`` and
+        the name of a part behind it.
+
+    Returns
+    -------
+    casebook.datasets.cards.Card or None
+        None for data of the user.
+    """
+    known = [
+        k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))
+    ]
+    return cards()[max(known, key=len)] if known else None

@@ -35,7 +35,8 @@ class ConsumerStudy:
     ----------
     rows : pandas.DataFrame
         One row per question: ``id``, ``group`` (clause), ``label``, ``fold``,
-        ``rank`` (of the gold clause, 0 where it was not found), and per system the
+        ``rank`` (of the gold clause, 0 where it was not found), ``clause`` (the gold
+        one), ``first`` (the one found first, None without any), and per system the
         probability of yes.
     """
 
@@ -119,7 +120,7 @@ def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
     groups = [dataset.groups[name] for name in dataset.queries["query_id"]]
     gold = _gold_rows(dataset, base)
     found = [base.search(question) for question in questions]
-    rows = _question_rows(dataset, groups, gold, found)
+    rows = _question_rows(dataset, base, groups, gold, found)
     clauses = {
         RETRIEVED: [hits[0] if hits else None for hits in found],
         GOLD: gold,
@@ -134,7 +135,7 @@ def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
     return ConsumerStudy(_cross_fitted(rows, X, questions, folds, seed))
 
 
-def _question_rows(dataset, groups, gold, found):
+def _question_rows(dataset, base, groups, gold, found):
     """Say of every question what is known before it is decided."""
     yes = dataset.queries["answer"].to_numpy(bool)
     return pd.DataFrame(
@@ -147,6 +148,8 @@ def _question_rows(dataset, groups, gold, found):
                 hits.index(row) + 1 if row in hits else 0
                 for hits, row in zip(found, gold, strict=True)
             ],
+            "clause": [base.doc_ids[row] for row in gold],
+            "first": [base.doc_ids[hits[0]] if hits else None for hits in found],
         }
     )
 

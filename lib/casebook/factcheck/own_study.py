@@ -5,6 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from casebook.factcheck.cited import touches
 from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.memo import Memo
@@ -119,14 +120,9 @@ def recalled(claim, result):
     found = {item.doc_id for item in result.evidence}
     documents = sum(atom.doc_id in found for atom in claim.atoms)
     passages = sum(
-        any(_touches(item, atom) for item in result.evidence) for atom in claim.atoms
+        any(touches(item, atom) for item in result.evidence) for atom in claim.atoms
     )
     return documents / len(claim.atoms), passages / len(claim.atoms)
-
-
-def _touches(item, atom):
-    same = item.doc_id == atom.doc_id
-    return same and item.start < atom.end and atom.start < item.end
 
 
 def own_study(config=None, *, mode="bm25_stemmed", encoder=None, maxsim=False):

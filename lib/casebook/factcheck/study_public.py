@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from casebook.factcheck.cited import Cited
 from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.stance_features import features
 from casebook.factcheck.verdict_study import (
@@ -59,7 +60,19 @@ def gold_evidence(dataset, folds=5, seed=0):
         slices=("category",),
         confidence={name: of_verdict(q) for name, q in stated.items()},
         facts={"sentences of evidence": len(evidence)},
+        texts=claims["claim"].tolist(),
+        decisive=_sentences(claims, evidence.assign(text=texts), {}),
     )
+
+
+def _sentences(claims, evidence, stances):
+    """Give the gold sentences of every claim; their labels become stances."""
+    found = {name: [] for name in claims["claim_id"]}
+    for row in evidence.itertuples():
+        text = row.text if isinstance(row.text, str) else ""
+        sentence = Cited(row.source, text, stance=stances.get(row.label))
+        found[row.claim_id].append(sentence)
+    return list(found.values())
 
 
 def _without_links(text):
@@ -143,6 +156,8 @@ def aggregation(dataset, folds=5, seed=0):
         slices=("sided evidence",),
         confidence={"documented vote": confidence},
         facts={"sentences of evidence": len(evidence)},
+        texts=claims["claim"].tolist(),
+        decisive=_sentences(claims, evidence, _STANCE),
     )
 
 
@@ -183,6 +198,7 @@ def claim_only_study(dataset, folds=5, seed=0):
         blind=(CLAIM_ONLY, "claim length only"),
         slices=("hops",),
         confidence={name: of_verdict(q) for name, q in stated.items()},
+        texts=claims["claim"].tolist(),
     )
 
 

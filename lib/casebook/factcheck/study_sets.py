@@ -8,6 +8,7 @@ from casebook.errors import InputError
 from casebook.factcheck import ablation as runs
 from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_report import AblationReport
+from casebook.factcheck.cited import Cited, cited_atoms, cited_evidence
 from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.consumer_verdicts import (
     GOLD,
@@ -81,6 +82,7 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
     """Check the project's own claims; everything is fitted on other sources."""
     own = own_study()
     test, results = own.test, own.results
+    texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     placeholder = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
     documented = placeholder.check_all([(claim.id, claim.text) for claim in test])
     model = claim_only_model()
@@ -104,6 +106,9 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
         ablation=_ablated(own, noise_rates, seed) if ablation else None,
         facts={"training claims": len(own.train), "documents": len(own.base)},
         pipeline=own,
+        texts=[claim.text for claim in test],
+        decisive=[cited_atoms(claim, texts) for claim in test],
+        cited=[cited_evidence(result) for result in results],
     )
 
 
@@ -165,4 +170,18 @@ def _consumer_contracts(dataset, folds=5, seed=0):
         confidence={name: of_verdict(found.rows[s]) for s, name in names.items()},
         found=(found.rows["rank"] == 1).tolist(),
         facts={"clauses": len(dataset.documents)},
+        texts=dataset.queries["text"].tolist(),
+        decisive=_clauses(dataset, found.rows["clause"]),
+        cited=_clauses(dataset, found.rows["first"]),
     )
+
+
+def _clauses(dataset, names):
+    """Give the clause of each question as a passage, none where there is no name."""
+    texts = dict(
+        zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
+    )
+    return [
+        [] if name is None else [Cited(name, texts[name], 0, len(texts[name]))]
+        for name in names
+    ]

@@ -44,6 +44,12 @@ class VerdictStudy:
         Counts that the chapter states about the data.
     pipeline : casebook.factcheck.own_study.OwnStudy or None
         The pipeline behind the first system, if it was run.
+    texts : list of str or None
+        The claims.
+    decisive : list of list of casebook.factcheck.cited.Cited or None
+        For each claim the passages that decide it by the annotation.
+    cited : list of list of casebook.factcheck.cited.Cited or None
+        For each claim the passages that the first system found.
     """
 
     name: str
@@ -57,6 +63,9 @@ class VerdictStudy:
     ablation: object = None
     facts: dict = field(default_factory=dict)
     pipeline: object = None
+    texts: list | None = None
+    decisive: list | None = None
+    cited: list | None = None
 
     @property
     def main(self):

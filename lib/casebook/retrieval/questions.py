@@ -1,42 +1,16 @@
 """Single questions: what is relevant to each, and what some systems returned for it."""
 
-import json
 import math
 
 import numpy as np
+
+from casebook.datasets.shown import may_show
+from casebook.runs.items import MOST_BYTES, fitting, shortened
 
 SHOWN = ("full", "bm25", "dense", "random")
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")
 DEPTH = 10  # ranks kept of each system
 OPENINGS = (160, 80)  # characters of a document; the second where room is short
-LONGEST = 400  # characters of a question
-MOST_BYTES = 250_000  # of one chapter, so that a report stays small
-
-# What may be shown of texts under a licence: those that permit passing on; of the
-# non-commercial ones only what the data's authors wrote, which is the questions.
-_FREE = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
-_NON_COMMERCIAL = "CC-BY-NC"
-
-
-def may_show(card):
-    """Decide by the data card which texts a report may show.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card or None
-        None for data of the user, of which no licence is known.
-
-    Returns
-    -------
-    frozenset of str
-        Some of ``questions`` and ``documents``; what is not in it is shown by id only.
-    """
-    spdx = (card.licence.spdx if card else None) or ""
-    if spdx.startswith(_NON_COMMERCIAL):
-        return frozenset({"questions"})
-    if spdx.startswith(_FREE) and not card.licence.non_commercial:
-        return frozenset({"questions", "documents"})
-    return frozenset()
 
 
 def drill_down(study, systems=SHOWN, most_bytes=MOST_BYTES):
@@ -56,44 +30,19 @@ def drill_down(study, systems=SHOWN, most_bytes=MOST_BYTES):
     Returns
     -------
     dict
-        ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``, the
-        ``controls`` among them, ``measures``, ``depth`` of the lists, ``asked`` (how
-        many questions there are), ``documents`` (id, and opening or None: what only a
-        control returned is not opened) and ``questions``: id, text or None,
-        ``relevant`` (places in ``documents``), ``scores`` (system by measure; None
-        where undefined) and ``top`` (for each system the places of its documents).
+        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
+        the ``controls`` among them, ``measures``, ``depth`` of the lists, ``asked``
+        (how many questions there are), ``documents`` (id, and opening or None: what
+        only a control returned is not opened) and ``items``, the questions: id, text or
+        None, ``relevant`` (places in ``documents``), ``scores`` (system by measure;
+        None where undefined) and ``top`` (for each system the places of its documents).
     """
     systems = [name for name in systems if name in study.results]
-    order = _most_different(study, systems)
-    for opening in OPENINGS:
-        found = _collect(study, systems, order, opening)
-        if len(as_json(found)) <= most_bytes:
-            return found
-    fits, fails = 0, len(order)
-    while fails - fits > 1:
-        middle = (fits + fails) // 2
-        found = _collect(study, systems, order[:middle], OPENINGS[-1])
-        if len(as_json(found)) <= most_bytes:
-            fits = middle
-        else:
-            fails = middle
-    return _collect(study, systems, order[: max(fits, 1)], OPENINGS[-1])
 
+    def collect(chosen, opening):
+        return _collect(study, systems, chosen, opening)
 
-def as_json(found):
-    """Write a drill-down, the same bytes for the same content.
-
-    Parameters
-    ----------
-    found : dict
-        From `drill_down`.
-
-    Returns
-    -------
-    str
-        Compact JSON in ASCII.
-    """
-    return json.dumps(found, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return fitting(collect, _most_different(study, systems), OPENINGS, most_bytes)
 
 
 def _collect(study, systems, chosen, opening):
@@ -103,7 +52,7 @@ def _collect(study, systems, chosen, opening):
     tops = {name: _top(study.results[name]) for name in systems}
     scores = _scores(study, systems)
     places, questions, opened = {}, [], set()
-    for row in sorted(chosen):
+    for row in chosen:
         query, text = asked.iloc[row]
         judged = data.qrels.get(query, {})
         relevant = [document for document, grade in judged.items() if grade > 0]
@@ -112,7 +61,7 @@ def _collect(study, systems, chosen, opening):
         questions.append(
             {
                 "id": query,
-                "text": _cut(text, LONGEST) if "questions" in shown else None,
+                "text": shortened(text) if "items" in shown else None,
                 "relevant": _numbered(relevant, places),
                 "scores": scores[row],
                 "top": [
@@ -123,6 +72,7 @@ def _collect(study, systems, chosen, opening):
     if "documents" not in shown:
         opened = set()
     return {
+        "kind": "questions",
         "dataset": data.name,
         "card": data.card.key if data.card else None,
         "texts": sorted(shown),
@@ -132,7 +82,7 @@ def _collect(study, systems, chosen, opening):
         "depth": DEPTH,
         "asked": len(data.queries),
         "documents": _documents(data.documents, places, opened, opening),
-        "questions": questions,
+        "items": questions,
     }
 
 
@@ -161,12 +111,7 @@ def _documents(documents, places, opened, most):
 
 def _opening(row, most):
     title = str(row.get("title") or "").strip()
-    return _cut(f"{title}. {row['text']}" if title else row["text"], most)
-
-
-def _cut(text, most):
-    text = " ".join(str(text).split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return shortened(f"{title}. {row['text']}" if title else row["text"], most)
 
 
 def _scores(study, systems):

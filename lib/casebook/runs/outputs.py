@@ -7,6 +7,7 @@ import math
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import run_dir, valid_name
+from casebook.runs.items import as_json, page_address
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
 
@@ -101,20 +102,35 @@ class RunOutputs:
         path = self.folder / "timings" / f"{self.cell}.{valid_name(name, 'timing')}.csv"
         return write_text(path, _csv(frame))
 
-    def questions(self, text):
-        """Keep single questions with what systems returned for them.
+    def items(self, found):
+        """Keep single items, such as questions or claims, with what became of them.
 
         Parameters
         ----------
-        text : str
-            JSON, see `casebook.retrieval.questions.as_json`.
+        found : dict
+            See `casebook.runs.items.as_json`.
 
         Returns
         -------
         pathlib.Path
-            ``questions/<cell>.json``.
+            ``items/<cell>.json``.
         """
-        return write_text(self.folder / "questions" / f"{self.cell}.json", text)
+        return write_text(self.folder / "items" / f"{self.cell}.json", as_json(found))
+
+    def item_page(self, tag):
+        """Give the address of this cell's items of one kind, from its own page.
+
+        Parameters
+        ----------
+        tag : str
+            What the items have in common, such as ``category: negation``.
+
+        Returns
+        -------
+        str
+            Relative address; it leads somewhere in the book only.
+        """
+        return f"../../generated/{page_address(self.cell, only=tag)}"
 
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote.

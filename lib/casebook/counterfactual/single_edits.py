@@ -1,0 +1,243 @@
+"""Single edits of a case: which precedents entered and left the list, and the placebo.
+
+An edit is known by its case and by the query before and after it. Systems try the same
+edits of a case, but may go on from different ones.
+"""
+
+from collections import defaultdict
+
+from casebook.counterfactual.edges import PRIMARY
+from casebook.counterfactual.facts import FACT_TYPES
+from casebook.counterfactual.study import CONTROL
+from casebook.datasets.cards import card_of
+from casebook.datasets.shown import may_show
+from casebook.runs.items import MOST_BYTES, changed, fitting, shortened
+
+OPENINGS = (160, 80)  # characters of a document; the second where room is short
+
+
+def drill_down(study, precedents, most_bytes=MOST_BYTES):
+    """Collect what a reader needs to judge single edits.
+
+    Parameters
+    ----------
+    study : casebook.counterfactual.study.SensitivityStudy
+        The trees of all systems.
+    precedents : dict of list
+        Documents that ought to be found, by case; may be empty.
+    most_bytes : int
+        Size of the result as JSON, of at least one edit. Where all edits need more,
+        documents open shorter; where that is not enough, edits of the cases themselves
+        are kept before those of edited cases, and of these the ones that moved the
+        first system most beyond their placebos, either way.
+
+    Returns
+    -------
+    dict
+        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
+        the ``controls`` among them, ``depth`` of the lists, ``precedents`` (whether
+        any are known), ``asked`` (how many edits there are), ``remark`` (on edits that
+        leave the query as it was; None without any), ``documents`` (id, opening or
+        None) and ``items``: id, case, ``fact_type``, ``operation``, ``old`` and ``new``
+        value, ``depth`` (1 for an edit of the case itself), ``decides`` (None where
+        nobody knows), ``change`` and ``placebo`` (see `casebook.runs.items.changed`;
+        None where the texts may not be shown or there is no placebo) and ``results``,
+        one per system, None where it did not try the edit: ``error``, ``moved`` and
+        ``placebo_moved`` (normalised footrule; of the placebos the mean), ``left`` and
+        ``entered`` (document, rank, whether a precedent; None for a control), ``new``
+        and ``placebo_new`` (how many entered; after each placebo), and ``found``,
+        ``still_found`` and ``placebo_found``: best rank and number of the precedents
+        before, after, and after each placebo; None where nobody knows them.
+    """
+    card = card_of(study.name)
+    shown = may_show(card)
+    items = _items(study, precedents, "items" in shown)
+
+    def collect(chosen, opening):
+        places = {}
+        kept = [_numbered(items[row], places) for row in chosen]
+        texts = _openings(study.documents, opening) if "documents" in shown else {}
+        documents = [[name, texts.get(name)] for name in places]
+        return {"documents": documents, "items": kept}
+
+    def interest(row):
+        return items[row]["depth"], -_excess(items[row]), row
+
+    order = sorted(range(len(items)), key=interest)
+    return fitting(collect, order, OPENINGS, most_bytes) | {
+        "kind": "edits",
+        "dataset": study.name,
+        "card": card.key if card else None,
+        "texts": sorted(shown),
+        "systems": study.systems,
+        "controls": [CONTROL],
+        "depth": next(iter(study.trees.values()))[0].k,
+        "precedents": bool(precedents),
+        "asked": len(items),
+        "remark": _unchanged(study),
+    }
+
+
+def _excess(item):
+    """Give how far the first system moved beyond the placebos, either way."""
+    result = item["results"][0]
+    if result is None or None in (result["moved"], result["placebo_moved"]):
+        return 0.0
+    return abs(result["moved"] - result["placebo_moved"])
+
+
+def _unchanged(study):
+    """Say how many edits leave the query as it was."""
+    trees = [tree for grown in study.trees.values() for tree in grown]
+    found = {
+        (tree.case_id, parent.query, edit.description)
+        for tree in trees
+        for parent, edit in tree.noops
+    }
+    if not found:
+        return None
+    return f"{len(found)} edits leave the query as it was and are not among them."
+
+
+def _items(study, precedents, shown):
+    """Give every edit that changes a query, with document ids."""
+    decides = {
+        (row.case_id, row.fact_type): row.dispositive
+        for row in study.annotations.itertuples()
+    }
+    rows = {system: _rows(study, system) for system in study.systems}
+    placebos = {s: _placebos(trees) for s, trees in study.trees.items()}
+    items, names = [], set()
+    for (case, before, after), nodes in _tried(study).items():
+        system, node = next(iter(nodes.items()))
+        name = f"{case} {node.name}"
+        name = name if name not in names else f"{name} ({system})"
+        names.add(name)
+        known = precedents.get(case)
+        edit, blank = node.edit, placebos[system].get(_size(case, node), [])
+        results = [
+            _result(case, nodes.get(s), rows[s], placebos[s], known, s == CONTROL)
+            for s in study.systems
+        ]
+        items.append(
+            {
+                "id": name,
+                "case": case,
+                "fact_type": edit.fact_type,
+                "operation": edit.operation,
+                "old": edit.old,
+                "new": edit.new,
+                "depth": node.depth,
+                "decides": decides.get((case, edit.fact_type)),
+                "change": changed(before, after) if shown else None,
+                "placebo": changed(before, blank[0].query) if shown and blank else None,
+                "results": results,
+            }
+        )
+    return items
+
+
+def _tried(study):
+    """Give the nodes by case and texts, then by system, as they were first met."""
+    found = defaultdict(dict)
+    for system, trees in study.trees.items():
+        for tree in trees:
+            for node in tree.nodes[1:]:
+                if not node.manual and not node.edit.noop:
+                    key = (tree.case_id, node.parent.query, node.query)
+                    found[key].setdefault(system, node)
+    return found
+
+
+def _rows(study, system):
+    """Give what was measured of the edits of a system, by case and node."""
+    return study.edges[system].set_index(["case_id", "node"]).to_dict("index")
+
+
+def _size(case, node):
+    """Give what an edit shares with its placebos: the state and the words changed."""
+    return case, node.parent.name, node.edit.removed, node.edit.added
+
+
+def _placebos(trees):
+    """Give the placebos of a system whose search did not fail, by `_size`."""
+    found = defaultdict(list)
+    for tree in trees:
+        for node in tree.placebos:
+            if not node.found.error:
+                found[_size(tree.case_id, node)].append(node)
+    return found
+
+
+def _result(case, node, rows, placebos, precedents, control):
+    """Give what one edit did under one system, see `drill_down`."""
+    if node is None:
+        return None
+    before, after = node.parent.found, node.found
+    if error := before.error or after.error:
+        return {"error": error}
+    row, blank = rows[case, node.name], placebos.get(_size(case, node), [])
+    return {
+        "error": None,
+        "moved": _short(row[PRIMARY]),
+        "placebo_moved": _short(row[f"placebo_{PRIMARY}"]),
+        "left": None if control else _beyond(before, after, precedents),
+        "entered": None if control else _beyond(after, before, precedents),
+        "new": len(_beyond(after, before)),
+        "placebo_new": [len(_beyond(n.found, before)) for n in blank],
+        "found": _found(before, precedents),
+        "still_found": _found(after, precedents),
+        "placebo_found": [_found(n.found, precedents) for n in blank],
+    }
+
+
+def _beyond(one, other, precedents=None):
+    """Give what stands in one list only: case, rank, whether it is a precedent."""
+    return [
+        [case, rank, int(case in (precedents or ()))]
+        for rank, case in enumerate(one.cases, 1)
+        if case not in other.cases
+    ]
+
+
+def _found(found, precedents):
+    """Give the best rank of the precedents, None if none is listed, and their number.
+
+    None where nobody knows the precedents of the case.
+    """
+    if not precedents:
+        return None
+    ranks = [rank for rank, case in enumerate(found.cases, 1) if case in precedents]
+    return [min(ranks, default=None), len(ranks)]
+
+
+def _short(value):
+    return None if value != value else round(float(value), 3)
+
+
+def _numbered(item, places):
+    """Put places in the list of documents for their ids."""
+    results = []
+    for result in item["results"]:
+        lists = {
+            name: [
+                [places.setdefault(case, len(places)), *rest] for case, *rest in listed
+            ]
+            for name in ("left", "entered")
+            if (listed := (result or {}).get(name)) is not None
+        }
+        results.append(result and result | lists)
+    return item | {"results": results}
+
+
+def _openings(documents, most):
+    """Give the beginning of each document, or its facts where they have columns."""
+    texts = {}
+    for row in documents.to_dict("records"):
+        facts = [str(row[name]) for name in FACT_TYPES if name in row]
+        title = str(row.get("title") or "").strip()
+        whole = ", ".join(facts) or (
+            f"{title}. {row['text']}" if title else row["text"]
+        )
+        texts[row["doc_id"]] = shortened(whole, most)
+    return texts

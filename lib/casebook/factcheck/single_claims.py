@@ -1,0 +1,165 @@
+"""Single claims: what each system says of them, and the evidence that stands behind."""
+
+import math
+
+from casebook.datasets.cards import card_of
+from casebook.datasets.shown import may_show
+from casebook.factcheck.cited import touches
+from casebook.runs.items import MOST_BYTES, fitting, shortened
+
+OPENINGS = (500, 160)  # characters of a passage; the second where room is short
+
+
+def drill_down(study, most_bytes=MOST_BYTES):
+    """Collect what a reader needs to judge single claims.
+
+    Parameters
+    ----------
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        The verdicts of all systems.
+    most_bytes : int
+        Size of the result as JSON, of at least one claim. Where all claims need more,
+        passages are cut shorter; where that is not enough, the claims are kept that
+        the first system has wrong, then those whose evidence it missed, then others.
+
+    Returns
+    -------
+    dict
+        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
+        the ``controls`` among them, ``searched`` (whether evidence was looked for),
+        ``asked`` (how many claims there are), ``documents`` (id and name or None),
+        ``passages`` (place of the document, start, end, text or None) and ``items``:
+        id, text or None, ``label``, ``slices``, ``verdicts``, ``right`` (None where the
+        policies leave the claim out) and ``stated`` confidence of each system,
+        ``missed`` (whether the first system did not find what decides; None where
+        nothing does), ``reason`` and ``parts`` of the first system's verdict, and
+        which passages are ``decisive`` and which were ``cited``.
+    """
+    right = {name: study.right(name).map(_truth).tolist() for name in study.verdicts}
+
+    def collect(chosen, opening):
+        return _collect(study, right, chosen, opening)
+
+    def urgency(row):
+        return right[study.main][row] is not False, not _missed(study, row), row
+
+    order = sorted(range(len(study.rows)), key=urgency)
+    return fitting(collect, order, OPENINGS, most_bytes)
+
+
+def _missed(study, row):
+    """Tell whether the deciding evidence was not found, None where there is none."""
+    found = study.found[row] if study.found else None
+    return None if found is None else not found
+
+
+def _collect(study, right, chosen, opening):
+    card = card_of(study.name)
+    shown = may_show(card)
+    places, names = {}, _names(study) if "documents" in shown else {}
+    passages = {}
+    items = [_item(study, row, shown, passages) for row in chosen]
+    for item, row in zip(items, chosen, strict=True):
+        item["right"] = [verdicts[row] for verdicts in right.values()]
+    return {
+        "kind": "claims",
+        "dataset": study.name,
+        "card": card.key if card else None,
+        "texts": sorted(shown),
+        "systems": list(study.verdicts),
+        "controls": list(study.blind),
+        "searched": study.cited is not None,
+        "asked": len(study.rows),
+        "passages": [
+            _passage(passage, opening if "documents" in shown else None, places)
+            for passage in passages
+        ],
+        "documents": [[name, names.get(name)] for name in places],
+        "items": items,
+    }
+
+
+def _names(study):
+    """Give the documents' names, as far as the collection has any."""
+    if study.pipeline is None:
+        return {}
+    base = study.pipeline.base
+    return {i: name for i, name in zip(base.doc_ids, base.headers, strict=True) if name}
+
+
+def _item(study, row, shown, passages):
+    """Give one claim, by its place."""
+    claim = study.rows.iloc[row]
+    decisive = study.decisive[row] if study.decisive else []
+    cited = study.cited[row] if study.cited else []
+    own = "items" in shown
+    return {
+        "id": str(claim["id"]),
+        "text": shortened(study.texts[row]) if own and study.texts else None,
+        "label": claim["label"],
+        "slices": {name: str(claim[name]) for name in study.slices},
+        "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
+        "stated": [_stated(study.confidence.get(n), row) for n in study.verdicts],
+        "missed": _missed(study, row),
+        **_behind(study, row, own),
+        "decisive": [_role(p, cited, own, passages) for p in decisive],
+        "cited": [_role(p, decisive, own, passages) for p in cited],
+    }
+
+
+def _behind(study, row, own):
+    """Give what stands between the evidence and the first system's verdict."""
+    if study.pipeline is None:
+        return {"reason": None, "parts": []}
+    result = study.pipeline.results[row]
+    judged = {verdict.subclaim_id: verdict for verdict in result.subverdicts}
+    parts = [
+        _part(part, judged.get(part.id), own)
+        for part in (*result.subclaims, *result.dropped)
+    ]
+    return {"reason": result.error or result.reason, "parts": parts}
+
+
+def _part(part, verdict, own):
+    """Give one part of a claim; what was not judged has its kind for a verdict."""
+    return {
+        "id": part.id,
+        "text": part.text if own else None,
+        "verdict": verdict.verdict if verdict else f"not judged: {part.verifiability}",
+        "score": _short(verdict.score) if verdict else None,
+        "evidence": verdict.evidence_count if verdict else 0,
+    }
+
+
+def _passage(passage, most, places):
+    """Give the place of a passage, and its text where that may be shown."""
+    doc_id, start, end, text = passage
+    document = places.setdefault(doc_id, len(places))
+    return [document, start, end, shortened(text, most) if most and text else None]
+
+
+def _role(cited, others, own, passages):
+    """Give what a passage is to a claim, and whether it shares words with another."""
+    passage = (cited.doc_id, cited.start, cited.end, cited.text)
+    return {
+        "passage": passages.setdefault(passage, len(passages)),
+        "about": cited.about if own else "",
+        "stance": cited.stance,
+        "probability": _short(cited.probability),
+        "level": cited.level,
+        "met": any(touches(cited, other) for other in others),
+    }
+
+
+def _truth(value):
+    return None if value is None or value != value else bool(value)
+
+
+def _stated(values, row):
+    return None if values is None else _short(values[row])
+
+
+def _short(value):
+    if value is None or not math.isfinite(value):
+        return None
+    return round(float(value), 3)

@@ -1,0 +1,165 @@
+"""The viewer of single items in Chromium: links, keyboard, choices, hostile text."""
+
+import json
+import shutil
+
+import pytest
+
+from casebook.book.item_parts import change, facts, item, page, table
+from casebook.paths import ROOT
+
+HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
+PAGE = """<!DOCTYPE html><html lang="en"><head>
+<title>Claims</title><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="custom.css"><script defer src="tables.js"></script></head>
+<body class="bd-article"><main><h1>Claims</h1><div class="items"></div>
+<script defer src="data.js"></script><script defer src="items.js"></script>
+</main></body></html>"""
+
+
+def claim(name, text, rank, tag, *, wrong=False):
+    """Give an item with every kind of part and of cell."""
+    parts = [
+        [["Gold label", "SUPPORTED"], [HOSTILE, [HOSTILE, None, HOSTILE]]],
+        ["=pays", "-400", f"+{HOSTILE}", "=a claim"],
+        [
+            ["full", "0.500", None],
+            [[0, "relevant", "rank 1"], [HOSTILE, "wrong", None], 1],
+        ],
+    ]
+    return item(name, text, parts, tags=[tag, HOSTILE], keys=[rank], wrong=wrong)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Give the page with three claims, one of them hostile."""
+    folder = tmp_path_factory.mktemp("viewer")
+    for name in ("tables.js", "items.js", "custom.css"):
+        shutil.copy(ROOT / "book" / "assets" / name, folder)
+    found = {"cell": "cell", "documents": [["d1", HOSTILE], [HOSTILE, None]]}
+    layout = [
+        facts(),
+        change("The text before and after"),
+        table(HOSTILE, ["System", "Verdict", HOSTILE], missing="undefined", cards=True),
+    ]
+    items = [
+        claim("q1", "Is water covered?", 2, "hops: 1"),
+        claim("q&2 #", HOSTILE, 1, "hops: 2", wrong=True),
+        claim("q3", None, 0, "hops: 1", wrong=True),
+    ]
+    items[2]["parts"] = [None, None, None]
+    shown = page(found, "claim", layout, items, orders=["worst"], wrong="wrong only")
+    (folder / "data.js").write_text(f"window.casebookItems = {json.dumps(shown)};")
+    (folder / "page.html").write_text(PAGE)
+    return (folder / "page.html").as_uri()
+
+
+@pytest.fixture
+def viewer(browser):
+    context = browser.new_context(viewport={"width": 375, "height": 800})
+    viewer = context.new_page()
+    viewer.problems = []
+    viewer.on("pageerror", lambda error: viewer.problems.append(str(error)))
+    yield viewer
+    assert viewer.problems == []
+    context.close()
+
+
+def test_a_link_survives_a_reload_and_moves_with_the_keyboard(viewer, address):
+    viewer.goto(f"{address}#q=q%262+%23")
+    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    viewer.reload()
+    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    viewer.get_by_role("button", name="Next").focus()
+    viewer.keyboard.press("Enter")
+    assert viewer.locator("h2").inner_text() == "Claim q3"
+    assert viewer.url.endswith("#q=q3")
+    viewer.go_back()
+    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    viewer.goto(f"{address}#q=none")
+    assert "Claim none is not on this page" in viewer.inner_text(".items")
+
+
+def test_parts_are_those_of_the_data(viewer, address):
+    viewer.goto(address)
+    assert viewer.locator("h2").inner_text() == "Claim q1"
+    assert viewer.locator(".facts dd").first.inner_text() == "SUPPORTED"
+    first, second = viewer.locator("tbody tr").all()
+    assert first.locator("th[scope=row]").inner_text() == "full"
+    cells = first.locator("td").all()
+    assert [cell.text_content() for cell in cells] == ["0.500", "– undefined"]
+    relevant, wrong, plain = second.locator("td").all()
+    assert relevant.text_content().startswith("✓ relevant: d1")
+    assert relevant.locator("p").all_text_contents() == [HOSTILE, "rank 1"]
+    assert wrong.text_content() == f"✗ wrong: {HOSTILE}"
+    assert plain.locator("code").text_content() == HOSTILE
+    viewer.goto(f"{address}#q=q3")  # lacks every part
+    assert viewer.locator("table").count() == viewer.locator(".facts").count() == 0
+    assert "does not let its text be shown" in viewer.inner_text(".items")
+
+
+def test_a_change_reads_without_colour(viewer, address):
+    viewer.goto(address)
+    before, after = viewer.locator(".change dd").all()
+    assert before.text_content().split() == [
+        *("pays", "removed:", "400", "(end", "of", "removed)", "a", "claim"),
+    ]
+    assert after.locator("ins").text_content().startswith(f"added: {HOSTILE}")
+    assert (before.locator("ins").count(), after.locator("del").count()) == (0, 0)
+    for name, line in (("del", "line-through"), ("ins", "underline")):
+        style = f"getComputedStyle(document.querySelector('{name}')).textDecorationLine"
+        assert viewer.evaluate(style) == line
+
+
+def test_hostile_texts_stay_texts(viewer, address):
+    for name in ("q1", "q%262+%23", "q3"):
+        viewer.goto(f"{address}#q={name}")
+        viewer.wait_for_timeout(100)
+    hostile = "%3Cimg%20src%3Dx%20onerror%3Dwindow.ran%3D3%3E"
+    viewer.goto(f"{address}#q={hostile}&only={hostile}&find={hostile}&order={hostile}")
+    viewer.wait_for_timeout(100)
+    assert viewer.evaluate("window.ran") is None
+    assert viewer.locator("img").count() == 0
+
+
+def test_what_is_chosen_stands_in_the_address(viewer, address):
+    viewer.goto(address)
+    viewer.get_by_label("Find").fill("water")
+    assert viewer.locator("output").inner_text() == "1 of 3 claims"
+    viewer.get_by_label("Find").fill("")
+    viewer.get_by_label("wrong only").check()
+    viewer.get_by_label("Order").select_option("worst")
+    options = viewer.get_by_label("Claim").locator("option").all_inner_texts()
+    assert [label.split(":")[0] for label in options] == ["q3", "q&2 #"]
+    viewer.reload()
+    assert viewer.get_by_label("wrong only").is_checked()
+    assert viewer.locator("output").inner_text() == "2 of 3 claims"
+    viewer.goto(f"{address}#only=hops%3A+1&wrong=1")
+    assert viewer.locator("output").inner_text() == "1 of 3 claims"
+    assert viewer.locator("h2").inner_text() == "Claim q3"
+    viewer.goto(f"{address}#only=hops%3A+9")
+    assert viewer.locator("output").inner_text() == "0 of 3 claims"
+    assert "No claim is like this" in viewer.inner_text(".items")
+
+
+def test_the_download_names_columns_and_documents(viewer, address):
+    viewer.goto(address)
+    with viewer.expect_download() as download:
+        viewer.get_by_role("button", name="Download JSON").click()
+    assert download.value.suggested_filename == "cell.json"
+    kept = json.loads(download.value.path().read_text())["items"]
+    assert [one["id"] for one in kept] == ["q1", "q&2 #", "q3"]
+    assert kept[0]["tags"] == ["hops: 1", HOSTILE]
+    assert kept[0][HOSTILE][0] == {"System": "full", "Verdict": "0.500", HOSTILE: None}
+    first = kept[0][HOSTILE][1]["System"]
+    assert first == {"value": "d1", "mark": "relevant", "note": "rank 1"}
+
+
+def test_the_viewer_is_accessible_and_no_wider_than_a_phone(viewer, address):
+    from axe_playwright_python.sync_playwright import Axe
+
+    viewer.goto(address)
+    found = Axe().run(viewer, options={"preload": False}).response["violations"]
+    assert [one["id"] for one in found] == []
+    assert viewer.evaluate("document.documentElement.scrollWidth") <= 375
