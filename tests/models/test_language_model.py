@@ -8,10 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from casebook.datasets.downloads import Unavailable
 from casebook.errors import InputError
+from casebook.models import smollm
 from casebook.models.json_model import NoAnswer, first_object
 from casebook.models.language_model import Endpoint, load_language_model
-from casebook.models.smollm import model_file
 
 SCHEMA = {
     "type": "object",
@@ -127,13 +128,34 @@ def test_unknown_names_and_missing_settings(monkeypatch):
         load_language_model("endpoint:m")
 
 
+def test_the_packaged_model_is_fetched_only_if_the_environment_allows(
+    monkeypatch, tmp_path
+):
+    asked = []
+
+    def refuse(wheel, folder):
+        asked.append(wheel)
+        raise Unavailable("no network")
+
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
+    monkeypatch.setattr(smollm, "download_wheel", refuse)
+    monkeypatch.delenv("CASEBOOK_ALLOW_DOWNLOAD", raising=False)
+    with pytest.raises(InputError, match="set CASEBOOK_ALLOW_DOWNLOAD=1"):
+        load_language_model("smollm2")
+    assert asked == []
+    monkeypatch.setenv("CASEBOOK_ALLOW_DOWNLOAD", "1")
+    with pytest.raises(InputError, match="no network"):
+        load_language_model("smollm2")
+    assert asked == [smollm.WHEEL]
+
+
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_packaged_model_answers():
     pytest.importorskip("gguf")
     pytest.importorskip("accelerate")
     try:
-        model_file()
+        smollm.model_file()
     except InputError as absent:
         pytest.skip(str(absent))
     question = "What is the capital of France? Answer in one word."

@@ -113,7 +113,8 @@ def load_language_model(name, **settings):
         ``smollm2`` for the packaged model, or ``endpoint:MODEL`` for a model behind an
         OpenAI-compatible address.
     **settings
-        For an endpoint, ``url`` and ``timeout``.
+        For the packaged model ``allow_download``, for an endpoint ``url`` and
+        ``timeout``.
 
     Returns
     -------

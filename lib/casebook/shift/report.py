@@ -81,8 +81,8 @@ def answer(study, gains):
         lines.append(
             f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
             f"{row['p_holm']:.2g}: {outcome}. Random directions of equal length: "
-            f"{spread.mean():+z.4f} over {len(spread)} draws, from {spread.min():+z.4f} "
-            f"to {spread.max():+z.4f}."
+            f"{spread.mean():+z.4f} over {len(spread)} draws, from "
+            f"{spread.min():+z.4f} to {spread.max():+z.4f}."
         )
     lines.append(count_verdicts(gains["verdict"], "gains of learned shifts"))
     inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]

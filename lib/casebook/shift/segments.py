@@ -5,7 +5,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.inference.resampling import resample_means
 from casebook.runs.per_query import read_per_query
-from casebook.shift.segments_file import APPLY, MEASURES, check_metric
+from casebook.shift.segments_file import APPLY, MEASURES, SKIP, check_metric
 
 SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 
@@ -57,12 +57,15 @@ def _applied(segments, known, used):
     decisions = {q.lower(): word for q, word in segments.decisions.items()}
     unknown = [query for query in decisions if query not in known]
     if unknown:
-        raise InputError(f"decision about unknown query {unknown[0]!r}")
+        raise InputError(
+            f"decision about unknown query {unknown[0]!r}: it stands in neither "
+            f"{segments.baseline} nor {segments.shifted}"
+        )
     undecided = [query for query in used if query not in decisions]
     if undecided:
         raise InputError(
             f"{len(undecided)} of {len(used)} queries have no decision "
-            f"(first: {undecided[0]}); each needs one"
+            f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
     return np.array([decisions[query] == APPLY for query in used])
 
