@@ -53,14 +53,8 @@ def test_too_few_or_blank_answers_give_no_result():
 
 
 @pytest.mark.data
-def test_the_real_answers_give_their_systems_away(mirror):
-    root = mirror / "pdpabench" / "generation"
-    runs = {
-        "rag": "qwen_3_4b__non_reasoning__rag_20251105T164809",
-        "base": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
-    }
-    files = {n: root / run / "detailed_results.jsonl" for n, run in runs.items()}
-    answers, _ = read_answers(files, PDPABENCH)
+def test_the_real_answers_give_their_systems_away(real_answers):
+    answers, _ = read_answers(real_answers, PDPABENCH)
     guess = guess_arms(answers["rag"], answers["base"], n_permutations=39)
     assert guess.accuracy.estimate > 0.9 and guess.pvalue == pytest.approx(1 / 40)
 

@@ -233,14 +233,8 @@ def test_bad_answers_are_named(tmp_path, records, message):
 
 
 @pytest.mark.data
-def test_forms_of_the_real_answers(mirror, tmp_path):
-    root = mirror / "pdpabench" / "generation"
-    runs = {
-        "rag": "qwen_3_4b__non_reasoning__rag_20251105T164809",
-        "base": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
-    }
-    files = {n: root / run / "detailed_results.jsonl" for n, run in runs.items()}
-    answers, account = read_answers(files, PDPABENCH)
+def test_forms_of_the_real_answers(real_answers, tmp_path):
+    answers, account = read_answers(real_answers, PDPABENCH)
     assert account == {"items": 52, "left_out": {}}
     plan = Plan("pdpa", RATERS, items=50)
     report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
