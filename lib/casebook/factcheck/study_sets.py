@@ -9,7 +9,7 @@ from casebook.factcheck import ablation as runs
 from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.cited import Cited, cited_atoms, cited_evidence
-from casebook.factcheck.claim_only import claim_only_model
+from casebook.factcheck.claim_only import claim_only_verdicts
 from casebook.factcheck.consumer_verdicts import (
     GOLD,
     QUESTION,
@@ -85,15 +85,13 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     placeholder = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
     documented = placeholder.check_all([(claim.id, claim.text) for claim in test])
-    model = claim_only_model()
-    model.fit([c.text for c in own.train], [c.label for c in own.train])
     return VerdictStudy(
         OWN,
         _own_rows(test),
         {
             "pipeline": [result.verdict for result in results],
             "documented": [result.verdict for result in documented],
-            CLAIM_ONLY: model.predict([claim.text for claim in test]).tolist(),
+            CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
         },
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
