@@ -35,4 +35,4 @@ def claim_only_verdicts(train, test):
     model = claim_only_model()
     model.fit([claim.text for claim in train], [claim.label for claim in train])
     labels = model.predict([claim.text for claim in test])
-    return pd.DataFrame({"id": [claim.id for claim in test], "label": list(labels)})
+    return pd.DataFrame({"id": [claim.id for claim in test], "label": labels.tolist()})
