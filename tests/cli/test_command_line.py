@@ -180,7 +180,7 @@ def test_interrupted_run_leaves_nothing_under_its_final_name(project):
         SMOKE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     process.stderr.readline()  # "running ...": the notebook has started
-    time.sleep(3)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
