@@ -103,7 +103,7 @@ def answer(audits, absent, curve):
     audits, absent
         From `audit_all`.
     curve : pandas.DataFrame
-        From `detection_curve`.
+        From `casebook.audits.detection.detection_curve`.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def audit_numbers(audits, curve):
     audits : sequence of casebook.audits.findings.Audit
         Audits.
     curve : pandas.DataFrame
-        From `detection_curve`.
+        From `casebook.audits.detection.detection_curve`.
 
     Returns
     -------

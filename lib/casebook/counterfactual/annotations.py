@@ -68,7 +68,7 @@ def score_pairs(scores, annotations):
     Parameters
     ----------
     scores, annotations : pandas.DataFrame
-        As for `evaluate`.
+        As for `casebook.counterfactual.evaluation.evaluate`.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def type_scores(scores, annotations):
     Parameters
     ----------
     scores : pandas.DataFrame
-        Cases x fact types, as for `evaluate`.
+        Cases x fact types, as for `casebook.counterfactual.evaluation.evaluate`.
     annotations : pandas.DataFrame
         From `annotation_frame`.
 
@@ -110,7 +110,7 @@ def account(scores, annotations):
     Parameters
     ----------
     scores, annotations : pandas.DataFrame
-        As for `evaluate`.
+        As for `casebook.counterfactual.evaluation.evaluate`.
 
     Returns
     -------

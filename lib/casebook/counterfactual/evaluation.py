@@ -30,7 +30,7 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
         Cases x fact types, as from `sensitivity.documented_scores`: an untested type
         is 0.
     annotations : pandas.DataFrame
-        From `annotation_frame`.
+        From `casebook.counterfactual.annotations.annotation_frame`.
     threshold : float
         A score above it counts as high.
     edges : int
@@ -72,7 +72,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
     scores : pandas.DataFrame
         Cases x fact types, NaN where a type was not assessed.
     annotations : pandas.DataFrame
-        From `annotation_frame`.
+        From `casebook.counterfactual.annotations.annotation_frame`.
     threshold : float, optional
         A score above it counts as high; without one only what needs none is computed.
     n_boot, seed : int

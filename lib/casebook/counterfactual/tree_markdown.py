@@ -12,7 +12,7 @@ def as_markdown(report):
     Parameters
     ----------
     report : dict
-        From `as_json`.
+        From `casebook.counterfactual.tree_report.as_json`.
 
     Returns
     -------

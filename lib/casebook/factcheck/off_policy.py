@@ -23,7 +23,7 @@ class Log:
     Attributes
     ----------
     contexts : numpy.ndarray, shape [n, features]
-        Of each claim, see `context`.
+        Of each claim, see `casebook.factcheck.bandit.context`.
     actions : numpy.ndarray of int, shape [n]
         Chosen actions, positions in the list of actions.
     propensities : numpy.ndarray, shape [n]

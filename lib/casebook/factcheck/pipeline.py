@@ -53,7 +53,8 @@ class FactChecker:
     config : PipelineConfig
         Settings.
     decomposers : dict of callable, optional
-        Further decomposers by name, such as `ModelDecomposer`.
+        Further decomposers by name, such as
+        `casebook.factcheck.decompose_model.ModelDecomposer`.
     memo : Memo, optional
         Results shared with other configurations over the same collection and judge.
 

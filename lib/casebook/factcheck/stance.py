@@ -63,8 +63,8 @@ class FeatureStance:
     rarity : dict, optional
         Weight of each content stem, as `EvidenceBase.rarity` gives it.
     similarity : object, optional
-        Has ``similarities(claim, texts)``, such as `MaxSimilarity`; without one the
-        feature is 0.
+        Has ``similarities(claim, texts)``, such as
+        `casebook.factcheck.similarity.MaxSimilarity`; without one the feature is 0.
     penalty : float
         Inverse strength of the L2 penalty, scikit-learn's ``C``.
 

@@ -16,7 +16,7 @@ def parse_lines(path, raw, layout, *, header=False, separator=None):
     path : path-like
         Where the text came from, for messages.
     raw : bytearray
-        The text as `read_bytes` gives it.
+        The text as `casebook.formats.trec_text.read_bytes` gives it.
     layout : Layout
         What each line holds.
     header : bool

@@ -27,7 +27,7 @@ def tokenise(raw, layout):
     Parameters
     ----------
     raw : bytearray
-        The text as `read_bytes` gives it.
+        The text as `casebook.formats.trec_text.read_bytes` gives it.
     layout : Layout
         What each line holds.
 

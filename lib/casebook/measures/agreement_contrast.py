@@ -66,7 +66,7 @@ def paired_difference(
         Two systems or two rubrics, rated by the same raters on the same items.
         Frames are matched by their labels.
     coefficient : str
-        Name of the coefficient, one of `NAMES`.
+        Name of the coefficient, one of `casebook.measures.agreement_recipes.NAMES`.
     other : str, optional
         Another coefficient for `second`; with the same table twice it compares two
         coefficients on one panel.

@@ -65,7 +65,7 @@ def length_sweep(pairing, lengths, *, threshold=0.4, seed=0):
     Parameters
     ----------
     pairing : Pairing
-        From `pair_sources`.
+        From `casebook.measures.faithfulness_controls.pair_sources`.
     lengths : sequence of int
         Words kept of every source, from its beginning.
     threshold : float, default 0.4

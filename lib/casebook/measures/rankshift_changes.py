@@ -37,7 +37,7 @@ def rank_changes(before, after, k=10, *, absent="k+1"):
     Parameters
     ----------
     before, after, k, absent
-        As in `mean_displacement`.
+        As in `casebook.measures.rankshift.mean_displacement`.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def rank_changes(before, after, k=10, *, absent="k+1"):
     Raises
     ------
     InputError
-        As `mean_displacement`.
+        As `casebook.measures.rankshift.mean_displacement`.
     """
     check_count("k", k)
     check_choice("absent", absent, ABSENT)
@@ -73,7 +73,8 @@ def undefined_reason(before, after, k=10, *, affected="union", absent="k+1"):
     Parameters
     ----------
     before, after, k, affected, absent
-        As in `mean_displacement`; the other measures are as ``affected="union"``.
+        As in `casebook.measures.rankshift.mean_displacement`; the other measures are
+        as ``affected="union"``.
 
     Returns
     -------

@@ -14,7 +14,7 @@ def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement`.
+        As in `casebook.measures.rankshift.mean_displacement`.
     penalty : float, default 0.5
         For a pair of items of which one list holds both and the other none, in [0, 1]:
         0 is optimistic, 1/2 neutral.
@@ -46,7 +46,7 @@ def kendall_topk_batch(before, after, k=10, *, penalty=0.5, normalised=False):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement_batch`.
+        As in `casebook.measures.rankshift.mean_displacement_batch`.
     penalty, normalised
         As in `kendall_topk`.
 

@@ -17,7 +17,7 @@ def jaccard(before, after, k=10):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement`.
+        As in `casebook.measures.rankshift.mean_displacement`.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def jaccard_batch(before, after, k=10):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement_batch`.
+        As in `casebook.measures.rankshift.mean_displacement_batch`.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def average_overlap(before, after, k=10):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement`.
+        As in `casebook.measures.rankshift.mean_displacement`.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def average_overlap_batch(before, after, k=10):
     Parameters
     ----------
     before, after, k
-        As in `mean_displacement_batch`.
+        As in `casebook.measures.rankshift.mean_displacement_batch`.
 
     Returns
     -------

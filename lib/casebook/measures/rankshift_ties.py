@@ -25,7 +25,8 @@ def rbo_ties(before, after, p=0.9, *, ties="a", part="ext"):
         for what ties hide, so that a list agrees with itself entirely; "w": tied items
         stand at the group's first rank, as Webber et al. have it.
     part : {"ext", "min", "max", "res"}
-        Extrapolated value, bounds or residual, as in `rbo`.
+        Extrapolated value, bounds or residual, as in
+        `casebook.measures.rankshift_rbo.rbo`.
 
     Returns
     -------

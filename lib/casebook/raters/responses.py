@@ -131,7 +131,8 @@ def read_form(path):
     Returns
     -------
     ReturnedForm
-        With every defect of the file; what needs the key is checked by `unblind`.
+        With every defect of the file; what needs the key is checked by
+        `casebook.raters.unblinding.unblind`.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def headline_history(scores, headlines):
     Parameters
     ----------
     scores : pandas.DataFrame
-        From `score_table`.
+        From `casebook.runs.overview.score_table`.
     headlines : dict
         Experiment to (system, measure); the measure is that of the scores.
 

@@ -15,7 +15,7 @@ def in_sample(data, grid, *, scales=SCALES, **settings):
     data : EmbeddedDataset
         Vectors and judgements.
     grid, scales, **settings
-        As for `select`.
+        As for `casebook.shift.evaluate.select`.
 
     Returns
     -------
