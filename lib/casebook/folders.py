@@ -4,10 +4,14 @@ import contextlib
 import ctypes
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
-from casebook.files import naming
+from casebook.errors import InputError
+from casebook.files import locked, naming
 
+SCRATCH = "CASEBOOK_SCRATCH"
+_PREFIX, _OWNER = "casebook-", ".owner"
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
@@ -72,6 +76,53 @@ def working(path):
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def scratch():
+    """Give a temporary folder, which is gone after the block.
+
+    Within another such block, in this process or one that it started, it is a folder of
+    that block's. The outermost one is locked by its process; what processes left that
+    were killed is removed first.
+
+    Yields
+    ------
+    pathlib.Path
+        The folder, with a short name, as local sockets need it.
+    """
+    outer = os.environ.get(SCRATCH)
+    if outer and Path(outer).is_dir():
+        with _temporary(dir=outer) as folder:
+            yield folder
+        return
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    with _temporary(prefix=_PREFIX) as folder, locked(folder / _OWNER, str):
+        os.environ[SCRATCH] = str(folder)
+        try:
+            yield folder
+        finally:
+            os.environ.pop(SCRATCH, None)
+
+
+@contextlib.contextmanager
+def _temporary(**place):
+    folder = tempfile.mkdtemp(**place)
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(place):
+    """Remove the folders of our own whose process is gone: nobody holds their lock."""
+    for owner in place.glob(f"{_PREFIX}*/{_OWNER}"):
+        with contextlib.suppress(InputError, OSError):
+            ours = owner.parent.lstat().st_uid == os.getuid()
+            # Who has just made the file may not have locked it; then it is empty.
+            if ours and owner.stat().st_size:
+                with locked(owner, str):
+                    shutil.rmtree(owner.parent)  # which refuses a link
 
 
 def put_in_place(new, path):

@@ -18,15 +18,28 @@ class LocalKernel(AsyncKernelManager):
     """
 
     pid = None  # of the kernel that this process started last
+    launching = False  # it may be there, and have no pid here yet
+    doomed = None  # how to end it as soon as it is there
 
     async def _async_launch_kernel(self, kernel_cmd, **kw):
-        await super()._async_launch_kernel(kernel_cmd, **kw)
-        LocalKernel.pid = self.provisioner.pid
+        LocalKernel.launching = True
+        try:
+            await super()._async_launch_kernel(kernel_cmd, **kw)
+            LocalKernel.pid = self.provisioner.pid
+        finally:
+            LocalKernel.launching = False
+            if LocalKernel.doomed:
+                LocalKernel.doomed()
 
     @default("transport")
     def _local_socket(self):
         short = len(os.environ["IPYTHONDIR"]) < _LONGEST_PLACE
         return "ipc" if os.name == "posix" and short else "tcp"
+
+    @default("connection_file")
+    def _file_of_its_own(self):
+        # By default one in the folder for temporary files that nothing removes.
+        return f"{os.environ['IPYTHONDIR']}/connection.json"
 
     @default("ip")
     def _own_place(self):
@@ -41,19 +54,42 @@ def kill():
         os.killpg(LocalKernel.pid, signal.SIGKILL)
 
 
-def end_on_interrupt():
-    """Let Ctrl-C end this worker process and its kernel at once, without a word."""
+def _end(how):
+    """End the kernel now, or once it is there if it is being started."""
+    LocalKernel.doomed = how
+    if not LocalKernel.launching:
+        how()
 
-    def end(*_):
+
+def end_with(leash):
+    """Let this worker process and its kernel end with the process that started it.
+
+    They also end at once, without a word, at Ctrl-C and when the pool gives them up.
+
+    Parameters
+    ----------
+    leash : multiprocessing.connection.Connection
+        Reading end of a pipe; nobody but the process that started this one holds the
+        other end, so that it closes however that process dies.
+    """
+
+    def end():
         kill()
         os._exit(128 + signal.SIGINT)
 
-    signal.signal(signal.SIGINT, end)
+    def watch():
+        with contextlib.suppress(EOFError, OSError):
+            leash.recv_bytes()
+        _end(end)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _end(end))
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager
 def watched(timeout):
-    """Kill the kernel's process group when the time is over.
+    """Kill the kernel's process group when the time is over, or at Ctrl-C.
 
     Parameters
     ----------
@@ -69,15 +105,35 @@ def watched(timeout):
 
     def end():
         late.set()
-        kill()
+        _end(kill)
 
-    LocalKernel.pid = None
+    LocalKernel.pid = LocalKernel.doomed = None
     watch = threading.Timer(timeout, end) if timeout else None
     if watch:
         watch.daemon = True
         watch.start()
     try:
-        yield late
+        with _killed_at_interrupt():
+            yield late
     finally:
         if watch:
             watch.cancel()
+
+
+@contextlib.contextmanager
+def _killed_at_interrupt():
+    """Let Ctrl-C end the kernel before it can write of its own end; workers do."""
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def end():
+        kill()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, lambda *_: _end(end))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -4,9 +4,9 @@ import contextlib
 import logging
 import os
 import re
-import tempfile
 
 from casebook.errors import CasebookError
+from casebook.folders import scratch
 from casebook.kernels import watched
 from casebook.notebook_parameters import check_parameters
 from casebook.paths import NOTEBOOKS, ROOT, run_dir, valid_name
@@ -88,8 +88,8 @@ def execute(notebook, cell, run, parameters, timeout=None):
     os.environ.update({k: v for k, v in QUIET.items() if k not in os.environ})
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     try:
-        with tempfile.TemporaryDirectory(prefix="casebook-ipython-") as profile:
-            os.environ["IPYTHONDIR"] = profile
+        with scratch() as profile:
+            os.environ["IPYTHONDIR"] = str(profile)
             with watched(timeout) as late:
                 result = papermill.execute_notebook(
                     str(source),

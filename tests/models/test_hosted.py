@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from casebook.folders import SCRATCH
 from casebook.models.encoders import SentenceEncoder
 from casebook.models.hosted import HostedEncoder, cpu_seconds, with_host
 from casebook.models.hosting import VARIABLE, encoder_host, pack, unpack
@@ -114,7 +115,7 @@ def test_nothing_is_left_when_the_block_ends():
 def test_a_place_with_a_long_name_has_no_host(tmp_path, monkeypatch):
     place = tmp_path / ("long" * 30)
     place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setenv(SCRATCH, str(place))
     with encoder_host():
         assert VARIABLE not in os.environ
 
@@ -125,3 +126,33 @@ def test_messages_hold_text_and_numbers_and_no_pickle():
     assert arrays["a"].dtype == np.float16
     with pytest.raises(ValueError, match="allow_pickle"):
         unpack(pack({}, a=np.array([object()], dtype=object)))
+
+
+def test_a_host_that_is_killed_is_not_waited_for():
+    """Neither by who waits for its answer, nor by who asks after its end."""
+    own, found = SentenceEncoder(), []
+    with encoder_host():
+        asking = HostedEncoder(own, os.environ[VARIABLE])
+        told = subprocess.run(
+            ["pgrep", "-P", str(os.getpid()), "-f", "casebook.models.hosting"],
+            capture_output=True,
+            text=True,
+        )
+        host = max(int(pid) for pid in told.stdout.split())  # the one begun last
+        os.kill(host, signal.SIGSTOP)
+        waiting = threading.Thread(
+            target=lambda: found.append(asking.encode_queries(["x"])), daemon=True
+        )
+        waiting.start()
+        threading.Event().wait(0.3)
+        assert not found
+        os.kill(host, signal.SIGKILL)
+        later = threading.Thread(
+            target=lambda: found.append(asking.encode_queries(["x"])), daemon=True
+        )
+        later.start()
+        waiting.join(60)
+        later.join(60)
+        assert len(found) == 2
+    expected = own.encode_queries(["x"])
+    assert all(np.array_equal(one, expected) for one in found)

@@ -9,10 +9,10 @@ import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing import get_context
+from multiprocessing import Pipe, get_context
 
 from casebook.batch.tasks import Outcome, run_cell
-from casebook.kernels import end_on_interrupt
+from casebook.kernels import end_with
 
 LOST = "the worker process was lost (killed, or out of memory)"
 
@@ -64,11 +64,12 @@ class Processes:
     def __init__(self, run, limits, workers):
         self.slots = workers
         self._run, self._limits = run, limits
+        self._theirs, self._leash = Pipe(duplex=False)
         self._pool, self._cells, self._lost = self._new_pool(), {}, {}
 
     def _new_pool(self):
         start = get_context("spawn")
-        return ProcessPoolExecutor(self.slots, start, end_on_interrupt)
+        return ProcessPoolExecutor(self.slots, start, end_with, (self._theirs,))
 
     def submit(self, planned):
         """Hand a cell to the pool."""
@@ -101,13 +102,15 @@ class Processes:
         return replace(result, attempts=before + result.attempts)
 
     def _renew(self):
-        """Make a pool in place of a broken one."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Make a pool in place of a broken one, whose other workers end first."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
         self._pool = self._new_pool()
 
     def close(self):
-        """End the workers."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """End the workers and whatever they still do."""
+        self._leash.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._theirs.close()
 
 
 @contextlib.contextmanager

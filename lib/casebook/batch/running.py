@@ -8,6 +8,7 @@ from casebook.batch.progress import Progress, summary
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked
+from casebook.folders import scratch
 from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
@@ -58,7 +59,8 @@ def run_batch(
         try:
             if waiting:
                 place = backend(run, limits or Limits(), workers, scheduler)
-                with _shared_encoders(waiting, scheduler), place as opened:
+                encoders = _shared_encoders(waiting, scheduler)
+                with scratch(), encoders, place as opened:
                     progress = Progress(run, waiting, report, show, opened.slots)
                     _work(waiting, opened, outcomes, progress)
         finally:  # also when interrupted: what is done counts

@@ -11,11 +11,11 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from multiprocessing.connection import Connection
-from pathlib import Path
+
+from casebook.folders import scratch
 
 VARIABLE = "CASEBOOK_ENCODER_HOST"
 _LONGEST_ADDRESS = 100
@@ -80,8 +80,7 @@ def encoder_host():
         for temporary files has too long a name for a local socket.
     """
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="casebook-"))
-        address = str(Path(folder) / "encoders")
+        address = str(stack.enter_context(scratch()) / "encoders")
         if len(address.encode()) > _LONGEST_ADDRESS:
             yield
             return
@@ -95,6 +94,7 @@ def encoder_host():
             pass_fds=[listener.fileno()],
             start_new_session=True,  # an interrupt is for the batch, which ends it
         )
+        listener.close()  # or who asks a host that was killed would wait for ever
         stack.callback(process.wait)
         stack.callback(process.stdin.close)
         os.environ[VARIABLE] = address
