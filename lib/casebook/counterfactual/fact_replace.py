@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from casebook.counterfactual.fact_types import EvidenceItem
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
 NUMBERS = ("amounts", "ages", "durations")
 SIDES = ("petitioner", "respondent")
@@ -31,7 +32,7 @@ def replace_party(sheet, side, party_type):
     InputError
         If there is no such side.
     """
-    _choose("side", side, SIDES)
+    check_choice("side", side, SIDES)
     parties = replace(sheet.parties, **{f"{side}_type": party_type})
     return replace(sheet, parties=parties)
 
@@ -133,7 +134,7 @@ def replace_number(sheet, kind, at, value):
     InputError
         If there is no such number.
     """
-    _choose("kind", kind, NUMBERS)
+    check_choice("kind", kind, NUMBERS)
     facts = getattr(sheet.numerical_facts, kind)
     _check_position(sheet, kind, at, facts)
     whole = int(value) if value == int(value) else float(value)
@@ -145,8 +146,3 @@ def replace_number(sheet, kind, at, value):
 def _check_position(sheet, name, at, facts):
     if not 0 <= at < len(facts):
         raise InputError(f"{sheet.case_id}: {name} has no position {at}")
-
-
-def _choose(name, value, choices):
-    if value not in choices:
-        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(choices)}")

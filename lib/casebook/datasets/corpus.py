@@ -170,9 +170,8 @@ def _plain(value):
 def halve(groups, seed):
     """Divide queries into two halves that share no group.
 
-    Groups go, the largest first, to the half that has fewer queries so far; groups of
-    one size are ordered by the SHA-256 of ``"<seed>:<label>"``, which is the same on
-    every machine and with every library version.
+    Groups go, in the order of `largest_first`, to the half that has fewer queries so
+    far.
 
     Parameters
     ----------
@@ -186,18 +185,39 @@ def halve(groups, seed):
     dict of list
         ``{"dev": [query_id, ...], "test": [...]}`` in the order of ``groups``.
     """
+    halves = {"dev": set(), "test": set()}
+    for members in largest_first(groups, seed):
+        min(halves.values(), key=len).update(members)
+    return {
+        name: [query for query in groups if query in chosen]
+        for name, chosen in halves.items()
+    }
+
+
+def largest_first(groups, seed):
+    """List the members of each group, those of the largest group first.
+
+    Groups of one size are ordered by the SHA-256 of ``"<seed>:<label>"``, which is the
+    same on every machine and with every library version.
+
+    Parameters
+    ----------
+    groups : dict
+        Member to the label of its group.
+    seed : int
+        Which of the possible orders.
+
+    Returns
+    -------
+    list of list
+        Members of each group, in the order of ``groups``.
+    """
     members = defaultdict(list)
-    for query, label in groups.items():
-        members[label].append(query)
+    for member, label in groups.items():
+        members[label].append(member)
 
     def order(label):
         digest = hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
         return -len(members[label]), digest
 
-    halves = {"dev": set(), "test": set()}
-    for label in sorted(members, key=order):
-        min(halves.values(), key=len).update(members[label])
-    return {
-        name: [query for query in groups if query in chosen]
-        for name, chosen in halves.items()
-    }
+    return [members[label] for label in sorted(members, key=order)]

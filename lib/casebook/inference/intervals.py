@@ -119,6 +119,22 @@ def bounds_text(low, high, spec="z.3f"):
     return f"[{low:{spec}}, {high:{spec}}]"
 
 
+def number_text(number):
+    """Write a number of ``numbers.json`` with its interval.
+
+    Parameters
+    ----------
+    number : dict
+        ``value``, not None, and ``ci``.
+
+    Returns
+    -------
+    str
+        Such as ``0.657 [0.620, 0.692]``.
+    """
+    return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
+
+
 def bounded(name, interval):
     """Give an interval as three columns of a table.
 

