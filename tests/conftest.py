@@ -1,11 +1,13 @@
 """Fixtures that all tests share."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from serving import chatting
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
@@ -99,6 +101,13 @@ def notebook_project(tmp_path, monkeypatch):
         return tmp_path
 
     return make
+
+
+@pytest.fixture
+def endpoint():
+    """Give a function that starts a language model's endpoint (``chatting``)."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
 
 
 @pytest.fixture

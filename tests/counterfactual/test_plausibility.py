@@ -1,6 +1,3 @@
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pandas as pd
 import pytest
 
@@ -116,46 +113,19 @@ def test_decisions_are_remembered_with_their_case():
     assert ours(first, added(first, "Confession")).outcome == ACCEPT
 
 
-@pytest.fixture
-def server():
-    """Start servers of which each answers every request in one way."""
-    running = []
-
-    def start(body, status=200, delay=0.0):
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                threading.Event().wait(delay)
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                """Say nothing."""
-
-        found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=found.serve_forever, daemon=True).start()
-        running.append(found)
-        return f"http://127.0.0.1:{found.server_port}/v1"
-
-    yield start
-    for one in running:
-        one.shutdown()
-        one.server_close()
-
-
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
-        ({"body": b"<html>gateway</html>"}, "nonsense"),
-        ({"body": b"{}", "status": 500}, "refused"),
-        ({"body": b"{}", "delay": 1.0}, "timeout"),
+        ({"raw": "<html>gateway</html>"}, "nonsense"),
+        ({"raw": "{}", "status": 500}, "refused"),
+        ({"raw": "{}", "delay": 1.0}, "timeout"),
         (None, "unreachable"),
     ],
 )
-def test_bad_endpoints_are_counted_by_cause_and_never_accept(server, answer, cause):
-    url = server(**answer) if answer else "http://127.0.0.1:9/v1"
-    validator = ModelValidator(Endpoint("fake", url=url, timeout=0.3))
+def test_bad_endpoints_are_counted_by_cause_and_never_accept(endpoint, answer, cause):
+    url = endpoint(**answer)[0] if answer else "http://127.0.0.1:9/v1"
+    timeout = 0.3 if cause == "timeout" else 60
+    validator = ModelValidator(Endpoint("fake", url=url, timeout=timeout))
     before = sheet(["IPC-302"])
     decision = validator(before, added(before, "Confession"))
     assert decision.outcome == UNDETERMINED

@@ -3,10 +3,10 @@
 import hashlib
 import http.server
 import multiprocessing
-import threading
 import zipfile
 
 import pytest
+from serving import answering
 
 from casebook.datasets import downloads, registry, sources
 from casebook.errors import InputError
@@ -169,11 +169,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def server():
-    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=served.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{served.server_port}"
-    served.shutdown()
-    served.server_close()
+    with answering(Handler) as address:
+        yield address
 
 
 def test_address_is_downloaded_whole(server, tmp_path):

@@ -1,11 +1,5 @@
 """Language models against a local server that behaves well, badly, or not at all."""
 
-import contextlib
-import json
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 
 from casebook.datasets.downloads import Unavailable
@@ -22,44 +16,8 @@ SCHEMA = {
 GOOD = 'Certainly: {"plausible": true}.'
 
 
-@pytest.fixture
-def serve():
-    """Start a server that gives the answers in turn, and says what it was asked."""
-    servers = []
-
-    def start(*answers, delay=0.0, status=200, raw=None):
-        asked = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                size = int(self.headers["Content-Length"])
-                asked.append(json.loads(self.rfile.read(size)))
-                time.sleep(delay)
-                text = answers[min(len(asked), len(answers)) - 1] if answers else ""
-                choice = {"index": 0, "message": {"role": "a", "content": text}}
-                body = raw if raw is not None else json.dumps({"choices": [choice]})
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.end_headers()
-                with contextlib.suppress(BrokenPipeError):  # nobody waits any more
-                    self.wfile.write(body.encode())
-
-            def log_message(self, *_):
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}/v1", asked
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def test_an_answer_is_the_object_within_the_words(serve):
-    url, asked = serve(GOOD)
+def test_an_answer_is_the_object_within_the_words(endpoint):
+    url, asked = endpoint(GOOD)
     model = Endpoint("m", url)
     assert model.complete_json("Is it?", SCHEMA) == {"plausible": True}
     assert model.outcomes == {"answered": 1}
@@ -70,16 +28,16 @@ def test_an_answer_is_the_object_within_the_words(serve):
 @pytest.mark.parametrize(
     "bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000]
 )
-def test_one_retry_tells_what_was_wrong(serve, bad):
-    url, asked = serve(bad, GOOD)
+def test_one_retry_tells_what_was_wrong(endpoint, bad):
+    url, asked = endpoint(bad, GOOD)
     model = Endpoint("m", url)
     assert model.complete_json("Is it?", SCHEMA) == {"plausible": True}
     assert model.outcomes == {"answered": 1, "retried": 1}
     assert "was refused" in asked[1]["messages"][0]["content"]
 
 
-def test_nonsense_twice_is_no_answer(serve):
-    url, asked = serve("perhaps")
+def test_nonsense_twice_is_no_answer(endpoint):
+    url, asked = endpoint("perhaps")
     model = Endpoint("m", url)
     with pytest.raises(NoAnswer, match="no JSON object") as error:
         model.complete_json("Is it?", SCHEMA)
@@ -98,10 +56,10 @@ def test_nonsense_twice_is_no_answer(serve):
         ({"delay": 0.5}, "timeout"),
     ],
 )
-def test_bad_servers_are_named(serve, behaviour, cause, monkeypatch):
+def test_bad_servers_are_named(endpoint, behaviour, cause, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    url, _ = serve(GOOD, **behaviour)
-    model = Endpoint("m", url, timeout=0.2)
+    url, _ = endpoint(GOOD, **behaviour)
+    model = Endpoint("m", url, timeout=0.2 if cause == "timeout" else 60)
     with pytest.raises(NoAnswer) as error:
         model.complete_json("Is it?", SCHEMA)
     assert error.value.cause == cause
