@@ -40,6 +40,8 @@ def publish_run(run, url):
         If there is no such run, a batch writes it now, a file in it is a link, or the
         address holds another run, lies within this one, or cannot be written.
     """
+    if not str(url).strip():
+        raise InputError("publish needs a folder, or an address: s3://bucket/report")
     if not paths.run_dir(run).is_dir():
         raise InputError(f"results/{run}: no such run; 'casebook run' makes it")
     store = Store(url)

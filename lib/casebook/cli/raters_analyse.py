@@ -57,6 +57,8 @@ def analyse(
     from casebook.raters.opening import open_forms, registered_margin
     from casebook.raters.responses import read_forms
 
+    if out and out.exists():
+        raise InputError(f"{out}: exists: name a new folder, or remove this one")
     if legacy:
         _legacy(files, key, side_col, last_column, force, as_json)
         return
@@ -65,6 +67,8 @@ def analyse(
         _show_likert(returned, key, force, out, seed, as_json)
         return
     votes = open_forms(returned, key, side_col, last_column, force)
+    if votes.frame["choice"].isna().all():
+        raise InputError(f"{files[0]}: no form holds a judgement; are they filled?")
     options = {"n_boot": resamples, "seed": seed, "mixed": mixed}
     if margin := registered_margin(key):
         options["margin"] = margin

@@ -151,8 +151,10 @@ def _secret(path):
         return None
     try:
         return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
 
 
 def _show_forms(folder, report, as_json):
@@ -175,6 +177,10 @@ def _show_forms(folder, report, as_json):
     typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
     typer.echo(f"publish    {folder / 'preregistration.json'}")
     typer.echo(f"key        {registered['key_sha256']}")
+    typer.echo(
+        "next: hand the forms out, put those that come back into one folder, then "
+        f"'casebook raters analyse FOLDER --key {folder}'"
+    )
 
 
 def simulate(

@@ -142,11 +142,17 @@ def _overrides(pairs):
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"-p {pair}: expected name=value")
+        if name in ("run", "cell"):
+            raise InputError(f"-p {pair}: the runner sets it; --run names the run")
+        if name in result:
+            raise InputError(f"-p {pair}: {name} is given twice")
         result[name] = parse_yaml(value, f"-p {name}")
         try:
-            json.dumps(result[name])
+            json.dumps(result[name], allow_nan=False)
         except TypeError:
             raise InputError(f"-p {pair}: quote the value to make it text") from None
+        except ValueError:
+            raise InputError(f"-p {pair}: numbers must be finite") from None
     return result
 
 

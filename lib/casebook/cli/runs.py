@@ -43,6 +43,9 @@ def list_(
         for run in common.chosen(listing, workflow, None)
     ]
     lines = list(table_lines(rows, list(rows[0]))) if rows else ["no runs yet"]
+    if not rows and listing.runs:
+        known = ", ".join(sorted({run.workflow for run in listing.runs}))
+        lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
     value = {
         "runsRoot": str(listing.root),

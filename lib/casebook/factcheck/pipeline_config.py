@@ -56,11 +56,9 @@ class PipelineConfig:
     parity: bool = False
 
     def __post_init__(self):
-        if self.queries not in QUERY_WRITERS or self.gate not in GATES:
-            raise InputError(
-                f"queries must be one of {', '.join(QUERY_WRITERS)}, gate one of "
-                f"{', '.join(GATES)}"
-            )
+        for name, known in (("queries", QUERY_WRITERS), ("gate", GATES)):
+            if (given := getattr(self, name)) not in known:
+                raise InputError(f"unknown {name} {given!r}: choose {', '.join(known)}")
         for name in ("k", "documents", "passages"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):

@@ -44,6 +44,11 @@ class Truth:
     ties: float = 0.1
     blank: float = 0.0
 
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            if not np.isfinite(value):
+                raise InputError(f"{name} must be a finite number, not {value}")
+
     @property
     def win_rate(self):
         """Expected share of wins without ties, over items, raters and sides."""
@@ -74,17 +79,23 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     Raises
     ------
     InputError
-        If the study has no workbooks.
+        If the study has no workbooks, or the folder holds one of their names: it may
+        be a form that somebody filled.
     """
     study, folder, truth = Path(study), Path(folder), truth or Truth()
     key = read_key(study / SEALED / KEY)
     rng = np.random.Generator(stream(seed, "simulated panel"))
     items = [row["item_id"] for row in key["draw"]]
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
-    folder.mkdir(parents=True, exist_ok=True)
     paths = sorted((study / FORMS).glob("*.xlsx"))
     if not paths:
         raise InputError(f"{study / FORMS}: holds no workbook to fill")
+    there = [folder / path.name for path in paths if (folder / path.name).exists()]
+    if there:
+        raise InputError(
+            f"{there[0]}: exists: a simulated form replaces no other, name a new folder"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
     owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
     for path in paths:
         rows = owners[next(iter(_ids(path)))]

@@ -143,7 +143,7 @@ def _candidate(pool, run, standing, metric, force):
     competing = [r for r in order(pool, metric) if score_of(r, metric) is not None]
     if not competing and standing is not None:
         return None, 0
-    return best(competing, metric, force), len(competing)
+    return best(competing or pool, metric, force), len(competing)
 
 
 def _evidence(listing, candidate, active_run, metric, eps, options):

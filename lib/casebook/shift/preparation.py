@@ -5,9 +5,10 @@ from pathlib import Path
 
 from casebook.datasets import load
 from casebook.datasets.insurance import read_mini_insurance
+from casebook.errors import InputError
 from casebook.runs.fingerprint import library_digest
 from casebook.shift.embedded import embed
-from casebook.shift.learner import DOCUMENTED
+from casebook.shift.learner import DOCUMENTED, MODES
 from casebook.shift.simulators import load_embedder
 from casebook.shift.splits import SHARES, divide
 
@@ -39,6 +40,10 @@ class Setup:
     by: str = "group"
     seed: int = 0
     noise: float = 0.0
+
+    def __post_init__(self):
+        if self.mode not in MODES:  # said before any vector is computed
+            raise InputError(f"unknown mode {self.mode!r}: choose {', '.join(MODES)}")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,104 @@
+"""Commands that write: what is there stays, and what is wrong is said before work."""
+
+import json
+
+import pytest
+
+from casebook.cli import main
+
+
+@pytest.fixture
+def casebook(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for system in ("a", "b"):
+        rows = [
+            {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"}
+            for n in range(6)
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{system}.jsonl").write_text(text)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def study(casebook, tmp_path):
+    raters = ["--rater=r1:lay", "--rater=r2:lay"]
+    systems = ["--system=a=a.jsonl", "--system=b=b.jsonl"]
+    code, out, _ = casebook("raters", "forms", "pilot", *systems, *raters)
+    assert code == 0
+    assert out.endswith("then 'casebook raters analyse FOLDER --key pilot'\n")
+    return tmp_path / "pilot"
+
+
+def test_a_rehearsal_never_replaces_a_form_that_came_back(casebook, study, tmp_path):
+    (tmp_path / "returned").mkdir()
+    form = tmp_path / "returned" / "pilot_r2.xlsx"
+    form.write_bytes(b"filled by a person")
+    code, out, err = casebook("raters", "simulate", "pilot", "returned")
+    assert (code, out) == (1, "") and "pilot_r2.xlsx: exists" in err
+    assert form.read_bytes() == b"filled by a person"
+    assert [path.name for path in form.parent.iterdir()] == ["pilot_r2.xlsx"]
+
+
+@pytest.mark.parametrize("effect", ["nan", "inf", "1e400"])
+def test_a_panel_has_finite_odds(casebook, study, effect):
+    code, out, err = casebook("raters", "simulate", "pilot", "x", "--effect", effect)
+    assert (code, out) == (1, "") and "effect must be a finite number" in err
+
+
+def test_blank_forms_are_called_blank(casebook, study):
+    arguments = ["raters", "analyse", "pilot/for_raters", "--key", "pilot"]
+    code, out, err = casebook(*arguments)
+    assert (code, out) == (1, "")
+    assert "pilot/for_raters: no form holds a judgement" in err
+
+
+def test_a_folder_that_exists_is_refused_before_the_analysis(casebook, study):
+    arguments = ["raters", "analyse", "absent", "--key", "pilot", "--out", "pilot"]
+    code, _, err = casebook(*arguments)
+    assert code == 1 and "pilot: exists: name a new folder" in err
+
+
+def test_a_run_is_not_published_to_the_present_folder_by_accident(casebook, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = casebook("publish", "smoke", "")
+    assert (code, out) == (1, "") and "needs a folder, or an address" in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["seed=1", "seed=2"], "seed is given twice"),
+        (["run=x"], "--run names the run"),
+        (["cell=x"], "the runner sets it"),
+        (["seed=.nan"], "numbers must be finite"),
+        (["dataset={a: [.inf]}"], "numbers must be finite"),
+    ],
+)
+def test_parameters_that_cannot_be_meant(casebook, pairs, message):
+    options = [option for pair in pairs for option in ("-p", pair)]
+    code, out, err = casebook("run", "query_length", "--dry-run", *options)
+    assert (code, out) == (1, "") and message in err
+
+
+def test_wrong_words_are_named_before_the_work(casebook, tmp_path):
+    # The embedder does not exist either, and would be complained about first.
+    options = ["--mode", "posneg", "--embedder", "/no/such/model"]
+    code, _, err = casebook("shift", "train", "smoke", *options)
+    assert code == 1 and "unknown mode 'posneg': choose posneg-uniform" in err
+    (tmp_path / "claims.txt").write_text("The rent is due.\n")
+    code, _, err = casebook("factcheck", "run", "claims.txt", "--gate", "nothing")
+    assert code == 1 and "unknown gate 'nothing': choose none, low" in err
+
+
+def test_an_unknown_workflow_is_answered_with_those_that_are(casebook):
+    code, out, _ = casebook("runs", "list", "--workflow", "nope")
+    assert code == 0 and "no run of the workflow 'nope'; there are: " in out
+    assert "query_length" in out
