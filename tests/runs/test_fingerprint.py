@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from casebook.errors import InputError
@@ -29,3 +30,10 @@ def test_dataset_digest_follows_card_folder_and_alias(tmp_path):
     assert fingerprint.dataset_digest(str(tmp_path)) != smoke
     with pytest.raises(InputError, match="no card and no folder"):
         fingerprint.dataset_digest("smokes")
+
+
+def test_the_environment_names_the_linear_algebra_that_numpy_was_built_with():
+    built = np.show_config("dicts")["Build Dependencies"]["blas"]["name"]
+    library, _, kernels = fingerprint.environment()["linear_algebra"].partition(" ")
+    assert library in built
+    assert kernels

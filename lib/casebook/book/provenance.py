@@ -92,6 +92,7 @@ def _chosen(record, known):
         "Seed": values.get("seed"),
         "Encoder parameter": values.get("encoder"),
         "Machine": " ".join(place.get(n, "") for n in ("platform", "machine")).strip(),
+        "Linear algebra": place.get("linear_algebra"),
         "Python": place.get("python"),
     }
 

@@ -9,6 +9,8 @@ import json
 import platform
 from pathlib import Path
 
+import threadpoolctl
+
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.paths import CARDS, DATA, ROOT
@@ -153,10 +155,17 @@ def environment():
     Returns
     -------
     dict
-        Python version, platform and processor architecture.
+        Python version, platform, processor architecture, and the linear algebra with
+        the family of processors that its instructions are for, on which the last
+        places of a float depend; None if it does not say.
     """
+    import numpy as np  # noqa: F401 - only a loaded library can be asked
+
+    found = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+    names = [f"{p['internal_api']} {p.get('architecture', '')}".strip() for p in found]
     return {
         "python": platform.python_version(),
         "platform": platform.system(),
         "machine": platform.machine(),
+        "linear_algebra": names[0] if names else None,
     }
