@@ -16,7 +16,7 @@ from casebook.retrieval.config import MODES, PipelineConfig, config_for
         ({"rrf_k": float("inf")}, "rrf_k must be above 0"),
         ({"pool": 5}, r"pool \(5\) must be at least top_k \(10\)"),
         ({"mmr_pool": 9}, r"mmr_pool \(9\) must be at least top_k"),
-        ({"fusion": "borda"}, "unknown fusion 'borda'; one of rrf, weighted_sum"),
+        ({"fusion": "borda"}, "unknown fusion 'borda': choose from rrf, weighted_sum"),
         ({"reranker": "magic"}, "unknown reranker 'magic'"),
         ({"reranker": "cross-encoder:"}, "name the model"),
         ({"lists": ("bm25", "splade")}, "unknown list 'splade'"),
@@ -27,7 +27,7 @@ from casebook.retrieval.config import MODES, PipelineConfig, config_for
         ({"max_words": 20, "overlap": 20}, r"overlap \(20\) must be below max_words"),
         ({"first_stage_weight": 1}, "would ignore the reranker"),
         ({"seed": -1}, "seed must be a whole number >= 0"),
-        ({"lamda": 0.5}, "unknown setting 'lamda'; one of top_k"),
+        ({"lamda": 0.5}, "unknown setting 'lamda': choose from top_k"),
     ],
 )
 def test_bad_settings_are_one_clear_line(settings, message):
@@ -37,7 +37,7 @@ def test_bad_settings_are_one_clear_line(settings, message):
 
 
 def test_unknown_mode_names_the_known_ones():
-    with pytest.raises(InputError, match=r"unknown mode 'fulll'; one of full, bm25"):
+    with pytest.raises(InputError, match="unknown mode 'fulll': choose from full, bm25"):
         config_for("fulll")
 
 

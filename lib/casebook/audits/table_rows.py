@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
 MEASURES = ("accuracy", "precision", "recall", "f1")
 
@@ -76,9 +77,7 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     """
     values = _reported(reported)
     _check_counts(n, positives)
-    if rounding not in ROUNDINGS:
-        known = ", ".join(ROUNDINGS)
-        raise InputError(f"unknown rounding {rounding!r}: choose from {known}")
+    check_choice("rounding", rounding, ROUNDINGS)
     places = (
         decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
     )

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
 BUDGETS = ("stratified", "first")
 
@@ -35,8 +35,7 @@ def ordered(edits, budget="stratified", seed=0):
     InputError
         If the budget is unknown.
     """
-    if budget not in BUDGETS:
-        raise InputError(f"unknown budget {budget!r}: choose from {', '.join(BUDGETS)}")
+    check_choice("budget", budget, BUDGETS)
     if budget == "first":
         return list(edits)
     strata = defaultdict(lambda: defaultdict(list))

@@ -17,6 +17,7 @@ from casebook.counterfactual.facts import (
 )
 from casebook.counterfactual.number_targets import targets
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
 SWAPS = (
     ("Individual", "Minor"),
@@ -148,9 +149,7 @@ def manual_edit(before, after, fact_type, write=query_text):
     InputError
         If the fact type is unknown.
     """
-    if fact_type not in FACT_TYPES:
-        known = ", ".join(FACT_TYPES)
-        raise InputError(f"unknown fact type {fact_type!r}: choose from {known}")
+    check_choice("fact type", fact_type, FACT_TYPES)
     change = ("manual", "replace", "as found", "by hand", after)
     return _edit(fact_type, write(before), write, change)
 

@@ -9,6 +9,7 @@ from casebook.datasets.claims import LONG, ClaimSet
 from casebook.datasets.claims_formats import FORMATS, LABEL_MAPS
 from casebook.datasets.records import read_records
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 _ORDER = ["claim_id", "claim", "label", "original_label"]
@@ -42,8 +43,7 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
     InputError
         Names the file, the row and the remedy.
     """
-    if kind not in FORMATS:
-        raise InputError(f"unknown format {kind!r}: choose from {', '.join(FORMATS)}")
+    check_choice("format", kind, FORMATS)
     records, truncated = read_records(path, tolerate_truncation=not strict)
     reader = _Reader(path, kind, strict, LABEL_MAPS[kind] | (labels or {}))
     for number, record in records:

@@ -13,6 +13,7 @@ from casebook.errors import InputError
 from casebook.factcheck.model import (
     VERDICTS,
 )
+from casebook.inference.samples import check_choice
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 CORPORA = ("smoke", "insurance")
@@ -114,8 +115,7 @@ def read_claims(path=CLAIMS, documents=None, split="all"):
         If a line has a defect, or a quote does not stand in its document exactly
         once; names file and line.
     """
-    if split not in SPLITS:
-        raise InputError(f"unknown split {split!r}; one of {', '.join(SPLITS)}")
+    check_choice("split", split, SPLITS)
     documents = shipped_documents() if documents is None else documents
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str)

@@ -221,7 +221,8 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(choices)}")
+        known = ", ".join(map(str, choices))
+        raise InputError(f"unknown {name} {value!r}: choose from {known}")
 
 
 def number_or_none(value):

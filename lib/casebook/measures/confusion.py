@@ -7,7 +7,7 @@ bootstrap resample is one draw of 24 numbers.
 
 import numpy as np
 
-from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
 
 CELLS = len(GOLD) * len(OUTCOMES)
@@ -78,9 +78,7 @@ def check_policies(off_label, nei, conflict):
         ("nei", nei, CLASS_POLICIES),
         ("conflict", conflict, CLASS_POLICIES),
     ):
-        if value not in allowed:
-            known = ", ".join(allowed)
-            raise InputError(f"unknown {name} policy {value!r}: choose from {known}")
+        check_choice(f"{name} policy", value, allowed)
 
 
 def formulas(table):

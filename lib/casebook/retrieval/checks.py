@@ -6,28 +6,6 @@ from casebook.errors import InputError
 from casebook.models.texts import checked_texts
 
 
-def one_of(kind, name, known):
-    """Check that a name is known.
-
-    Parameters
-    ----------
-    kind : str
-        What is named, for the error.
-    name : str or None
-        The name.
-    known : sequence
-        Names allowed.
-
-    Raises
-    ------
-    InputError
-        If it is not among them.
-    """
-    if name not in known:
-        options = ", ".join(map(str, known))
-        raise InputError(f"unknown {kind} {name!r}; one of {options}")
-
-
 def whole_number(name, value, least):
     """Check a whole number.
 

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from casebook.errors import InputError
-from casebook.retrieval.checks import between, one_of, whole_number
+from casebook.inference.samples import check_choice
+from casebook.retrieval.checks import between, whole_number
 from casebook.retrieval.modes import MODES
 from casebook.retrieval.sparse import PRESETS
 
@@ -98,12 +99,12 @@ class PipelineConfig:
         if not self.lists or len(set(self.lists)) < len(self.lists):
             raise InputError(f"lists must be distinct, at least one; got {self.lists}")
         for name in self.lists:
-            one_of("list", name, LISTS)
-        one_of("fusion", self.fusion, FUSIONS)
-        one_of("BM25 preset", self.bm25_preset, tuple(PRESETS))
+            check_choice("list", name, LISTS)
+        check_choice("fusion", self.fusion, FUSIONS)
+        check_choice("BM25 preset", self.bm25_preset, tuple(PRESETS))
         spelled = (self.reranker or "").removeprefix(CROSS_ENCODER)
         if spelled == (self.reranker or ""):
-            one_of("reranker", self.reranker, (*RERANKERS, None))
+            check_choice("reranker", self.reranker, (*RERANKERS, None))
         elif not spelled:
             raise InputError(f"name the model: reranker {CROSS_ENCODER}NAME")
 
@@ -153,7 +154,7 @@ class PipelineConfig:
         """
         known = tuple(field.name for field in fields(self))
         for name in changes:
-            one_of("setting", name, known)
+            check_choice("setting", name, known)
         return replace(self, **changes)
 
     @property
@@ -183,7 +184,7 @@ def config_for(mode, **settings):
     InputError
         If the mode, a name or a value is not allowed.
     """
-    one_of("mode", mode, tuple(MODES))
+    check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     merged = {**settings, **changes}
     if "lists" in changes:

@@ -13,6 +13,7 @@ import faiss
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import (
     ABSENT,
@@ -61,10 +62,8 @@ class DenseIndex:
     """
 
     def __init__(self, vectors, kind="auto", metric="cosine"):
-        if kind not in KINDS:
-            raise InputError(f"unknown kind of index {kind!r}; one of {KINDS}")
-        if metric not in METRICS:
-            raise InputError(f"unknown metric {metric!r}; one of {METRICS}")
+        check_choice("kind of index", kind, KINDS)
+        check_choice("metric", metric, METRICS)
         self.metric = metric
         self._vectors = self._prepared(vectors)
         self.size, self.dims = self._vectors.shape

@@ -9,6 +9,7 @@ References
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.retrieval.rankings import ABSENT, RankedLists, stack
 
 # Queries fused together, so that the working arrays stay in the processor's cache.
@@ -99,11 +100,7 @@ def weighted_sum(lists, weights=None, normalisation="min-max"):
     Giving them 0 under ``min-max`` would equal not having been retrieved.
     """
     lists, weights = _checked(lists, weights)
-    if normalisation not in NORMALISATIONS:
-        raise InputError(
-            f"unknown normalisation {normalisation!r}; one of "
-            f"{', '.join(NORMALISATIONS)}"
-        )
+    check_choice("normalisation", normalisation, NORMALISATIONS)
     parts = [
         weight * normalised_scores(entry, normalisation)
         for entry, weight in zip(lists, weights, strict=True)

@@ -15,6 +15,7 @@ import numpy as np
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import from_scores, positive_depth, stack
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
@@ -83,8 +84,7 @@ class BM25Index:
     ):
         if len(texts) == 0:
             raise InputError("a BM25 index needs at least one text")
-        if method not in METHODS:
-            raise InputError(f"unknown BM25 method {method!r}; one of {METHODS}")
+        check_choice("BM25 method", method, METHODS)
         if not (k1 >= 0 and 0 <= b <= 1):
             raise InputError(f"BM25 needs k1 >= 0 and b in [0, 1], got {k1} and {b}")
         self._stopwords = _stop_list(stopwords)
@@ -126,10 +126,7 @@ class BM25Index:
         InputError
             If the name is unknown.
         """
-        if name not in PRESETS:
-            raise InputError(
-                f"unknown BM25 preset {name!r}; one of {', '.join(PRESETS)}"
-            )
+        check_choice("BM25 preset", name, PRESETS)
         return cls(texts, **PRESETS[name])
 
     def search(self, queries, k, allowed=None):
@@ -187,10 +184,7 @@ def _stop_list(stopwords):
     if stopwords is None:
         return []
     if isinstance(stopwords, str):
-        if stopwords not in _STOP_LISTS:
-            raise InputError(
-                f"unknown stop list {stopwords!r}; one of {', '.join(_STOP_LISTS)}"
-            )
+        check_choice("stop list", stopwords, _STOP_LISTS)
         stopwords = _STOP_LISTS[stopwords]
     return list(stopwords)
 

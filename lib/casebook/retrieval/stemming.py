@@ -14,8 +14,9 @@ References
 
 import Stemmer
 
-from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 
+_STEMMERS = ("english", "porter", "porter_extended")
 _IRREGULAR = {
     form: stem
     for stem, forms in {
@@ -76,12 +77,9 @@ def stemmer(name):
     """
     if name is None:
         return None
+    check_choice("stemmer", name, _STEMMERS)
     if name == "porter_extended":
         return lambda words: [porter_extended(word) for word in words]
-    if name not in ("english", "porter"):
-        raise InputError(
-            f"unknown stemmer {name!r}; one of english, porter, porter_extended"
-        )
     return Stemmer.Stemmer(name).stemWords
 
 

@@ -4,8 +4,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.inference.samples import check_choice
 from casebook.runs.artifact import now
 from casebook.shift import evaluators, gate
 from casebook.shift.preparation import prepare
@@ -77,8 +77,7 @@ def run_evaluators(
     InputError
         If a name or profile is unknown, or the data are not those of the training.
     """
-    if shift not in SHIFTS:
-        raise InputError(f"unknown shift {shift!r}: choose {', '.join(SHIFTS)}")
+    check_choice("shift", shift, SHIFTS)
     gate.profile_rules(rules.get("profile", "documented"), rules.get("eps"))
     ready, started = prepare(setup), now()
     test = ready.data.take(ready.division.parts["test"])

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.measures.ranking import evaluate
 from casebook.shift.vectors import SMALLEST_NORM, TIE_DECIMALS, best_first, cosines
 
@@ -77,8 +78,7 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     InputError
         If the mode is unknown or the vectors do not fit.
     """
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: choose {', '.join(MODES)}")
+    check_choice("mode", mode, MODES)
     vectors = np.asarray(vectors, dtype=float)
     if vectors.shape != data.queries.shape:
         raise InputError(

@@ -113,9 +113,9 @@ def profile_rules(name, eps=None):
     InputError
         If the name is unknown or the threshold is negative or not finite.
     """
-    rules = PROFILES.get(_ALIASES.get(name, name))
-    if rules is None:
-        raise InputError(f"unknown gate profile {name!r}: choose {', '.join(PROFILES)}")
+    profile = _ALIASES.get(name, name)
+    check_choice("gate profile", profile, PROFILES)
+    rules = PROFILES[profile]
     if eps is None:
         return rules
     if not 0 <= eps < math.inf:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
+from casebook.inference.samples import check_choice, check_count
 from casebook.shift.directions import contrast, mean_direction
 from casebook.shift.learning_stats import LearningStats, learning_stats
 from casebook.shift.vectors import best_first
@@ -119,8 +119,7 @@ def learn_posneg(
     InputError
         If the mode is unknown or a number is out of range.
     """
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}: choose {', '.join(MODES)}")
+    check_choice("mode", mode, MODES)
     check_count("hard_negatives", hard_negatives)
     if not cancel_epsilon >= 0 or not (max_norm is None or max_norm > 0):
         raise InputError("the clip must be above 0 and the cancel epsilon at least 0")

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.shift.words import features, hashed_words
 
 DIMENSIONS = 1536
@@ -98,8 +99,7 @@ class SimulatedEncoder:
 
     def __init__(self, name, noise=0.0, seed=0):
         self.name = ALIASES.get(name, name)
-        if self.name not in NAMES:
-            raise InputError(f"unknown simulator {name!r}: choose {', '.join(NAMES)}")
+        check_choice("simulator", self.name, NAMES)
         if not 0 <= noise < np.inf:
             raise InputError(f"noise must be at least 0 and finite, not {noise}")
         self.noise, self.seed = noise, seed

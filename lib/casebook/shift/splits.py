@@ -7,7 +7,7 @@ import numpy as np
 from casebook.datasets.corpus import largest_first
 from casebook.datasets.langtest import connected_components
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
+from casebook.inference.samples import check_choice, check_count
 from casebook.runs.fingerprint import digest
 from casebook.shift.simulators import normalised_text
 
@@ -58,8 +58,7 @@ def group_labels(data, by="group"):
     InputError
         If `by` is unknown.
     """
-    if by not in BY:
-        raise InputError(f"unknown grouping {by!r}: choose {', '.join(BY)}")
+    check_choice("grouping", by, BY)
     if by == "query":
         return list(data.query_ids)
     groups = data.dataset.groups
