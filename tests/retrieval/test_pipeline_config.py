@@ -37,7 +37,7 @@ def test_bad_settings_are_one_clear_line(settings, message):
 
 
 def test_unknown_mode_names_the_known_ones():
-    with pytest.raises(InputError, match="unknown mode 'fulll': choose from full, bm25"):
+    with pytest.raises(InputError, match="unknown mode 'fulll': choose from full"):
         config_for("fulll")
 
 
