@@ -92,10 +92,10 @@ def test_wrong_words_are_named_before_the_work(casebook, tmp_path):
     # The embedder does not exist either, and would be complained about first.
     options = ["--mode", "posneg", "--embedder", "/no/such/model"]
     code, _, err = casebook("shift", "train", "smoke", *options)
-    assert code == 1 and "unknown mode 'posneg': choose posneg-uniform" in err
+    assert code == 1 and "unknown mode 'posneg': choose from posneg-uniform" in err
     (tmp_path / "claims.txt").write_text("The rent is due.\n")
     code, _, err = casebook("factcheck", "run", "claims.txt", "--gate", "nothing")
-    assert code == 1 and "unknown gate 'nothing': choose none, low" in err
+    assert code == 1 and "unknown gate 'nothing': choose from none, low" in err
 
 
 def test_an_unknown_workflow_is_answered_with_those_that_are(casebook):

@@ -148,8 +148,8 @@ def test_bad_collections_are_refused(frame, message):
     [
         ({"k": 0}, "k must be a whole number from 1, got 0"),
         ({"k": 6}, "k must be at most 5, got 6"),
-        ({"gate": "x"}, "unknown gate 'x': choose none"),
-        ({"queries": "x"}, "unknown queries 'x': choose diverse"),
+        ({"gate": "x"}, "unknown gate 'x': choose from none"),
+        ({"queries": "x"}, "unknown queries 'x': choose from diverse"),
         ({"passages": 1.5}, "passages must be a whole number from 1, got 1.5"),
     ],
 )

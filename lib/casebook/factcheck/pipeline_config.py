@@ -6,6 +6,7 @@ from casebook.errors import InputError
 from casebook.factcheck.credibility import GATES
 from casebook.factcheck.queries import MOST, documented_queries, queries
 from casebook.factcheck.verdict import DOCUMENTED, Rule
+from casebook.inference.samples import check_choice
 
 QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
 
@@ -57,8 +58,7 @@ class PipelineConfig:
 
     def __post_init__(self):
         for name, known in (("queries", QUERY_WRITERS), ("gate", GATES)):
-            if (given := getattr(self, name)) not in known:
-                raise InputError(f"unknown {name} {given!r}: choose {', '.join(known)}")
+            check_choice(name, getattr(self, name), known)
         for name in ("k", "documents", "passages"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from casebook.datasets import load
 from casebook.datasets.insurance import read_mini_insurance
-from casebook.errors import InputError
+from casebook.inference.samples import check_choice
 from casebook.runs.fingerprint import library_digest
 from casebook.shift.embedded import embed
 from casebook.shift.learner import DOCUMENTED, MODES
@@ -42,8 +42,7 @@ class Setup:
     noise: float = 0.0
 
     def __post_init__(self):
-        if self.mode not in MODES:  # said before any vector is computed
-            raise InputError(f"unknown mode {self.mode!r}: choose {', '.join(MODES)}")
+        check_choice("mode", self.mode, MODES)  # before any vector is computed
 
 
 @dataclass(frozen=True)
