@@ -176,8 +176,15 @@ def test_bad_settings_of_an_experiment(project, parameter, message):
 
 @pytest.mark.slow
 def test_interrupted_run_leaves_nothing_under_its_final_name(project):
+    def heed_interrupts():  # which a shell's job in the background ignores
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     process = subprocess.Popen(
-        SMOKE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        SMOKE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     process.stderr.readline()  # "running ...": the notebook has started
     time.sleep(1)
