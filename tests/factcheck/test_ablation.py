@@ -10,7 +10,6 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck.ablation import noise_study, run_configs
 from casebook.factcheck.ablation_configs import (
-    FULL_NAME,
     documented_configs,
     factorial_configs,
 )
@@ -27,6 +26,7 @@ from casebook.factcheck.factorial import (
     CELL_NAMES,
     CELLS,
     FACTORS,
+    FULL,
     cell_name,
     contrasts,
     effects,
@@ -133,7 +133,7 @@ def test_weights_cannot_matter_without_a_second_level(base, stance, some):
 def test_under_planted_noise_weights_decide(documents, stance, some):
     study = noise_study(documents, stance, some, rates=(1.0,), seeds=(0,))
     right = study.right[1.0].mean()
-    assert right[FULL_NAME] > right["decomposition+diversity+three-stage"] + 0.2
+    assert right[cell_name(FULL)] > right["decomposition+diversity+three-stage"] + 0.2
     table = study.effects(n_resamples=1_000)
     weighting = table[(table["kind"] == "main") & (table["effect"] == "weighting")]
     assert weighting["low"].item() > 0

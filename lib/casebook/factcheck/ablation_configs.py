@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-from casebook.factcheck.factorial import CELLS, FULL, cell_name
+from casebook.factcheck.factorial import CELLS, cell_name
 from casebook.factcheck.pipeline import PipelineConfig
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
-
-FULL_NAME = cell_name(FULL)
 
 
 def cell_config(cell, config=None):
