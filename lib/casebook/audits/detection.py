@@ -12,8 +12,6 @@ from casebook.inference.proportions import wilson
 
 QUESTIONS, DOCUMENTS, RELEVANT = 120, 60, 4
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
-
-
 DRAWS = 199
 
 

@@ -9,14 +9,8 @@ from casebook.errors import InputError
 from casebook.inference.samples import check_choice
 
 MEASURES = ("accuracy", "precision", "recall", "f1")
-
-
 ROUNDINGS = ("either", "half", "down")
-
-
 LARGEST = 5_000  # claims of one table; the enumeration grows with the square
-
-
 SLACK = 1e-9  # of comparisons of rounded values
 
 

@@ -36,8 +36,6 @@ _PROCEEDING = re.compile(
 _NOT = re.compile(
     r"\b(?:not|never|cannot be|should be|to be|may be)\W+(?:\w+\W+)?$", re.I
 )
-
-
 TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 

@@ -32,8 +32,6 @@ __all__ = [
 ]
 
 NOT_VERIFIABLE = "no_verifiable_part"
-
-
 _DECOMPOSERS = {
     "rules": decompose,
     "documented": decompose_documented,

@@ -5,8 +5,6 @@ import re
 from casebook.measures.faithfulness import THRESHOLD, source_texts
 
 _DOCUMENTED_BREAK = re.compile(r"(?<=[.!?])\s+")
-
-
 _DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
 
 
