@@ -67,7 +67,9 @@ def run(
     overrides = _overrides(parameter or [])
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
     if not dry_run:
-        return _execute(planned, run, workers, scheduler, timeout, retries)
+        _execute(planned, run, workers, scheduler, timeout, retries)
+        typer.echo(f"results/{run}: next, casebook build --run {run}")
+        return
     for item in planned:
         why = f"  {', '.join(item.changed)} changed" if item.changed else ""
         typer.echo(f"{item.status:7} {item.cell.name}{why}")

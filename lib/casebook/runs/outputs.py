@@ -208,21 +208,35 @@ def merge_numbers(run):
     InputError
         If two cells report different values for one number.
     """
-    merged = {}
+    merged, owners = {}, {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
-        _merge(merged, json.loads(path.read_text(encoding="utf-8")), path)
+        for names, number in _numbers(json.loads(path.read_text(encoding="utf-8"))):
+            if owners.setdefault(names, path) != path and _at(merged, names) != number:
+                raise InputError(_conflict(run, names, owners[names], path))
+            _at(merged, names[:-1])[names[-1]] = number
     write_json(run_dir(run) / "numbers.json", merged)
     return merged
 
 
-def _merge(target, source, path):
-    for key, value in source.items():
-        if isinstance(value, dict) and isinstance(target.get(key), dict):
-            _merge(target[key], value, path)
-        elif key in target and target[key] != value:
-            raise InputError(
-                f"{path}: another cell of this run gives {key!r} another value "
-                f"({target[key]!r}, here {value!r}); give the two runs different names"
-            )
+def _numbers(tree, names=()):
+    """Yield the names and the content of every number."""
+    for name, inner in tree.items():
+        if isinstance(inner, dict) and "value" not in inner:
+            yield from _numbers(inner, (*names, name))
         else:
-            target[key] = value
+            yield (*names, name), inner
+
+
+def _at(tree, names):
+    for name in names:
+        tree = tree.setdefault(name, {})
+    return tree
+
+
+def _conflict(run, names, former, path):
+    """Say which number two cells of a run disagree on, and what to do."""
+    return (
+        f"results/{run}: the cells {former.stem} and {path.stem} both report "
+        f"{' / '.join(names)}, with other values, so the run has no such number: keep "
+        f"them apart with --run, and remove {path} or {former}"
+    )
