@@ -127,9 +127,10 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
         ).all(axis=1)
     ]
     assert first["placebos"] == len(matched) == 4
+    assert not pd.isna(first["placebo_displacement"])
     for name in MEASURES:
-        if not pd.isna(first[f"placebo_{name}"]):
-            assert first[f"placebo_{name}"] == pytest.approx(matched[name].mean())
+        expected = pytest.approx(matched[name].mean(), nan_ok=True)
+        assert first[f"placebo_{name}"] == expected, name
 
 
 def test_noops_are_recorded_and_not_searched(planted, search, inert):

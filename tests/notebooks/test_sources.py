@@ -3,6 +3,7 @@
 import ast
 import itertools
 import json
+import re
 
 import pytest
 
@@ -46,10 +47,13 @@ def test_nothing_is_defined_in_a_cell(source):
 
 
 def test_figures_have_alternative_text(source):
-    for cell in code_cells(source):
-        if "plots." in "".join(cell["source"]) and "use_style" not in str(cell):
-            image = cell["metadata"].get("mystnb", {}).get("image", {})
-            assert len(image.get("alt", "")) > 20
+    texts = {cell["id"]: "".join(cell["source"]) for cell in code_cells(source)}
+    drawing = re.compile(r"outputs\.figure\(|plots\.(?!use_style)\w+\(")
+    figures = [cell for cell in code_cells(source) if drawing.search(texts[cell["id"]])]
+    assert figures
+    for cell in figures:
+        image = cell["metadata"].get("mystnb", {}).get("image", {})
+        assert len(image.get("alt", "")) > 20, texts[cell["id"]]
 
 
 def test_run_and_cell_are_parameters(source):
