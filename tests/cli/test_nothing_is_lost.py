@@ -1,6 +1,9 @@
 """Commands that write: what is there stays, and what is wrong is said before work."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -102,3 +105,23 @@ def test_an_unknown_workflow_is_answered_with_those_that_are(casebook):
     code, out, _ = casebook("runs", "list", "--workflow", "nope")
     assert code == 0 and "no run of the workflow 'nope'; there are: " in out
     assert "query_length" in out
+
+
+@pytest.mark.parametrize(
+    "command", [["runs", "list"], ["evaluate", "qrels", "run", "--per-query"]]
+)
+def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
+    (tmp_path / "qrels").write_text("".join(f"q{n} 0 d 1\n" for n in range(3000)))
+    lines = "".join(f"q{n} Q0 d 1 1.0 tag\n" for n in range(3000))
+    (tmp_path / "run").write_text(lines)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "casebook", *command],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, "")

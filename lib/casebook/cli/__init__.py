@@ -98,8 +98,11 @@ def _run(arguments):
         message = error.format_message()  # empty after the help of a bare command
         return _complain(message, 1) if message else 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_left()
+    except SystemExit as stop:  # what typer makes of a broken pipe
+        if isinstance(stop.__context__, BrokenPipeError):
+            return _reader_left()
+        raise
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         remedy = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
@@ -107,6 +110,12 @@ def _run(arguments):
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
+
+
+def _reader_left():
+    """Go quietly: ``| head`` has read all that it wanted."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    return 0
 
 
 def _complain(message, code):
