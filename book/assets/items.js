@@ -19,8 +19,8 @@
 
   const hidden = (text) => make("span", { className: "visually-hidden" }, text);
 
-  // A cell is text, a place in the documents, null, or one of these with a mark and a note.
-  const parts = (cell) => (Array.isArray(cell) ? cell : [cell, null, null]);
+  // A cell is text, a place in the documents, null, or a list of one of these, a mark and a note.
+  const parts = (cell) => (Array.isArray(cell) ? cell : [cell]);
 
   function content(cell, missing) {
     const [value, mark, note] = parts(cell);

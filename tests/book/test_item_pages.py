@@ -87,8 +87,8 @@ def test_systems_of_another_run_stand_beside(runs):
     assert rows == [
         [h, v] for h, v in zip(heads, ["1.000"] * 2 + [None] * 2, strict=True)
     ]
-    assert places == [[[0, "relevant", None], "1", None, None, None]]
-    assert top == [["1", [0, "relevant", None], 1, 1, 1], ["2", 1, None, None, None]]
+    assert places == [[[0, "relevant"], "1", None, None, None]]
+    assert top == [["1", [0, "relevant"], 1, 1, 1], ["2", 1, None, None, None]]
     before = kept([0])
     before["documents"] = [["home-9", "Another."]]
     before["items"] = [before["items"][0] | {"top": [[0], []]}]
@@ -97,8 +97,8 @@ def test_systems_of_another_run_stand_beside(runs):
     page = loaded(files)
     assert page["documents"][2] == ["home-9", "Another."]
     first, second = (item["parts"] for item in page["items"])
-    assert first[2][0] == ["1", [0, "relevant", None], 2, 1, None]
-    assert second[2][0] == ["1", [0, "relevant", None], None, 1, None]
+    assert first[2][0] == ["1", [0, "relevant"], 2, 1, None]
+    assert second[2][0] == ["1", [0, "relevant"], None, 1, None]
     assert [row[1] for row in second[0]] == ["1.000", None, None, None]
     assert "did not keep 1 of the questions" in files[PAGE]
 
@@ -192,8 +192,8 @@ def test_the_page_of_claims_says_what_is_wrong(runs):
     assert ["What is wrong", "wrong verdict, evidence not found"] in facts
     assert ["Why no evidence decided", "no evidence"] in facts
     assert verdicts == [
-        ["pipeline", ["SUPPORTED", "wrong", None], "0.750"],
-        ["claim only", [None, None, None], None],
+        ["pipeline", ["SUPPORTED", "wrong"], "0.750"],
+        ["claim only", None, None],
     ]
     place = "Larkfield, Water (smoke:home-1, characters 3 to 9)"
     assert decisive == [[["of water", "missed", place], "the claim", "supports"]]
@@ -202,8 +202,8 @@ def test_the_page_of_claims_says_what_is_wrong(runs):
     page = loaded(item_pages("new", [CELL], "old"))
     names = [row[0] for row in page["items"][0]["parts"][1]]
     assert names == ["pipeline", "pipeline, old", "claim only", "claim only, old"]
-    marks = [item["parts"][1][1][1][1] for item in page["items"]]
-    assert marks == ["wrong", None]  # of the run old; it did not keep the second
+    past = [item["parts"][1][1][1] for item in page["items"]]
+    assert past == [["SUPPORTED", "wrong"], None]  # the second was not kept
 
 
 def edit(name, results):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from casebook.book.item_parts import change, facts, item, page, table
+from casebook.book.item_parts import cell, change, facts, item, page, table
 from casebook.paths import ROOT
 
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
@@ -21,11 +21,11 @@ PAGE = """<!DOCTYPE html><html lang="en"><head>
 def claim(name, text, rank, tag, *, wrong=False):
     """Give an item with every kind of part and of cell."""
     parts = [
-        [["Gold label", "SUPPORTED"], [HOSTILE, [HOSTILE, None, HOSTILE]]],
+        [["Gold label", "SUPPORTED"], [HOSTILE, cell(HOSTILE, None, HOSTILE)]],
         ["=pays", "-400", f"+{HOSTILE}", "=a claim"],
         [
             ["full", "0.500", None],
-            [[0, "relevant", "rank 1"], [HOSTILE, "wrong", None], 1],
+            [cell(0, "relevant", "rank 1"), cell(HOSTILE, "wrong"), 1],
         ],
     ]
     return item(name, text, parts, tags=[tag, HOSTILE], keys=[rank], wrong=wrong)

@@ -1,6 +1,6 @@
 """The page of single claims of a fact-checking chapter."""
 
-from casebook.book.item_parts import decimal, facts, item, page, table, whole
+from casebook.book.item_parts import cell, decimal, facts, item, page, table, whole
 
 NOUN, TITLE = "claim", "Claim by claim"
 BY_SYSTEM = ("verdicts", "right", "stated")
@@ -102,7 +102,7 @@ def _facts(claim, problems):
 def _verdicts(claim, found):
     given = (claim[part] for part in BY_SYSTEM)
     return [
-        [system, [verdict, _NAMES[right], None], decimal(stated)]
+        [system, cell(verdict, _NAMES[right]), decimal(stated)]
         for system, verdict, right, stated in zip(found["systems"], *given, strict=True)
     ]
 
@@ -143,7 +143,7 @@ def _passage(one, found, mark):
     doc_id, name = found["documents"][document]
     place = f"{doc_id}, characters {start} to {end}" if end else doc_id
     place = f"{name} ({place})" if name else place
-    return [text, mark, place] if text else [place, mark, None]
+    return cell(text, mark, place) if text else cell(place, mark)
 
 
 def past(claim, found, before, place):

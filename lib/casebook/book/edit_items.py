@@ -2,7 +2,16 @@
 
 from itertools import zip_longest
 
-from casebook.book.item_parts import change, decimal, facts, item, page, table, whole
+from casebook.book.item_parts import (
+    cell,
+    change,
+    decimal,
+    facts,
+    item,
+    page,
+    table,
+    whole,
+)
 
 NOUN, TITLE = "edit", "Edit by edit"
 BY_SYSTEM = ("results",)
@@ -14,8 +23,8 @@ ABOUT = (
 )
 SHOWN = "Of documents the beginning is shown, or their facts."
 LEFT_OUT = (
-    "that change the cases themselves, and those of edited cases that moved the first "
-    "system most beyond their placebos"
+    "that change the cases themselves, and for each case those of an edited case that "
+    "moved the first system most beyond their placebos"
 )
 _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 
@@ -163,7 +172,7 @@ def _lists(results):
 
 
 def _case(place, rank, wanted, word):
-    return [place, "relevant" if wanted else None, f"rank {rank} {word}"]
+    return cell(place, "relevant" if wanted else None, f"rank {rank} {word}")
 
 
 def past(edit, found, before, place):

@@ -23,6 +23,8 @@ def put_beside(found, before, run, other, kind):
     str
         A sentence for the page.
     """
+    if not kind.BY_SYSTEM:
+        return f"The {kind.NOUN}s of the run {other} are not shown beside these."
     if before is None or before["kind"] != found["kind"]:
         return f"The run {other} kept no {kind.NOUN}s of this chapter."
     if not same_data(run, other, found["cell"]):

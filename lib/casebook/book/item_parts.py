@@ -1,9 +1,8 @@
 """What pages of single items are made of: a lead, facts, a marked change, tables.
 
 An item gives only the content of its parts, in the order of the page's layout. A cell
-is text; a number, which is a place in the page's documents; None, which is undefined;
-or a list of one of these, a mark (a key of ``SIGNS`` in ``book/assets/items.js``) or
-None, and a note or None, which stands small below.
+is text; a number, which is a place in the page's documents; or None, which is
+undefined; `cell` adds marks and notes.
 """
 
 FACTS, CHANGE, TABLE = "facts", "change", "table"
@@ -64,6 +63,28 @@ def table(caption, heads, missing="undefined", cards=False):
     }
 
 
+def cell(value, mark=None, note=None):
+    """Give a cell with a mark before it or a note below it.
+
+    Parameters
+    ----------
+    value : str, int or None
+        Text, place in the documents, or None.
+    mark : str, optional
+        A key of ``SIGNS`` in ``book/assets/items.js``.
+    note : str, optional
+        Stands small below.
+
+    Returns
+    -------
+    str, int, None or list
+        The value itself without mark and note.
+    """
+    if note:
+        return [value, mark, note]
+    return [value, mark] if mark else value
+
+
 def item(name, text, parts, *, tags=(), keys=(), wrong=False):
     """Give one item of a page.
 
@@ -92,7 +113,7 @@ def item(name, text, parts, *, tags=(), keys=(), wrong=False):
         "text": text,
         "parts": list(parts),
         "tags": list(tags),
-        "keys": list(keys),
+        "keys": [round(key, 3) for key in keys],
         "wrong": wrong,
     }
 

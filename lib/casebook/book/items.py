@@ -3,7 +3,7 @@
 import html
 import json
 
-from casebook.book import claim_items, edit_items, question_items
+from casebook.book import claim_items, edit_items, question_items, vote_items
 from casebook.book.item_beside import put_beside
 from casebook.book.markup import raw
 from casebook.datasets.cards import cards
@@ -11,7 +11,12 @@ from casebook.paths import run_dir
 from casebook.plain_json import read_json
 from casebook.runs.items import page_address
 
-KINDS = {"questions": question_items, "claims": claim_items, "edits": edit_items}
+KINDS = {
+    "questions": question_items,
+    "claims": claim_items,
+    "edits": edit_items,
+    "votes": vote_items,
+}
 
 
 def items_file(run, cell):
@@ -133,7 +138,7 @@ def _count(found, kind):
 
 def _texts(found, kind):
     """Say which texts the licence lets be shown."""
-    if "documents" in found["texts"]:
+    if found["texts"] is None or "documents" in found["texts"]:
         return kind.SHOWN
     who = "Documents" if "items" in found["texts"] else f"{kind.NOUN}s and documents"
     none = "" if found["card"] else ", or none is known"
@@ -159,7 +164,7 @@ def _page(found, kind, notes):
         '<script defer src="../../_static/items.js"></script>'
     )
     return (
-        f"# {kind.TITLE}: {card.title if card else cell}\n\n"
+        f"# {kind.TITLE}{f': {card.title}' if card else ''}\n\n"
         "What stands behind the means of [the chapter]"
         f"(../../run/notebooks/{cell}.ipynb): {kind.ABOUT}\n\n"
         f"{' '.join(filter(None, notes))}{source}\n\n{raw(viewer)}"

@@ -1,6 +1,6 @@
 """The page of single questions of a retrieval chapter."""
 
-from casebook.book.item_parts import decimal, item, page, table
+from casebook.book.item_parts import cell, decimal, item, page, table
 
 NOUN, TITLE = "question", "Question by question"
 BY_SYSTEM = ("scores", "top")
@@ -58,7 +58,7 @@ def _item(question, found):
         for system, values in zip(found["systems"], question["scores"], strict=True)
     ]
     ranks = [
-        [[place, "relevant", None], *(_rank(top, place) for top in tops)]
+        [cell(place, "relevant"), *(_rank(top, place) for top in tops)]
         for place in question["relevant"]
     ]
     longest = max(map(len, tops), default=0)
@@ -83,7 +83,7 @@ def _rank(top, place):
 def _ranked(top, rank, relevant):
     if rank >= len(top):
         return None
-    return [top[rank], "relevant", None] if top[rank] in relevant else top[rank]
+    return cell(top[rank], "relevant" if top[rank] in relevant else None)
 
 
 def past(question, found, before, place):

@@ -4,9 +4,9 @@ An edit is known by its case and by the query before and after it. Systems try t
 edits of a case, but may go on from different ones.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
-from casebook.counterfactual.edges import PRIMARY
+from casebook.counterfactual.edit_effects import effect, placebos_of, size
 from casebook.counterfactual.facts import FACT_TYPES
 from casebook.counterfactual.study import CONTROL
 from casebook.datasets.cards import card_of
@@ -14,6 +14,7 @@ from casebook.datasets.shown import may_show
 from casebook.runs.items import MOST_BYTES, changed, fitting, shortened
 
 OPENINGS = (160, 80)  # characters of a document; the second where room is short
+FURTHER = 3  # edits of an edited case that are kept of each case
 
 
 def drill_down(study, precedents, most_bytes=MOST_BYTES):
@@ -26,10 +27,10 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
     precedents : dict of list
         Documents that ought to be found, by case; may be empty.
     most_bytes : int
-        Size of the result as JSON, of at least one edit. Where all edits need more,
-        documents open shorter; where that is not enough, edits of the cases themselves
-        are kept before those of edited cases, and of these the ones that moved the
-        first system most beyond their placebos, either way.
+        Size of the result as JSON, of at least one edit. Kept are the edits of the
+        cases themselves, and for each case the `FURTHER` edits of an edited case that
+        moved the first system most beyond their placebos, either way. Where that is
+        too much, documents open shorter; then the latter are left out first.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         None where the texts may not be shown or there is no placebo) and ``results``,
         one per system, None where it did not try the edit: ``error``, ``moved`` and
         ``placebo_moved`` (normalised footrule; of the placebos the mean), ``left`` and
-        ``entered`` (document, rank, whether a precedent; None for a control), ``new``
+        ``entered`` (case, rank, whether a precedent; None for a control), ``new``
         and ``placebo_new`` (how many entered; after each placebo), and ``found``,
         ``still_found`` and ``placebo_found``: best rank and number of the precedents
         before, after, and after each placebo; None where nobody knows them.
@@ -52,19 +53,7 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
     card = card_of(study.name)
     shown = may_show(card)
     items = _items(study, precedents, "items" in shown)
-
-    def collect(chosen, opening):
-        places = {}
-        kept = [_numbered(items[row], places) for row in chosen]
-        texts = _openings(study.documents, opening) if "documents" in shown else {}
-        documents = [[name, texts.get(name)] for name in places]
-        return {"documents": documents, "items": kept}
-
-    def interest(row):
-        return items[row]["depth"], -_excess(items[row]), row
-
-    order = sorted(range(len(items)), key=interest)
-    return fitting(collect, order, OPENINGS, most_bytes) | {
+    known = {
         "kind": "edits",
         "dataset": study.name,
         "card": card.key if card else None,
@@ -76,6 +65,28 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         "asked": len(items),
         "remark": _unchanged(study),
     }
+
+    def collect(chosen, opening):
+        places = {}
+        kept = [_numbered(items[row], places) for row in chosen]
+        texts = _openings(study.documents, opening) if "documents" in shown else {}
+        documents = [[name, texts.get(name)] for name in places]
+        return known | {"documents": documents, "items": kept}
+
+    return fitting(collect, _of_interest(items), OPENINGS, most_bytes)
+
+
+def _of_interest(items):
+    """Give the places of the edits to keep, the most wanted first."""
+    places = range(len(items))
+    order = sorted(places, key=lambda row: (-_excess(items[row]), row))
+    further, kept = Counter(), []
+    for row in order:
+        case, deep = items[row]["case"], items[row]["depth"] > 1
+        further[case] += deep
+        if not deep or further[case] <= FURTHER:
+            kept.append(row)
+    return sorted(kept, key=lambda row: items[row]["depth"])
 
 
 def _excess(item):
@@ -106,7 +117,7 @@ def _items(study, precedents, shown):
         for row in study.annotations.itertuples()
     }
     rows = {system: _rows(study, system) for system in study.systems}
-    placebos = {s: _placebos(trees) for s, trees in study.trees.items()}
+    placebos = {s: placebos_of(trees) for s, trees in study.trees.items()}
     items, names = [], set()
     for (case, before, after), nodes in _tried(study).items():
         system, node = next(iter(nodes.items()))
@@ -114,9 +125,9 @@ def _items(study, precedents, shown):
         name = name if name not in names else f"{name} ({system})"
         names.add(name)
         known = precedents.get(case)
-        edit, blank = node.edit, placebos[system].get(_size(case, node), [])
+        edit, blank = node.edit, placebos[system].get(size(case, node), [])
         results = [
-            _result(case, nodes.get(s), rows[s], placebos[s], known, s == CONTROL)
+            effect(case, nodes.get(s), rows[s], placebos[s], known, s == CONTROL)
             for s in study.systems
         ]
         items.append(
@@ -152,67 +163,6 @@ def _tried(study):
 def _rows(study, system):
     """Give what was measured of the edits of a system, by case and node."""
     return study.edges[system].set_index(["case_id", "node"]).to_dict("index")
-
-
-def _size(case, node):
-    """Give what an edit shares with its placebos: the state and the words changed."""
-    return case, node.parent.name, node.edit.removed, node.edit.added
-
-
-def _placebos(trees):
-    """Give the placebos of a system whose search did not fail, by `_size`."""
-    found = defaultdict(list)
-    for tree in trees:
-        for node in tree.placebos:
-            if not node.found.error:
-                found[_size(tree.case_id, node)].append(node)
-    return found
-
-
-def _result(case, node, rows, placebos, precedents, control):
-    """Give what one edit did under one system, see `drill_down`."""
-    if node is None:
-        return None
-    before, after = node.parent.found, node.found
-    if error := before.error or after.error:
-        return {"error": error}
-    row, blank = rows[case, node.name], placebos.get(_size(case, node), [])
-    return {
-        "error": None,
-        "moved": _short(row[PRIMARY]),
-        "placebo_moved": _short(row[f"placebo_{PRIMARY}"]),
-        "left": None if control else _beyond(before, after, precedents),
-        "entered": None if control else _beyond(after, before, precedents),
-        "new": len(_beyond(after, before)),
-        "placebo_new": [len(_beyond(n.found, before)) for n in blank],
-        "found": _found(before, precedents),
-        "still_found": _found(after, precedents),
-        "placebo_found": [_found(n.found, precedents) for n in blank],
-    }
-
-
-def _beyond(one, other, precedents=None):
-    """Give what stands in one list only: case, rank, whether it is a precedent."""
-    return [
-        [case, rank, int(case in (precedents or ()))]
-        for rank, case in enumerate(one.cases, 1)
-        if case not in other.cases
-    ]
-
-
-def _found(found, precedents):
-    """Give the best rank of the precedents, None if none is listed, and their number.
-
-    None where nobody knows the precedents of the case.
-    """
-    if not precedents:
-        return None
-    ranks = [rank for rank, case in enumerate(found.cases, 1) if case in precedents]
-    return [min(ranks, default=None), len(ranks)]
-
-
-def _short(value):
-    return None if value != value else round(float(value), 3)
 
 
 def _numbered(item, places):

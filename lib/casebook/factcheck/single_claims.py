@@ -35,33 +35,14 @@ def drill_down(study, most_bytes=MOST_BYTES):
         nothing does), ``reason`` and ``parts`` of the first system's verdict, and
         which passages are ``decisive`` and which were ``cited``.
     """
-    right = {name: study.right(name).map(_truth).tolist() for name in study.verdicts}
-
-    def collect(chosen, opening):
-        return _collect(study, right, chosen, opening)
-
-    def urgency(row):
-        return right[study.main][row] is not False, not _missed(study, row), row
-
-    order = sorted(range(len(study.rows)), key=urgency)
-    return fitting(collect, order, OPENINGS, most_bytes)
-
-
-def _missed(study, row):
-    """Tell whether the deciding evidence was not found, None where there is none."""
-    found = study.found[row] if study.found else None
-    return None if found is None else not found
-
-
-def _collect(study, right, chosen, opening):
     card = card_of(study.name)
     shown = may_show(card)
-    places, names = {}, _names(study) if "documents" in shown else {}
-    passages = {}
-    items = [_item(study, row, shown, passages) for row in chosen]
-    for item, row in zip(items, chosen, strict=True):
-        item["right"] = [verdicts[row] for verdicts in right.values()]
-    return {
+    right = {name: study.right(name).map(_truth).tolist() for name in study.verdicts}
+    items = [
+        _item(study, row, right, "items" in shown) for row in range(len(study.rows))
+    ]
+    names = _names(study) if "documents" in shown else {}
+    known = {
         "kind": "claims",
         "dataset": study.name,
         "card": card.key if card else None,
@@ -69,14 +50,30 @@ def _collect(study, right, chosen, opening):
         "systems": list(study.verdicts),
         "controls": list(study.blind),
         "searched": study.cited is not None,
-        "asked": len(study.rows),
-        "passages": [
-            _passage(passage, opening if "documents" in shown else None, places)
-            for passage in passages
-        ],
-        "documents": [[name, names.get(name)] for name in places],
-        "items": items,
+        "asked": len(items),
     }
+
+    def collect(chosen, opening):
+        passages, places = {}, {}
+        kept = [_numbered(items[row], passages) for row in chosen]
+        most = opening if "documents" in shown else None
+        return known | {
+            "passages": [_passage(passage, most, places) for passage in passages],
+            "documents": [[name, names.get(name)] for name in places],
+            "items": kept,
+        }
+
+    def urgency(row):
+        return items[row]["right"][0] is not False, not items[row]["missed"], row
+
+    order = sorted(range(len(items)), key=urgency)
+    return fitting(collect, order, OPENINGS, most_bytes)
+
+
+def _missed(study, row):
+    """Tell whether the deciding evidence was not found, None where there is none."""
+    found = study.found[row] if study.found else None
+    return None if found is None else not found
 
 
 def _names(study):
@@ -87,23 +84,23 @@ def _names(study):
     return {i: name for i, name in zip(base.doc_ids, base.headers, strict=True) if name}
 
 
-def _item(study, row, shown, passages):
-    """Give one claim, by its place."""
+def _item(study, row, right, own):
+    """Give one claim, by its place, with its passages in full."""
     claim = study.rows.iloc[row]
     decisive = study.decisive[row] if study.decisive else []
     cited = study.cited[row] if study.cited else []
-    own = "items" in shown
     return {
         "id": str(claim["id"]),
         "text": shortened(study.texts[row]) if own and study.texts else None,
         "label": claim["label"],
         "slices": {name: str(claim[name]) for name in study.slices},
         "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
+        "right": [values[row] for values in right.values()],
         "stated": [_stated(study.confidence.get(n), row) for n in study.verdicts],
         "missed": _missed(study, row),
         **_behind(study, row, own),
-        "decisive": [_role(p, cited, own, passages) for p in decisive],
-        "cited": [_role(p, decisive, own, passages) for p in cited],
+        "decisive": [_role(p, cited, own) for p in decisive],
+        "cited": [_role(p, decisive, own) for p in cited],
     }
 
 
@@ -138,17 +135,28 @@ def _passage(passage, most, places):
     return [document, start, end, shortened(text, most) if most and text else None]
 
 
-def _role(cited, others, own, passages):
+def _role(cited, others, own):
     """Give what a passage is to a claim, and whether it shares words with another."""
-    passage = (cited.doc_id, cited.start, cited.end, cited.text)
     return {
-        "passage": passages.setdefault(passage, len(passages)),
+        "passage": (cited.doc_id, cited.start, cited.end, cited.text),
         "about": cited.about if own else "",
         "stance": cited.stance,
         "probability": _short(cited.probability),
         "level": cited.level,
         "met": any(touches(cited, other) for other in others),
     }
+
+
+def _numbered(item, passages):
+    """Put places in the list of passages for passages in full."""
+    roles = {
+        name: [
+            one | {"passage": passages.setdefault(one["passage"], len(passages))}
+            for one in item[name]
+        ]
+        for name in ("decisive", "cited")
+    }
+    return item | roles
 
 
 def _truth(value):
