@@ -13,7 +13,6 @@ from casebook.audits.labels import CHECKS
 from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
 from casebook.factcheck.decomposition_study import MEASURES as DECOMPOSITION
-from casebook.inference import proportions
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
 from casebook.inference.preference import item_tests
@@ -100,10 +99,11 @@ REQUIRED = {
             "inference.multiplicity",
             "inference.permutation",
             "inference.power",
+            "inference.proportions",
             "inference.tie_classes",
             "measures.auroc",
         ),
-        *proportions.__all__,
+        "clopper_pearson",
         *[field.name for field in fields(EffectSizes) if field.name != "n"],
         *[column for column in PAIR_COLUMNS if column.startswith("p_")],
     ],

@@ -10,11 +10,10 @@ from casebook.audits.findings import Audit
 from casebook.audits.label_chance import popularity, random_order
 from casebook.audits.label_content import anachronisms, duplicates, reused_lists
 from casebook.audits.label_order import neighbours, round_robin
-from casebook.audits.label_set import labels_of
 from casebook.audits.label_splits import split_leaks
 from casebook.audits.label_tables import read_labels
 
-__all__ = ["audit_labels", "labels_of", "read_labels"]
+__all__ = ["audit_labels", "read_labels"]
 
 CHECKS = (
     round_robin,

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text, number_text
+from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.faithfulness import THRESHOLD
 from casebook.measures.faithfulness_controls import MATCHED, MISMATCHED, RULES
 from casebook.measures.quotes import STATES, quote_states
@@ -61,10 +61,10 @@ def answer(study, numbers):
     for rule in RULES:
         score, area = numbers[rule]["faithfulness"], numbers[rule]["AUROC"]
         lines.append(
-            f"Faithfulness {_SMALL_PRINT[rule]}: {number_text(score)} on {score['n']} "
-            f"explanations, but {score['control']:.3f} against sources that have "
-            "nothing to do with them. Sentence by sentence, own and foreign sources "
-            f"are told apart with AUROC {number_text(area)} (chance 0.5)."
+            f"Faithfulness {_SMALL_PRINT[rule]}: {estimate_text(score)} on "
+            f"{score['n']} explanations, but {score['control']:.3f} against sources "
+            "that have nothing to do with them. Sentence by sentence, own and foreign "
+            f"sources are told apart with AUROC {estimate_text(area)} (chance 0.5)."
         )
     table = study.detection.dropna(subset=["auroc"])
     for defect, part in table.groupby("defect", sort=False):

@@ -11,7 +11,7 @@ from casebook.counterfactual.evaluation import (
     placebo_threshold,
 )
 from casebook.counterfactual.sensitivity import sensitivity
-from casebook.inference.intervals import bounds_text, number_text
+from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
 
@@ -52,7 +52,7 @@ def answer(study, system):
         found = study.evaluated(system)["auroc"]
         lines.append(
             f"The excess tells facts that decide from others with AUROC "
-            f"{number_text(found)} over {found['n']} pairs of case and fact type "
+            f"{estimate_text(found)} over {found['n']} pairs of case and fact type "
             "(knowing nothing: 0.5)"
         )
     return bullets([f"{line}." for line in lines])

@@ -2,18 +2,15 @@
 
 import re
 
-from casebook.counterfactual.adjacency import SectionAdjacency, shipped_adjacency
 from casebook.counterfactual.citations import Citation, find_citations
 
 __all__ = [
     "Citation",
-    "SectionAdjacency",
     "cited_sections",
     "documented_section",
     "find_citations",
     "normalise_section",
     "parse_section",
-    "shipped_adjacency",
 ]
 
 _ACT, _NUMBER = r"(?P<act>[A-Za-z]\w*)", r"(?P<number>\d{1,4}[A-Z]{0,3})"

@@ -119,7 +119,7 @@ def bounds_text(low, high, spec="z.3f"):
     return f"[{low:{spec}}, {high:{spec}}]"
 
 
-def number_text(number):
+def estimate_text(number):
     """Write a number of ``numbers.json`` with its interval.
 
     Parameters

@@ -5,10 +5,8 @@ import math
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval, clopper_pearson
+from casebook.inference.intervals import Interval
 from casebook.inference.samples import check_share
-
-__all__ = ["clopper_pearson", "newcombe", "wilson"]
 
 
 def wilson(successes, n, level=0.95):

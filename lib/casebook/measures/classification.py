@@ -9,12 +9,11 @@ from casebook.errors import InputError
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import wilson
 from casebook.measures import confusion, verdict_labels
-from casebook.measures.auroc import auroc
 from casebook.measures.classification_documented import BEHAVIOURS, documented_metrics
 from casebook.measures.classification_scorer import VerdictScorer, members
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
 
-__all__ = ["Scores", "auroc", "documented_metrics", "score_predictions"]
+__all__ = ["Scores", "documented_metrics", "score_predictions"]
 
 
 @dataclass(frozen=True, eq=False)
