@@ -1,5 +1,6 @@
 """Single edits: texts and lists that fit what was measured of them."""
 
+import pandas as pd
 import pytest
 
 from casebook.counterfactual import chapter
@@ -27,12 +28,23 @@ def found(study, cases):
     return drill_down(study, cases.precedents)
 
 
-def nodes(study, system="bm25"):
-    return {
-        f"{tree.case_id} {node.name}": node
+def words(item, sign):
+    return " ".join(run[1:] for run in item["change"] if run[0] in ("=", sign))
+
+
+def tried(study, found, system="bm25"):
+    """Give items with the system's own nodes, matched by case and texts."""
+    nodes = {
+        (tree.case_id, node.parent.query, node.query): node
         for tree in study.trees[system]
         for node in tree.nodes[1:]
     }
+    keys = [(i["case"], words(i, "-"), words(i, "+")) for i in found["items"]]
+    return [
+        (item, nodes[key])
+        for item, key in zip(found["items"], keys, strict=True)
+        if key in nodes
+    ]
 
 
 def test_precedents_share_the_values_that_decide(cases):
@@ -42,23 +54,18 @@ def test_precedents_share_the_values_that_decide(cases):
         rows = documents.loc[cases.precedents[sheet.case_id]]
         (area,) = set(rows["area"])
         for name, weight in WEIGHTS[area].items():
-            assert not weight or rows[name].nunique() == 1
+            assert not weight or len(set(rows[name])) == 1
         if WEIGHTS[area]["Section"]:
             assert set(rows["Section"]) == set(sheet.sections_cited)
 
 
-def test_texts_are_the_queries_and_lists_what_differs_between_results(study, found):
-    known = nodes(study)
+def test_lists_are_what_differs_between_the_results_of_two_queries(study, found):
     ids = [name for name, _ in found["documents"]]
     assert found["systems"] == ["bm25", "random"] and found["remark"] is None
-    for item in found["items"]:
-        node, result = known.get(item["id"]), item["results"][0]
-        if node is None:  # only the control went on from this state
-            assert result is None
-            continue
-        for sign, text in (("-", node.parent.query), ("+", node.query)):
-            runs = [run[1:] for run in item["change"] if run[0] in ("=", sign)]
-            assert " ".join(runs) == text
+    pairs = tried(study, found)
+    assert len(pairs) == sum(item["results"][0] is not None for item in found["items"])
+    for item, node in pairs:
+        result = item["results"][0]
         before, after = node.parent.found.cases, node.found.cases
         left = [[ids[d], rank] for d, rank, _ in result["left"]]
         assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
@@ -67,30 +74,43 @@ def test_texts_are_the_queries_and_lists_what_differs_between_results(study, fou
         assert result["moved"] == pytest.approx(moved, abs=6e-4)
 
 
-def test_precedents_are_counted_in_the_lists(study, found, cases):
-    known = nodes(study)
+def test_an_id_means_the_same_edit_to_every_system(study, found):
     for item in found["items"]:
-        if item["id"] in known and item["results"][0]:
-            wanted = set(cases.precedents[item["case"]])
-            listed = known[item["id"]].found.cases
-            ranks = [rank for rank, d in enumerate(listed, 1) if d in wanted]
-            best = min(ranks, default=None)
-            assert item["results"][0]["still_found"] == [best, len(ranks)]
+        name, _, only = item["id"].partition(" (")
+        systems = [only.rstrip(")")] if only else study.systems
+        for system in systems:
+            for tree in study.trees[system]:
+                for node in tree.nodes[1:]:
+                    if f"{tree.case_id} {node.name}" == name:
+                        assert node.query == words(item, "+")
+
+
+def test_precedents_are_counted_in_the_lists(study, found, cases):
+    for item, node in tried(study, found):
+        wanted = set(cases.precedents[item["case"]])
+        ranks = [rank for rank, d in enumerate(node.found.cases, 1) if d in wanted]
+        best = min(ranks, default=None)
+        assert item["results"][0]["still_found"] == [best, len(ranks)]
 
 
 def test_placebos_are_those_of_the_same_size(study, found):
     edges = study.edges["bm25"].set_index(["case_id", "node"])
+<<<<<<< HEAD
+    pairs = tried(study, found)
+    assert len(pairs) >= (edges["depth"] == 1).sum()
+    for item, node in pairs:
+        row, result = edges.loc[(item["case"], node.name)], item["results"][0]
+        assert len(result["placebo_new"]) == row["placebos"]
+=======
     tried = [item for item in found["items"] if item["results"][0]]
     assert len(tried) >= (edges["depth"] == 1).sum()
     for item in tried:
         row = edges.loc[tuple(item["id"].split())]
         assert len(item["results"][0]["placebo_new"]) == row["placebos"]
+>>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
         assert (item["placebo"] is None) == (row["placebos"] == 0)
-        assert item["results"][0]["placebo_moved"] == (
-            pytest.approx(row["placebo_footrule"], abs=6e-4)
-            if row["placebos"]
-            else None
-        )
+        expected = pytest.approx(row["placebo_footrule"], abs=6e-4)
+        assert result["placebo_moved"] == (expected if row["placebos"] else None)
 
 
 def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(study, found, cases):
@@ -107,8 +127,14 @@ def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(study, found, case
 def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(study, found):
     edges = study.edges["bm25"]
     moved = (edges["footrule"] - edges["placebo_footrule"]).abs().fillna(0)
+<<<<<<< HEAD
+    pairs = {(i["case"], node.name) for i, node in tried(study, found)}
+    keys = zip(edges["case_id"], edges["node"], strict=True)
+    kept = pd.Series([key in pairs for key in keys], index=edges.index)
+=======
     names = edges["case_id"] + " " + edges["node"]
     kept = names.isin([item["id"] for item in found["items"]])
+>>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
     own = (edges["depth"] == 1) & (edges["status"] == "ok")
     assert kept[own].all()
     for _, group in edges[edges["depth"] > 1].groupby("case_id"):

@@ -39,7 +39,8 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         the ``controls`` among them, ``depth`` of the lists, ``precedents`` (whether
         any are known), ``asked`` (how many edits there are), ``remark`` (on edits that
         leave the query as it was; None without any), ``documents`` (id, opening or
-        None) and ``items``: id, case, ``fact_type``, ``operation``, ``old`` and ``new``
+        None) and ``items``: id (case and node, and the system where that is another
+        edit to another system), case, ``fact_type``, ``operation``, ``old`` and ``new``
         value, ``depth`` (1 for an edit of the case itself), ``decides`` (None where
         nobody knows), ``change`` and ``placebo`` (see `casebook.runs.items.changed`;
         None where the texts may not be shown or there is no placebo) and ``results``,
@@ -118,12 +119,17 @@ def _items(study, precedents, shown):
     }
     rows = {system: _rows(study, system) for system in study.systems}
     placebos = {s: placebos_of(trees) for s, trees in study.trees.items()}
+<<<<<<< HEAD
+    items, tried = [], _tried(study)
+    alike = _alike(tried)
+    for (case, before, after), nodes in tried.items():
+=======
     items, names = [], set()
     for (case, before, after), nodes in _tried(study).items():
+>>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
         system, node = next(iter(nodes.items()))
         name = f"{case} {node.name}"
-        name = name if name not in names else f"{name} ({system})"
-        names.add(name)
+        name += f" ({system})" if len(alike[case, node.name]) > 1 else ""
         known = precedents.get(case)
         edit, blank = node.edit, placebos[system].get(size(case, node), [])
         results = [
@@ -160,6 +166,18 @@ def _tried(study):
     return found
 
 
+<<<<<<< HEAD
+def _alike(tried):
+    """Give the edits that some system knows by the same case and node."""
+    found = defaultdict(set)
+    for edit, nodes in tried.items():
+        for node in nodes.values():
+            found[edit[0], node.name].add(edit)
+    return found
+
+
+=======
+>>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
 def _rows(study, system):
     """Give what was measured of the edits of a system, by case and node."""
     return study.edges[system].set_index(["case_id", "node"]).to_dict("index")
