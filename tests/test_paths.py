@@ -1,9 +1,13 @@
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.paths import RESULTS, run_dir, valid_name
+from casebook.paths import RESULTS, cache_dir, run_dir, valid_name
 
 
 @pytest.mark.parametrize(
@@ -30,3 +34,33 @@ def test_an_accepted_name_is_one_component_of_the_results_folder(name):
 
 def test_names_are_kept_as_they_are():
     assert valid_name("pdpabench_test-2.1") == "pdpabench_test-2.1"
+
+
+def test_the_cache_is_named_without_being_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+    assert cache_dir("a", "b") == tmp_path / "cache" / "a" / "b"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    monkeypatch.delenv("CASEBOOK_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # it knows no such user
+    with pytest.raises(InputError, match="set CASEBOOK_CACHE"):
+        cache_dir("a")
+
+
+@pytest.mark.parametrize("name", ["ü", "€ 契約"])
+def test_a_project_that_the_locale_cannot_name_is_refused_in_one_line(tmp_path, name):
+    (tmp_path / name).mkdir()
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "casebook", "run", "--dry-run"]
+    done = subprocess.run(
+        command,
+        env=os.environ | ascii_only | {"CASEBOOK_ROOT": str(tmp_path / name)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "set PYTHONUTF8=1, or rename the folder" in done.stderr

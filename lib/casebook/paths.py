@@ -83,9 +83,35 @@ def cache_dir(*parts):
     Returns
     -------
     pathlib.Path
-        The folder, created.
+        The folder; not created, since who only reads may have a home that is read-only.
+
+    Raises
+    ------
+    InputError
+        If the user has no home.
     """
-    base = os.environ.get("CASEBOOK_CACHE") or platformdirs.user_cache_dir("casebook")
-    folder = Path(base).joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    base = os.environ.get("CASEBOOK_CACHE")
+    try:
+        base = base or platformdirs.user_cache_dir("casebook")
+    except RuntimeError as error:  # a user whom the system does not know
+        why = "no home folder: set CASEBOOK_CACHE to a folder for the cache"
+        raise InputError(why) from error
+    return Path(base).joinpath(*parts)
+
+
+def check_readable():
+    """Refuse a project whose path the locale cannot express.
+
+    Raises
+    ------
+    InputError
+        Python would pass the name on to others in letters that they do not take.
+    """
+    for folder in (ROOT, OUTPUT):
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, or "
+                "rename the folder"
+            ) from None

@@ -59,13 +59,15 @@ class Watch:
 
     def __init__(self, client, address):
         self._client, self._address = client, address
-        self._patience = float(os.environ.get(PATIENCE_VARIABLE, _PATIENCE))
+        self._patience = _patience()
         self._alone_since = None
+        # Its clock says when a worker was heard of, and may differ from the one here.
+        self._ahead = client.run_on_scheduler(time.time) - time.monotonic()
 
     def living(self):
         """Give the addresses of the workers that were heard of lately."""
         workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
-        now = time.time()
+        now = self._ahead + time.monotonic()
         return [
             address
             for address, worker in workers.items()
@@ -101,6 +103,15 @@ class Watch:
             return bool(self.living())
         except OSError:
             return False
+
+
+def _patience():
+    text = os.environ.get(PATIENCE_VARIABLE, _PATIENCE)
+    try:
+        return float(text)
+    except ValueError:
+        why = f"{PATIENCE_VARIABLE}={text}: give a number of seconds"
+        raise InputError(why) from None
 
 
 class Workers:

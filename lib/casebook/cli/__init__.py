@@ -25,6 +25,7 @@ from casebook.cli import (
     shift,
 )
 from casebook.errors import CasebookError
+from casebook.paths import check_readable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
@@ -91,6 +92,7 @@ def main(arguments=None):
 
 def _run(arguments):
     try:
+        check_readable()
         code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)

@@ -69,9 +69,9 @@ def _read(path, summarise):
 
 
 def _place(root):
-    """File of the index, or None where the user has no writable cache."""
+    """File of the index, or None where the user has no place for a cache."""
     name = hashlib.sha256(str(root).encode()).hexdigest()[:32]
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(InputError):
         return cache_dir("runs") / f"{name}.json"
     return None
 
