@@ -95,19 +95,11 @@ def test_precedents_are_counted_in_the_lists(study, found, cases):
 
 def test_placebos_are_those_of_the_same_size(study, found):
     edges = study.edges["bm25"].set_index(["case_id", "node"])
-<<<<<<< HEAD
     pairs = tried(study, found)
     assert len(pairs) >= (edges["depth"] == 1).sum()
     for item, node in pairs:
         row, result = edges.loc[(item["case"], node.name)], item["results"][0]
         assert len(result["placebo_new"]) == row["placebos"]
-=======
-    tried = [item for item in found["items"] if item["results"][0]]
-    assert len(tried) >= (edges["depth"] == 1).sum()
-    for item in tried:
-        row = edges.loc[tuple(item["id"].split())]
-        assert len(item["results"][0]["placebo_new"]) == row["placebos"]
->>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
         assert (item["placebo"] is None) == (row["placebos"] == 0)
         expected = pytest.approx(row["placebo_footrule"], abs=6e-4)
         assert result["placebo_moved"] == (expected if row["placebos"] else None)
@@ -127,14 +119,9 @@ def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(study, found, case
 def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(study, found):
     edges = study.edges["bm25"]
     moved = (edges["footrule"] - edges["placebo_footrule"]).abs().fillna(0)
-<<<<<<< HEAD
     pairs = {(i["case"], node.name) for i, node in tried(study, found)}
     keys = zip(edges["case_id"], edges["node"], strict=True)
     kept = pd.Series([key in pairs for key in keys], index=edges.index)
-=======
-    names = edges["case_id"] + " " + edges["node"]
-    kept = names.isin([item["id"] for item in found["items"]])
->>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
     own = (edges["depth"] == 1) & (edges["status"] == "ok")
     assert kept[own].all()
     for _, group in edges[edges["depth"] > 1].groupby("case_id"):

@@ -119,14 +119,9 @@ def _items(study, precedents, shown):
     }
     rows = {system: _rows(study, system) for system in study.systems}
     placebos = {s: placebos_of(trees) for s, trees in study.trees.items()}
-<<<<<<< HEAD
     items, tried = [], _tried(study)
     alike = _alike(tried)
     for (case, before, after), nodes in tried.items():
-=======
-    items, names = [], set()
-    for (case, before, after), nodes in _tried(study).items():
->>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
         system, node = next(iter(nodes.items()))
         name = f"{case} {node.name}"
         name += f" ({system})" if len(alike[case, node.name]) > 1 else ""
@@ -166,7 +161,6 @@ def _tried(study):
     return found
 
 
-<<<<<<< HEAD
 def _alike(tried):
     """Give the edits that some system knows by the same case and node."""
     found = defaultdict(set)
@@ -176,8 +170,6 @@ def _alike(tried):
     return found
 
 
-=======
->>>>>>> fb1fa2bdc810ce7d855653449b1aef99878b0070
 def _rows(study, system):
     """Give what was measured of the edits of a system, by case and node."""
     return study.edges[system].set_index(["case_id", "node"]).to_dict("index")
