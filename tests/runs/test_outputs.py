@@ -54,3 +54,12 @@ def test_floats_beside_none_are_rounded_like_all_others(tmp_path, monkeypatch):
     frame = pd.DataFrame({"a": pd.Series([0.1234567891, None, "x", 3], dtype=object)})
     path = RunOutputs("run", "cell").table("t", frame)
     assert path.read_text() == 'a\n0.123457\n""\nx\n3\n'
+
+
+def test_items_have_a_file_and_an_address_from_the_chapter(results):
+    outputs = RunOutputs("mine", "cell")
+    path = outputs.items({"kind": "claims", "items": [{"id": "ä"}]})
+    assert path == results / "mine" / "items" / "cell.json"
+    assert json.loads(path.read_text())["items"] == [{"id": "ä"}]
+    address = outputs.item_page("hops: 1")
+    assert address == "../../generated/items/cell.html#only=hops%3A+1"
