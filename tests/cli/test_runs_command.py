@@ -97,7 +97,7 @@ def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
     gate.write_text("rules: [{metric: ndcg@3, margin: 0.01}]")
     arguments = ["runs", "promote", "--gate", gate, "--reason", "x", "--run"]
     code, _, err = casebook(*arguments, "worse")
-    assert code == 2 and "FAIL: ndcg@3" in err
+    assert code == 2 and "FAIL: ndcg@3" in err and "n=100 against" in err
     add("better", np.maximum(1, WEAK - 1))
     assert casebook(*arguments, "better")[0] == 0
     assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
@@ -161,6 +161,8 @@ def test_two_runs_query_by_query(casebook):
     assert code == 0
     assert "gained: 1" in out and "lost: 1" in out and "unchanged: 1" in out
     assert out.rstrip().endswith("lost")
+    code, _, err = casebook("runs", "compare", "two", "one", "-m", "ndcg@9")
+    assert code == 1 and "two holds no value of 'ndcg@9'" in err
 
 
 def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, tmp_path):

@@ -85,7 +85,9 @@ def test_run_can_be_segmented(casebook, trained, tmp_path):
 def test_eval_writes_manifest_and_gate(casebook, trained):
     code, out, err = casebook("shift", "eval", "smoke", *LOW_BAR, "--json")
     found = json.loads(out)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "") and found["n"] > 0
+    people = casebook("shift", "eval", "smoke", *LOW_BAR)[1]
+    assert f"means over n = {found['n']} test questions" in people
     gate = read_json(f"{found['folder']}/acceptance_gate.json")
     assert gate["Passed"] is True and gate["Epsilon"] == 0.9
     manifest = read_json(f"{found['folder']}/run_manifest.json")

@@ -65,7 +65,9 @@ def search(
     if out is None:
         typer.echo("".join(run_lines(run)), nl=False)
     else:
-        typer.echo(str(write_run(out, run)))
+        most = max(map(len, run.values()), default=0)
+        counts = f"{len(run)} queries, up to {most} documents each"
+        typer.echo(f"{write_run(out, run)}: {counts}")
 
 
 @contextlib.contextmanager

@@ -113,7 +113,8 @@ def show_tables(tables, as_json):
     for name, table in tables.items():
         typer.echo(f"\n{name}")
         empty = "nothing found" if name == "leaks" else "nothing to report"
-        text = table.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+        filled = table.astype(object).where(table.notna(), "-")
+        text = filled.to_string(index=False, float_format="{:.4g}".format)
         typer.echo(text if len(table) else empty)
 
 

@@ -161,4 +161,4 @@ def _line(score):
         number = score[name]
         value = "undefined" if number["value"] is None else f"{number['value']:.3f}"
         cells.append(f"{name.replace('_', ' ')} {value} {bounds_text(*number['ci'])}")
-    return "  ".join(cells)
+    return "  ".join([*cells, score["reason"] or ""]).rstrip()

@@ -155,11 +155,13 @@ def _show_evaluation(report, as_json):
     if as_json:
         verdict = None if report.gate is None else report.gate.verdict
         own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
-        print_json(own | {"metrics": report.metrics}, allow_nan=False)
+        own |= {"n": report.n, "metrics": report.metrics}
+        print_json(own, allow_nan=False)
         return
     for key, value in report.metrics.items():
         shown = "undefined" if value is None else f"{value:.4f}"
         typer.echo(f"{key} = {shown}")
+    typer.echo(f"means over n = {report.n} test questions")
     for line in (*notes, str(report.folder)):
         typer.echo(line)
 

@@ -71,7 +71,7 @@ class AblationReport:
                     "ours low": _points(found["difference high"]),
                     "ours high": _points(found["difference low"]),
                     "p_holm": found["p_holm"],
-                    "n": found["n"],
+                    "n": int(found["n"]),
                 }
             )
         return pd.DataFrame(rows)
@@ -98,7 +98,7 @@ class AblationReport:
             "Documented impacts (points) and ours": self.reported(),
         }
         return "\n\n".join(
-            f"{title}\n{table.to_string(index=False, float_format='%.3f')}"
+            f"{title}\n{table.to_string(index=False, float_format='%.3f', na_rep='-')}"
             for title, table in parts.items()
         )
 

@@ -149,4 +149,5 @@ def _figures(evidence, margin):
     bounds = ""
     if evidence.low is not None:
         bounds = f" [{evidence.low:+z.4f}, {evidence.high:+z.4f}]"
-    return f" {evidence.improvement:+z.4f}{bounds} against -{margin:g}"
+    n = "" if evidence.n is None else f" n={evidence.n}"
+    return f" {evidence.improvement:+z.4f}{bounds}{n} against -{margin:g}"

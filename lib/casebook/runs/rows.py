@@ -52,14 +52,16 @@ def query_scores(folder, metric):
     """
     record = read_record(folder / "run.json")
     metric = canonical(metric)
+    value = record.metric(metric)
+    if value is None:
+        raise NoRows(f"{folder.name} holds no value of {metric!r}")
     scores = _labelled(folder, record, metric)
     if scores is None:
         scores = _beside(folder, metric)
     if scores is None:
         scores = _of_report(folder, metric)
-    value = record.metric(metric)
     mean = scores.mean()
-    if value is None or not abs(mean - value) <= TOLERANCE:
+    if not abs(mean - value) <= TOLERANCE:
         raise NoRows(f"the rows' mean is {mean:.6f}, the metric {value}")
     return scores.sort_index()
 

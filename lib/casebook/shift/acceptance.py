@@ -26,12 +26,15 @@ class EvaluationReport:
         ``run_manifest.json`` and, with a baseline, ``acceptance_gate.json``.
     metrics : dict
         Documented key to value.
+    n : int
+        Test questions that the means are over.
     gate : casebook.shift.gate.GateReport or None
         None without a baseline.
     """
 
     folder: Path
     metrics: dict
+    n: int
     gate: object
 
 
@@ -92,13 +95,13 @@ def run_evaluators(
     manifest = own | _manifest(ready, test, found, started)
     write_json(folder / "run_manifest.json", manifest)
     if not baseline:
-        return EvaluationReport(folder, found.metrics, None)
+        return EvaluationReport(folder, found.metrics, len(test), None)
     verdict = gate.judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
     context = {"Dataset": test.dataset.name, "RunId": run_id}
     context |= {"RefsManifestPath": None, "ResultsPath": folder.name}
     context |= {"Mode": mode, "Diagnostic": mode == "shared"}
     gate.write_gate(folder / gate.FILE, verdict, found.metrics, **context)
-    return EvaluationReport(folder, found.metrics, verdict)
+    return EvaluationReport(folder, found.metrics, len(test), verdict)
 
 
 def _manifest(ready, test, found, started):
