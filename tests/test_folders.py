@@ -118,10 +118,11 @@ def test_a_folder_is_copied_without_what_is_hidden(tmp_path):
 
 
 def test_a_place_to_work_in_starts_empty_and_is_gone_after_an_error(tmp_path):
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "old").touch()
-    with pytest.raises(RuntimeError), working(tmp_path / "work") as work:
+    (tmp_path / "work-of-a-killed-process").mkdir()
+    (tmp_path / "html").mkdir()
+    with pytest.raises(RuntimeError), working(tmp_path) as work:
+        assert {path.name for path in tmp_path.iterdir()} == {"html", work.name}
         assert not [*work.iterdir()]
         (work / "new").touch()
         raise RuntimeError
-    assert not [*tmp_path.iterdir()]
+    assert [path.name for path in tmp_path.iterdir()] == ["html"]

@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.files import locked, naming
 
 SCRATCH = "CASEBOOK_SCRATCH"
-_PREFIX, _OWNER = "casebook-", ".owner"
+_PREFIX, _OWNER, _WORK = "casebook-", ".owner", "work-"
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
@@ -57,25 +57,23 @@ def copy_file(source, folder):
 
 
 @contextlib.contextmanager
-def working(path):
+def working(place):
     """Give an empty folder to work in, which does not outlive the block.
 
     Parameters
     ----------
-    path : pathlib.Path
-        The folder. What a killed process left there is removed first.
+    place : pathlib.Path
+        Where it is made, by one process at a time: what killed ones left is removed.
 
     Yields
     ------
     pathlib.Path
-        The folder.
+        The folder, with a name that it has only once.
     """
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    for old in place.glob(f"{_WORK}*"):
+        shutil.rmtree(old, ignore_errors=True)
+    with _temporary(prefix=_WORK, dir=place) as folder:
+        yield folder
 
 
 @contextlib.contextmanager

@@ -5,17 +5,15 @@ import yaml
 from casebook.book import pages
 from casebook.book.footers import for_readers
 from casebook.book.items import items_title
-from casebook.book.rendering import rendered
+from casebook.book.rendering import rendered, sole_builder
 from casebook.book.site import finish
 from casebook.datasets.cards import cards
 from casebook.errors import InputError
-from casebook.files import locked, write_text
+from casebook.files import write_text
 from casebook.folders import copy_file, copy_folder, put_in_place, working
 from casebook.grid import load_grid
 from casebook.paths import ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest
-
-_PATIENCE = 300.0  # seconds that another build of the same run may take
 
 
 def build_book(run, compare=None):
@@ -50,16 +48,9 @@ def build_book(run, compare=None):
             f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
         )
     target = ROOT / "_build" / valid_name(run, "run")
-    with _sole_builder(target), working(target / "work") as work:
+    with sole_builder(target), working(target) as work:
         _build(run, cells, compare, target, work)
     return target / "html" / "index.html"
-
-
-def _sole_builder(target):
-    def refusal(owner):
-        return f"{target}: another process builds there ({owner}): wait for it"
-
-    return locked(target / ".lock", refusal, _PATIENCE)
 
 
 def _build(run, cells, compare, target, work):

@@ -1,10 +1,12 @@
 """Copy a run and its site to where others read them; a marker says that it is whole."""
 
+import contextlib
 import json
 from pathlib import Path
 
 from casebook import paths
 from casebook.batch.running import sole_writer
+from casebook.book.rendering import sole_builder
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.stores import Store
@@ -46,7 +48,7 @@ def publish_run(run, url):
         raise InputError(f"results/{run}: no such run; 'casebook run' makes it")
     store = Store(url)
     _refuse_itself(store, run)
-    with sole_writer(run):
+    with sole_writer(run), _unchanging_site(run):
         files, site = _files(run)
         listed = {name: _entry(path) for name, path in files.items()}
         whole, known = _published(store, run)
@@ -73,6 +75,12 @@ def publish_run(run, url):
         "removed": len(gone),
         "site": site,
     }
+
+
+def _unchanging_site(run):
+    """Keep builders from the site, if there is one, until it is copied."""
+    built = paths.ROOT / "_build" / run
+    return sole_builder(built) if built.is_dir() else contextlib.nullcontext()
 
 
 def _copy(store, changed, gone):

@@ -1,4 +1,4 @@
-"""Jupyter Book, run strictly in a process of its own."""
+"""Jupyter Book, run strictly in a process of its own, for one builder at a time."""
 
 import errno
 import os
@@ -7,9 +7,42 @@ import subprocess
 import sys
 
 from casebook.errors import CasebookError
+from casebook.files import locked
 
 _SHOWN = 20  # lines of what went wrong
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_PATIENCE = 300.0  # seconds that another process may take
+# It ends with the process that started it, which holds the other end of its input.
+_START = """
+import os, threading
+from jupyter_book.cli.main import main
+def end():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=end, daemon=True).start()
+main()
+"""
+
+
+def sole_builder(target):
+    """Hold the lock of the folder in which a site is made.
+
+    Parameters
+    ----------
+    target : pathlib.Path
+        ``_build/<run>``.
+
+    Returns
+    -------
+    context manager
+        From `casebook.files.locked`; it raises InputError if another process keeps the
+        lock for too long.
+    """
+
+    def refusal(owner):
+        return f"{target}: another process is at work there ({owner}): wait for it"
+
+    return locked(target / ".lock", refusal, _PATIENCE)
 
 
 def rendered(stage, target):
@@ -34,17 +67,22 @@ def rendered(stage, target):
     CasebookError
         If Jupyter Book warns or fails; its last lines are in the message.
     """
-    start = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", start, "build", str(stage / "book")]
+    command = [sys.executable, "-c", _START, "build", str(stage / "book")]
     command += ["--config", str(stage / "_config.yml")]
     command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
     # Sphinx leaves its account of a crash in the folder for temporary files.
     quiet = {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
-    done = subprocess.run(
-        command, capture_output=True, env=os.environ | quiet, check=False
-    )
-    if done.returncode:
-        said = (done.stdout + done.stderr).decode(errors="replace")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=subprocess.STDOUT,
+        env=os.environ | quiet,
+    ) as process:
+        said = process.stdout.read().decode(errors="replace")
+        failed = process.wait()
+    if failed:
         raise _full(said, target) or CasebookError(
             f"the book does not build:\n{_problems(said)}"
         )

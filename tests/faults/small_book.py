@@ -1,0 +1,73 @@
+"""A project of one light notebook and a book of a page and its chapter."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import yaml
+
+from casebook.files import sha256_file
+from casebook.paths import ROOT
+
+WORK = (
+    "from casebook.runs.outputs import RunOutputs\n"
+    "number = {'value': n / 3, 'ci': [0.0, 1.0], 'n': n, 'control': 0.1}\n"
+    "_ = RunOutputs(run, cell).numbers('made', {'planted': {cell: {'m@1': number}}})"
+)
+
+
+def write_project(folder):
+    """Write the project, and give its folder."""
+    code = nbformat.v4.new_code_cell
+    names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
+    title = nbformat.v4.new_markdown_cell("# Made")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(
+        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
+    )
+    for name in ("notebooks", "book", "data/cards"):
+        (folder / name).mkdir(parents=True)
+    nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
+    row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
+    (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
+    for name in ("assets", "_ext", "claims.yml", "references.bib"):
+        copy = shutil.copytree if (ROOT / "book" / name).is_dir() else shutil.copy
+        copy(ROOT / "book" / name, folder / "book" / name)
+    shutil.copy(ROOT / "_config.yml", folder)
+    shutil.copy(ROOT / "requirements.lock", folder)
+    shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
+    (folder / "book" / "index.md").write_text("# Front\n\nThe first text.\n")
+    shutil.copy(ROOT / "book" / "provenance.md", folder / "book")
+    toc = {"format": "jb-book", "root": "index"}
+    sources = {"caption": "Sources", "chapters": [{"file": "provenance"}]}
+    toc["parts"] = [{"caption": "Evidence", "executed_notebooks": True}, sources]
+    (folder / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    return folder
+
+
+def casebook(project, *arguments):
+    """Start a command on the run ``mine``."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "casebook", *arguments, "--run", "mine"],
+        env=os.environ | {"CASEBOOK_ROOT": str(project)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process):
+    """Wait for a command; give its exit code and what it said."""
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def content(folder):
+    """Give the hash of each file that is not hidden."""
+    return {
+        str(path.relative_to(folder)): sha256_file(path)
+        for path in folder.rglob("[!.]*")
+        if path.is_file()
+    }
