@@ -52,9 +52,7 @@ def analyse(
 
     Example: casebook raters analyse returned --key pilot --out pilot_results
     """
-    from casebook.raters.analysis import Options
-    from casebook.raters.analysis import analyse as compute
-    from casebook.raters.opening import open_forms, registered_margin
+    from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
     if out and out.exists():
@@ -69,10 +67,7 @@ def analyse(
     votes = open_forms(returned, key, side_col, last_column, force)
     if votes.frame["choice"].isna().all():
         raise InputError(f"{files[0]}: no form holds a judgement; are they filled?")
-    options = {"n_boot": resamples, "seed": seed, "mixed": mixed}
-    if margin := registered_margin(key):
-        options["margin"] = margin
-    found = compute(votes, against, Options(**options))
+    found = _analysed(votes, key, against, n_boot=resamples, seed=seed, mixed=mixed)
     if out:
         _write(out, found)
     if report:
@@ -98,6 +93,16 @@ def _legacy(files, key, side_col, last_column, force, as_json):
         return
     for line in legacy.documented_lines(values):
         typer.echo(line)
+
+
+def _analysed(votes, key, against, **options):
+    """Analyse with the margin that was registered, if there is one."""
+    from casebook.raters.analysis import Options, analyse
+    from casebook.raters.opening import registered_margin
+
+    if margin := registered_margin(key):
+        options["margin"] = margin
+    return analyse(votes, against, Options(**options))
 
 
 def _show_analysis(found, as_json):
