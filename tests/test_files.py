@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from casebook.files import replacing, sha256_file, write_json, write_text
+from casebook.files import naming, replacing, sha256_file, write_json, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
@@ -46,3 +46,17 @@ def test_hash_is_that_of_the_published_example(tmp_path):
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert sha256_file(path) == expected  # FIPS 180-4, example for "abc"
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ((), "final"),  # a full disk names none
+        (("source", None, "temporary"), "final"),  # a copy names both
+        (("source",), "source"),  # what cannot be read is not what is written
+    ],
+)
+def test_an_error_tells_which_file_it_is_about(names, told):
+    with pytest.raises(OSError, match="No space") as caught, naming("final"):
+        raise OSError(28, "No space", *names)
+    assert (caught.value.filename, caught.value.filename2) == (told, None)
