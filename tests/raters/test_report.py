@@ -41,6 +41,10 @@ def test_numbers_have_value_interval_n_control_and_reason(example):
         for number in measures.values():
             assert set(number) == {"value", "ci", "n", "control", "reason"}
             assert (None in number["ci"]) == (number["reason"] is not None)
+    # Chance of two votes to agree, from the shares of 113, 63 and 24 of 200 votes.
+    chance = (113**2 + 63**2 + 24**2) / 200**2
+    assert found["panel"]["percent_agreement"]["control"] == pytest.approx(chance)
+    assert found["panel"]["fleiss_kappa"]["control"] == 0
     rate = found["panel"]["win rate"]
     assert rate["ci"][0] < 0.5 < rate["value"] < rate["ci"][1]
 

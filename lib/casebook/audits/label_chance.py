@@ -54,6 +54,7 @@ def random_order(labels, seed=0):
             f"{np.median(pools):.0f} documents are ranked (median)",
             f"{ratio:.1%} of them are relevant (mean)",
         ),
+        reason="exact: an expectation has no interval",
     )
 
 

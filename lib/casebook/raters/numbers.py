@@ -31,11 +31,7 @@ def numbers(analysis, beside=None, further=None):
         "p of the sign-flip": _number(test, "pvalue", None, test["n"], None),
     }
     bounds = ("new_panel_low", "new_panel_high")
-    for row in analysis.tables["agreement"].to_dict("records"):
-        chance = row["expected"] if row["coefficient"] == "percent_agreement" else 0.0
-        panel[row["coefficient"]] = _number(
-            row, "estimate", bounds, row["n_items"], chance
-        )
+    panel |= _agreement(analysis.tables["agreement"], bounds)
     found = {"panel": panel}
     if beside is not None:
         found["documented"] = {
@@ -44,11 +40,20 @@ def numbers(analysis, beside=None, further=None):
         }
     if further is not None and len(further):
         bounds = ("panel_low", "panel_high")
-        found["ratings"] = {
-            row["coefficient"]: _number(row, "estimate", bounds, row["n_items"], 0.0)
-            for row in further.to_dict("records")
-        }
+        found["ratings"] = _agreement(further, bounds)
     return found
+
+
+def _agreement(table, bounds):
+    """Give coefficients beside chance: 0, and for plain agreement that of Fleiss."""
+    rows = table.to_dict("records")
+    expected = {row["coefficient"]: row["expected"] for row in rows}
+    chances = {"percent_agreement": expected.get("fleiss_kappa")}
+    names = [row["coefficient"] for row in rows]
+    return {
+        name: _number(row, "estimate", bounds, row["n_items"], chances.get(name, 0.0))
+        for name, row in zip(names, rows, strict=True)
+    }
 
 
 def _number(row, name, bounds, n, control):
