@@ -146,6 +146,12 @@ def test_a_metric_that_no_run_holds_is_answered_with_those_that_are(casebook):
         assert code == (command == "best")
 
 
+@pytest.mark.parametrize("command", ["active", "history", "verify", "list"])
+def test_a_folder_that_is_not_there_is_no_empty_registry(casebook, command):
+    code, out, err = casebook("runs", command, "--runs-root", "nowhere")
+    assert (code, out) == (1, "") and "nowhere: no such" in err
+
+
 def test_the_next_step_of_a_decision_is_named(casebook):
     add("one", WEAK)
     out = casebook("runs", "decide")[1]

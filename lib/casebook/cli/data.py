@@ -52,7 +52,9 @@ def check(names: Names = None, as_json: Json = False):
 
 
 @app.command()
-def card(name: str):
+def card(
+    name: Annotated[str, typer.Argument(help="Data set, see 'casebook data list'.")],
+):
     """Show a data card: licence, citation, sources, counts, caveats.
 
     Example: casebook data card privacy_qa

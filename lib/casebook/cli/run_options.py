@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from casebook.errors import InputError
+
 Root = Annotated[
     Path | None,
     typer.Option(
@@ -65,6 +67,33 @@ def open_registry(domain, tenant, runs_root, include_repo=False):
 
     include = (REPO,) if include_repo else ()
     return discover(locate(domain, tenant, runs_root), include=include)
+
+
+def root_of(domain, tenant, runs_root):
+    """Find the folder of the log of promotions that the options name.
+
+    Parameters
+    ----------
+    domain, tenant : str or None
+        Names.
+    runs_root : pathlib.Path or None
+        Folder instead of the default.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If a folder is named that is not there: an empty log would be no answer.
+    """
+    from casebook.runs.layout import locate
+
+    if runs_root is not None and not runs_root.is_dir():
+        raise InputError(f"{runs_root}: no such folder")
+    return locate(domain, tenant, runs_root).root
 
 
 def chosen(listing, workflow, key):

@@ -156,7 +156,7 @@ def best(
 ):
     """Show the best run on a metric; failed runs never win.
 
-    Example: casebook runs best -m ndcg@3 --workflow MiniInsurance-PosNeg
+    Example: casebook runs best -m smoke.full.ndcg@10
     """
     from casebook.runs import ordering, reports
 
@@ -184,9 +184,8 @@ def active(
     Example: casebook runs active -m ndcg@3
     """
     from casebook.runs import promotion
-    from casebook.runs.layout import locate
 
-    root = locate(domain, tenant, runs_root).root
+    root = common.root_of(domain, tenant, runs_root)
     entry = promotion.active(root, metric, profile)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"])
@@ -209,9 +208,8 @@ def history(
     Example: casebook runs history -m ndcg@3 --max 5
     """
     from casebook.runs import promotion
-    from casebook.runs.layout import locate
 
-    root = locate(domain, tenant, runs_root).root
+    root = common.root_of(domain, tenant, runs_root)
     entries = promotion.history(root, metric, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
@@ -229,9 +227,8 @@ def verify(
     Example: casebook runs verify
     """
     from casebook.runs import audit, promotion
-    from casebook.runs.layout import locate
 
-    root = locate(domain, tenant, runs_root).root
+    root = common.root_of(domain, tenant, runs_root)
     faults = audit.verify(root)
     entries = len(promotion.history(root)) if not faults else None
     show(

@@ -180,9 +180,8 @@ def rollback(
     Example: casebook runs rollback -m ndcg@3 --reason "regression in production"
     """
     from casebook.runs import promotion
-    from casebook.runs.layout import locate
 
-    root = locate(domain, tenant, runs_root).root
+    root = common.root_of(domain, tenant, runs_root)
     entry = promotion.rollback(root, metric, promotion.Reason(reason), profile)
     show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
 
