@@ -10,6 +10,7 @@ import threading
 
 import pytest
 import yaml
+from interrupts import interruptible
 
 from casebook.batch.planning import Planned
 from casebook.batch.progress import Progress, clock, summary
@@ -114,9 +115,7 @@ def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project, workers):
     cells = ("one", {}), ("two", {"wait": 60}), ("three", {"wait": 0})
     arguments = [*command(project, *cells), "--workers", workers]
-    process = subprocess.Popen(
-        arguments, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    process = interruptible(arguments)
     for line in process.stderr:
         if line.startswith("done    one"):
             break

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from interrupts import interruptible
 
 from casebook.paths import ROOT
 
@@ -176,16 +177,7 @@ def test_bad_settings_of_an_experiment(project, parameter, message):
 
 @pytest.mark.slow
 def test_interrupted_run_leaves_nothing_under_its_final_name(project):
-    def heed_interrupts():  # which a shell's job in the background ignores
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    process = subprocess.Popen(
-        SMOKE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=heed_interrupts,
-    )
+    process = interruptible(SMOKE)
     process.stderr.readline()  # "running ...": the notebook has started
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)

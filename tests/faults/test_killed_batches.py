@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from itertools import chain
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from interrupts import interruptible
 
 WORK = (
     "import os, pathlib, time\n"
@@ -44,12 +44,7 @@ def batch(notebook_project, temporary, monkeypatch):
 
     def start(workers):
         command = [sys.executable, "-m", "casebook", "run", *grid]
-        return subprocess.Popen(
-            [*command, "--workers", str(workers)],
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        return interruptible([*command, "--workers", str(workers)])
 
     return project, start
 
