@@ -10,7 +10,7 @@ import time
 import pytest
 
 from casebook import batch, grid
-from casebook.batch.workers import connected
+from casebook.batch.borrowed import connected
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.runs import fingerprint
 

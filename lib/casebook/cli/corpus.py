@@ -74,7 +74,7 @@ def search(
 def _cluster(workers, scheduler):
     """Open a client of the scheduler, of worker processes here, or none."""
     if scheduler:
-        from casebook.batch.workers import connected
+        from casebook.batch.borrowed import connected
 
         with connected(scheduler) as client:
             yield client
