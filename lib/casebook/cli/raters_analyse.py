@@ -154,7 +154,8 @@ def _chapter(run, files, key, side_col, against, seed):
         "seed": seed,
     }
     path = execute("06_rater_agreement.ipynb", "rater_agreement-forms", run, parameters)
-    typer.echo(f"chapter    {path}; 'casebook build --run {run}' makes the book")
+    line = f"chapter    {path}; 'casebook build --run {run}' makes the book"
+    typer.echo(line, err=True)  # --json prints nothing else
 
 
 def _show_likert(returned, key, force, out, seed, as_json):
