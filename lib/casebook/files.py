@@ -12,6 +12,8 @@ from pathlib import Path
 
 from casebook.errors import InputError
 
+_PARTIAL = ".partial"
+
 
 @contextlib.contextmanager
 def naming(path):
@@ -25,13 +27,15 @@ def naming(path):
     Yields
     ------
     None
-        An OSError leaves the block with this name if it has none, or has two: those of
-        a copy, of which a full disk concerns the second.
+        An OSError leaves the block with this name if it has none, that of the
+        temporary file, or two: those of a copy, of which a full disk concerns the
+        second.
     """
     try:
         yield
     except OSError as error:
-        if error.filename is None or error.filename2 is not None:
+        temporary = str(error.filename).endswith(_PARTIAL)
+        if error.filename is None or error.filename2 is not None or temporary:
             error.filename, error.filename2 = str(path), None
         raise
 
@@ -106,9 +110,10 @@ def replacing(path):
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name}.", suffix=".partial", dir=path.parent
-    )
+    with naming(path):
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent
+        )
     os.close(handle)
     temporary = Path(name)
     try:
@@ -149,9 +154,10 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
     if path.exists():
         raise taken
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(
-        tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    )
+    with naming(path):
+        temporary = Path(
+            tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent)
+        )
     try:
         yield temporary
         temporary.chmod(0o755)

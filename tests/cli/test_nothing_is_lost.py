@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -125,3 +126,18 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_place_that_takes_no_file_is_named_as_it_was_given(casebook):
+    """The proc file system refuses files even from root."""
+    if not Path("/proc/self").is_dir():
+        pytest.skip("no proc file system")
+    systems = ["--system=a=a.jsonl", "--system=b=b.jsonl", "--rater=r1:lay"]
+    run = "smoke/runs/retrieval_ablation-smoke"
+    for command in (
+        ["raters", "forms", "/proc/nothing", *systems],
+        ["runs", "export", run, "--system=smoke.full", "--out=/proc/nothing"],
+    ):
+        code, out, err = casebook(*command)
+        assert (code, out) == (1, "")
+        assert err == "casebook: /proc/nothing: No such file or directory\n"
