@@ -67,6 +67,14 @@ def test_run_skip_change_fail_and_carry_on(project):
     assert (results / "notebooks" / "made-0.ipynb").read_bytes() == before
     assert not (results / "runs" / "made-0" / "run.json").exists()
     assert set(run(cells({}, {"n": 5}))) == {"made-0"}
+    written = json.loads((results / "numbers" / "made-0.json").read_text())
+    written["made"]["smoke"]["made-0"]["m@1"]["value"] = 0.5
+    (results / "numbers" / "by-hand.json").write_text(json.dumps(written))
+    # Two cells that disagree do not hide why a third failed.
+    with pytest.raises(BatchFailed, match=r"asked to fail.*by-hand and made-0 both"):
+        run(cells({}, {"fail": True}))
+    with pytest.raises(InputError, match="by-hand and made-0 both report"):
+        run(cells({}))
 
 
 @pytest.mark.slow

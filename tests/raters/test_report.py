@@ -27,7 +27,10 @@ def example():
 def test_documented_numbers_stand_beside_corrected_ones(example):
     table = report.documented_beside(example).set_index("documented")
     assert table.loc["p_value_sign_test", "its value"] == 0.00020218969307107758
+    assert table.loc["p_value_sign_test", "its n"] == 113 + 63
     assert table.loc["fleiss_kappa", "its value"] == 0.13
+    assert table.loc["fleiss_kappa", "its n"] == 50
+    assert table.loc["factuality_mean, RAG minus BASE", "its n"] == 200
     assert table.loc["factuality_mean, RAG minus BASE", "value"] == pytest.approx(0.545)
     control = table.loc["raw_observed_agreement", "control"]
     assert control == pytest.approx(0.43284999999999996)

@@ -86,6 +86,10 @@ def test_answer_and_tables_quote_the_numbers(study):
     full = study.scores["nDCG@10"]["full"].mean()
     text = report.answer(study, comparison)
     assert f"{full:.3f}" in text and "34 queries" in text
+    bounds = study.clustered("nDCG@10").set_index("system").loc["full"]
+    assert (
+        f"27 groups the interval of the full system is [{bounds['ci_low']:.3f}" in text
+    )
     words = report.judged_pairs(comparison)["verdict"]
     assert f"{(words == 'undecided').sum()} undecided" in text and len(words) == 3
     table = report.system_table(study.numbers(n_boot=200), comparison)

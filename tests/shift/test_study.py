@@ -51,6 +51,8 @@ def test_sentences_and_tables(study, gained):
     assert "effective, in 5 folds" in report.account(study)
     text = report.answer(study, gained)
     assert "posneg-uniform, learned and scaled on other groups" in text
+    low = gained.set_index("system").loc["posneg-uniform", "groups low"]
+    assert f"by groups [{low:+z.4f}" in text
     assert (gained["verdict"] == "not tested").sum() == gained["p_holm"].isna().sum()
     assert f"{(gained['verdict'] == 'undecided').sum()} undecided" in text
     assert len(report.choices(study)) == 5 * len(study.fits)

@@ -45,7 +45,7 @@ def run_batch(
     Raises
     ------
     InputError
-        If another batch works on this run now.
+        If another batch works on this run now, or two cells disagree on a number.
     BatchFailed
         If any cell failed; all others are complete and kept.
     """
@@ -65,14 +65,26 @@ def run_batch(
                     _work(waiting, opened, outcomes, progress)
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
-            merge_numbers(run)
+            conflict = _merged(run)
     failed = [outcome for outcome in outcomes if outcome.failure]
     if failed or len(outcomes) > 1:
         report(summary(outcomes))
     if failed:
         lines = "; ".join(f"{o.cell}: {o.failure}" for o in failed)
+        lines += f"; {conflict}" if conflict else ""
         raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {lines}")
+    if conflict:
+        raise conflict
     return {outcome.cell: outcome.seconds for outcome in outcomes}
+
+
+def _merged(run):
+    """Join the numbers of all cells; give what keeps them apart, if anything does."""
+    try:
+        merge_numbers(run)
+    except InputError as conflict:  # which must not hide why a cell failed
+        return conflict
+    return None
 
 
 def _shared_encoders(waiting, scheduler):

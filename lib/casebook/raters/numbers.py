@@ -35,7 +35,9 @@ def numbers(analysis, beside=None, further=None):
     found = {"panel": panel}
     if beside is not None:
         found["documented"] = {
-            row["documented"]: _number(row, "its value", None, row["n"], row["control"])
+            row["documented"]: _number(
+                row, "its value", None, row["its n"], row["control"]
+            )
             for row in beside.to_dict("records")
         }
     if further is not None and len(further):

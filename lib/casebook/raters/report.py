@@ -87,7 +87,8 @@ def documented_beside(analysis):
     Returns
     -------
     pandas.DataFrame
-        Columns documented (key), its value, corrected (name), value with ``value
+        Columns documented (key), its value, its n (of votes that are no tie, of
+        ratings or of items, whichever it pools), corrected (name), value with ``value
         low/high``, control, n and what changes.
     """
     printed = documented_analysis(records_of(analysis.votes, SUFFIX))
@@ -96,7 +97,7 @@ def documented_beside(analysis):
         *_agreement_rows(analysis, printed[AGREEMENT]),
         *_rating_rows(analysis, printed[RATINGS]),
     ]
-    columns = ["documented", "its value", "corrected", "value"]
+    columns = ["documented", "its value", "its n", "corrected", "value"]
     columns += ["value low", "value high", "control", "n", "why"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -107,6 +108,7 @@ def _vote_rows(analysis, pooled):
     yield {
         "documented": "rag_wins / n_effective",
         "its value": pooled["rag_wins"] / n if n else None,
+        "its n": n,
         "corrected": "win rate, items and raters drawn anew",
         "value": both["win_rate"],
         "value low": both["ci_low"],
@@ -118,6 +120,7 @@ def _vote_rows(analysis, pooled):
     yield {
         "documented": "p_value_sign_test",
         "its value": pooled["p_value_sign_test"],
+        "its n": n,
         "corrected": "p of the sign-flip of items",
         "value": test["pvalue"],
         "n": test["n"],
@@ -136,6 +139,7 @@ def _agreement_rows(analysis, agreed):
         yield {
             "documented": name,
             "its value": agreed[name],
+            "its n": row["n_items"],
             "corrected": f"{coefficient}, new panel",
             "value": row["estimate"],
             "value low": row["new_panel_low"],
@@ -154,6 +158,7 @@ def _rating_rows(analysis, printed):
         yield {
             "documented": f"{scale}_mean, RAG minus BASE",
             "its value": None if None in means else means[0] - means[1],
+            "its n": printed["RAG"]["n"],
             "corrected": "difference, items and raters",
             "value": row["difference"],
             "value low": row["both low"],

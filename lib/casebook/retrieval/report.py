@@ -59,7 +59,8 @@ def answer(study, comparison):
     lines = [
         f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
         f"nDCG@10 {_value(full)}; random order "
-        f"reaches {chance.estimate:.3f} {bounds_text(chance.low, chance.high)}."
+        f"reaches {chance.estimate:.3f} {bounds_text(chance.low, chance.high)}.",
+        *_over_groups(study),
     ]
     singles = [name for name in ("bm25", "dense") if name in table.index]
     if singles:
@@ -71,6 +72,19 @@ def answer(study, comparison):
         count_verdicts(judged_pairs(comparison)["verdict"], "pairs of systems")
     )
     return bullets(lines)
+
+
+def _over_groups(study):
+    """Say how wide the interval is if groups of questions were drawn anew."""
+    clustered = study.clustered("nDCG@10").set_index("system")
+    if clustered.empty:
+        return []
+    row = clustered.loc["full"]
+    bounds = bounds_text(row["ci_low"], row["ci_high"])
+    return [
+        f"Questions on one document or policy are not independent: over their "
+        f"{int(row['groups'])} groups the interval of the full system is {bounds}."
+    ]
 
 
 def judged_pairs(comparison):

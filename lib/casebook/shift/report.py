@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from casebook.inference.intervals import bounds_text
 from casebook.inference.verdicts import count_verdicts
 from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
@@ -79,10 +80,11 @@ def answer(study, gains):
         outcome = row["verdict"] if fit.scales.any() else "every fold chose no shift"
         spread = study.draws[name][MEASURE] - base
         lines.append(
-            f"{name}, learned and scaled on other groups: {_gain(row)}, corrected p "
-            f"{row['p_holm']:.2g}: {outcome}. Random directions of equal length: "
-            f"{spread.mean():+z.4f} over {len(spread)} draws, from "
-            f"{spread.min():+z.4f} to {spread.max():+z.4f}."
+            f"{name}, learned and scaled on other groups: {_gain(row)}, by groups "
+            f"{bounds_text(row['groups low'], row['groups high'], '+z.4f')}, "
+            f"corrected p {row['p_holm']:.2g}: {outcome}. "
+            f"Random directions of equal length: {spread.mean():+z.4f} over "
+            f"{len(spread)} draws, from {spread.min():+z.4f} to {spread.max():+z.4f}."
         )
     lines.append(count_verdicts(gains["verdict"], "gains of learned shifts"))
     inside = rows.loc[[IN_SAMPLE.format(name) for name in SHOWN_APART], "gain"]
