@@ -1,6 +1,7 @@
 """The viewer of single items in Chromium: links, keyboard, choices, hostile text."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -55,6 +56,13 @@ def address(tmp_path_factory):
     return (folder / "page.html").as_uri()
 
 
+def shows(viewer, place, text):
+    """Wait for a text: the page reads its address after the event that changed it."""
+    from playwright.sync_api import expect
+
+    expect(viewer.locator(place)).to_have_text(text)
+
+
 @pytest.fixture
 def viewer(browser):
     context = browser.new_context(viewport={"width": 375, "height": 800})
@@ -68,22 +76,22 @@ def viewer(browser):
 
 def test_a_link_survives_a_reload_and_moves_with_the_keyboard(viewer, address):
     viewer.goto(f"{address}#q=q%262+%23")
-    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    shows(viewer, "h2", "Claim q&2 #")
     viewer.reload()
-    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    shows(viewer, "h2", "Claim q&2 #")
     viewer.get_by_role("button", name="Next").focus()
     viewer.keyboard.press("Enter")
-    assert viewer.locator("h2").inner_text() == "Claim q3"
+    shows(viewer, "h2", "Claim q3")
     assert viewer.url.endswith("#q=q3")
     viewer.go_back()
-    assert viewer.locator("h2").inner_text() == "Claim q&2 #"
+    shows(viewer, "h2", "Claim q&2 #")
     viewer.goto(f"{address}#q=none")
-    assert "Claim none is not on this page" in viewer.inner_text(".items")
+    shows(viewer, ".items", re.compile("Claim none is not on this page"))
 
 
 def test_parts_are_those_of_the_data(viewer, address):
     viewer.goto(address)
-    assert viewer.locator("h2").inner_text() == "Claim q1"
+    shows(viewer, "h2", "Claim q1")
     assert viewer.locator(".facts dd").first.inner_text() == "SUPPORTED"
     first, second = viewer.locator("tbody tr").all()
     assert first.locator("th[scope=row]").inner_text() == "full"
@@ -96,7 +104,7 @@ def test_parts_are_those_of_the_data(viewer, address):
     assert plain.locator("code").text_content() == HOSTILE
     viewer.goto(f"{address}#q=q3")  # lacks every part
     assert viewer.locator("table").count() == viewer.locator(".facts").count() == 0
-    assert "does not let its text be shown" in viewer.inner_text(".items")
+    shows(viewer, ".items", re.compile("does not let its text be shown"))
 
 
 def test_a_change_reads_without_colour(viewer, address):
@@ -126,7 +134,7 @@ def test_hostile_texts_stay_texts(viewer, address):
 def test_what_is_chosen_stands_in_the_address(viewer, address):
     viewer.goto(address)
     viewer.get_by_label("Find").fill("water")
-    assert viewer.locator("output").inner_text() == "1 of 3 claims"
+    shows(viewer, "output", "1 of 3 claims")
     viewer.get_by_label("Find").fill("")
     viewer.get_by_label("wrong only").check()
     viewer.get_by_label("Order").select_option("worst")
@@ -134,13 +142,13 @@ def test_what_is_chosen_stands_in_the_address(viewer, address):
     assert [label.split(":")[0] for label in options] == ["q3", "q&2 #"]
     viewer.reload()
     assert viewer.get_by_label("wrong only").is_checked()
-    assert viewer.locator("output").inner_text() == "2 of 3 claims"
+    shows(viewer, "output", "2 of 3 claims")
     viewer.goto(f"{address}#only=hops%3A+1&wrong=1")
-    assert viewer.locator("output").inner_text() == "1 of 3 claims"
-    assert viewer.locator("h2").inner_text() == "Claim q3"
+    shows(viewer, "output", "1 of 3 claims")
+    shows(viewer, "h2", "Claim q3")
     viewer.goto(f"{address}#only=hops%3A+9")
-    assert viewer.locator("output").inner_text() == "0 of 3 claims"
-    assert "No claim is like this" in viewer.inner_text(".items")
+    shows(viewer, "output", "0 of 3 claims")
+    shows(viewer, ".items", re.compile("No claim is like this"))
 
 
 def test_the_download_names_columns_and_documents(viewer, address):

@@ -68,7 +68,7 @@ def test_rows_of_a_run_are_those_of_its_metric(registry):
     assert query_scores(folder, "NDCG@3").tolist() == pytest.approx([1, 0.63093, 0])
     assert query_scores(folder, "map@1").mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
     for metric in ("ndcg@10", "p@1"):
-        with pytest.raises(NoRows, match="no field"):
+        with pytest.raises(NoRows, match="holds no value of"):
             query_scores(folder, metric)
     with pytest.raises(NoRows, match="no rows"):
         query_scores(registry.add("s", 0.5), "ndcg@3")
