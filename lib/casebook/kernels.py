@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 
 from jupyter_client import AsyncKernelManager
@@ -24,7 +25,10 @@ class LocalKernel(AsyncKernelManager):
     async def _async_launch_kernel(self, kernel_cmd, **kw):
         LocalKernel.launching = True
         try:
-            await super()._async_launch_kernel(kernel_cmd, **kw)
+            # Cells print through messages; what is left is talk of the kernel's end.
+            await super()._async_launch_kernel(
+                kernel_cmd, **kw, stderr=subprocess.DEVNULL
+            )
             LocalKernel.pid = self.provisioner.pid
         finally:
             LocalKernel.launching = False

@@ -155,13 +155,15 @@ def environment():
     Returns
     -------
     dict
-        Python version, platform, processor architecture, and the linear algebra with
-        the family of processors that its instructions are for, on which the last
+        Python version, platform, processor architecture, and numpy's linear algebra
+        with the family of processors that its instructions are for, on which the last
         places of a float depend; None if it does not say.
     """
     import numpy as np  # noqa: F401 - only a loaded library can be asked
 
     found = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+    # Where each package brings its own, what else is loaded must not matter.
+    found.sort(key=lambda p: ("numpy" not in p["filepath"], p["filepath"]))
     names = [f"{p['internal_api']} {p.get('architecture', '')}".strip() for p in found]
     return {
         "python": platform.python_version(),
