@@ -24,8 +24,13 @@ class Tab:
         self.problems, self._origin = [], ""
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("requestfailed", lambda r: self.problems.append(f"failed {r.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("request", self._request)
+
+    def _failed(self, request):
+        # What the page before still wanted when this one was opened is given up.
+        if request.failure != "net::ERR_ABORTED":
+            self.problems.append(f"failed {request.url}")
 
     def open(self, url, size="desktop", scheme="light"):
         self._origin = url.split("/")[2]
