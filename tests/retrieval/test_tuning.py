@@ -84,9 +84,10 @@ def test_answer_and_tables_quote_the_numbers(study):
     comparison = study.compare("nDCG@10", n_boot=200, n_resamples=200)
     assert set(comparison.systems["system"]) == {"full", "bm25", "no_mmr"}
     full = study.scores["nDCG@10"]["full"].mean()
-    text = report.answer(study, comparison)
+    clustered = study.clustered("nDCG@10", n_boot=200)
+    text = report.answer(study, comparison, clustered)
     assert f"{full:.3f}" in text and "34 queries" in text
-    bounds = study.clustered("nDCG@10").set_index("system").loc["full"]
+    bounds = clustered.set_index("system").loc["full"]
     assert (
         f"27 groups the interval of the full system is [{bounds['ci_low']:.3f}" in text
     )

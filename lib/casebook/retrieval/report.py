@@ -37,7 +37,7 @@ def data_table(dataset):
     return pd.DataFrame(rows, columns=["item", "value"])
 
 
-def answer(study, comparison):
+def answer(study, comparison, clustered):
     """Answer the chapter's question in a few lines.
 
     Parameters
@@ -46,6 +46,8 @@ def answer(study, comparison):
         The ablation.
     comparison : casebook.inference.comparison.Comparison
         All pairs on nDCG@10.
+    clustered : pandas.DataFrame
+        Intervals of nDCG@10 over groups of questions, from the study's ``clustered``.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def answer(study, comparison):
         f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
         f"nDCG@10 {_value(full)}; random order "
         f"reaches {chance.estimate:.3f} {bounds_text(chance.low, chance.high)}.",
-        *_over_groups(study),
+        *_over_groups(clustered),
     ]
     singles = [name for name in ("bm25", "dense") if name in table.index]
     if singles:
@@ -74,12 +76,11 @@ def answer(study, comparison):
     return bullets(lines)
 
 
-def _over_groups(study):
+def _over_groups(clustered):
     """Say how wide the interval is if groups of questions were drawn anew."""
-    clustered = study.clustered("nDCG@10").set_index("system")
     if clustered.empty:
         return []
-    row = clustered.loc["full"]
+    row = clustered.set_index("system").loc["full"]
     bounds = bounds_text(row["ci_low"], row["ci_high"])
     return [
         f"Questions on one document or policy are not independent: over their "
