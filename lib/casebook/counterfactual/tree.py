@@ -154,7 +154,9 @@ def _search_level(search, level):
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    edits = single_fact_edits(node.sheet, neighbours, tree.write, settings.fact_types)
+    edits = single_fact_edits(
+        node.sheet, neighbours, tree.write, settings.fact_types, settings.bounded
+    )
     tree.counts["candidates"] += len(edits)
     if not settings.revisit:
         tree.noops += [(node, edit) for edit in edits if edit.noop]

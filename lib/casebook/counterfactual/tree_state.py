@@ -36,6 +36,8 @@ class TreeSettings:
         was are recorded without spending the budget on them.
     fact_types : tuple of str
         Types that are edited.
+    bounded : bool
+        Whether numbers stay within legal sense; the documented ones do not.
     outcome, caps, words : bool
         As for `casebook.counterfactual.facts.query_text`.
     seed : int
@@ -50,6 +52,7 @@ class TreeSettings:
     context_words: int = SIZE
     revisit: bool = False
     fact_types: tuple = FACT_TYPES
+    bounded: bool = True
     outcome: bool = False
     caps: bool = True
     words: bool = False
@@ -67,7 +70,8 @@ class TreeSettings:
     @classmethod
     def documented(cls, **changes):
         """Give the documented settings: the first five edits, states may return."""
-        own = {"budget": "first", "placebo_draws": 0, "revisit": True, "outcome": True}
+        own = {"budget": "first", "placebo_draws": 0, "revisit": True}
+        own |= {"bounded": False, "outcome": True}
         return cls(**{**own, **changes})
 
 
