@@ -102,7 +102,7 @@ def _money_bound(fact, value):
 
 
 def _factor_bound(fact, value):
-    if fact.value and not 1 / FACTOR <= value / fact.value <= FACTOR:
+    if not fact.value or not 1 / FACTOR <= value / fact.value <= FACTOR:
         return f"{value} {fact.unit} is another order of size than {fact.value}"
     return None
 
