@@ -19,9 +19,11 @@ _CIVIL = """CPC NIA HMA HSA IDA ISA MVA ICA TPA SRA LA RA ACA IDisA WCA PGA CoA 
 CPA ElA RTI RPA TMA LAA CLRA PDPA ROC EmA WICA SGCoA SGLA CLA WC SOPA IRDA CPFTA
 UCTA"""
 CRIMINAL, CIVIL = frozenset(_CRIMINAL.split()), frozenset(_CIVIL.split())
+_EXAMINED = "MVA WCA WICA HMA HSA IDA ISA CLA WC IDisA CPA PGA EmA"
 # Civil acts under which bodies and minds are examined, and those between spouses.
-_BODILY = frozenset("MVA WCA WICA HMA HSA IDA ISA CLA WC IDisA CPA PGA EmA".split())
-_FAMILY = frozenset("HMA IDA WC PWDVA DPA".split())
+_EXAMINED = "MVA WCA WICA HMA HSA IDA ISA CLA WC IDisA CPA PGA EmA"
+_BODILY = frozenset(_EXAMINED.split())
+_FAMILY = frozenset(["HMA", "IDA", "WC", "PWDVA", "DPA"])
 _MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
 _CIVIL_PARTIES = {"Tenant", "Licensee", "Contractor"}
 # Homicide, dowry death and abetment of suicide.
