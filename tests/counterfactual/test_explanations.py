@@ -25,6 +25,7 @@ from casebook.counterfactual.explanations import (
     node_markdown,
 )
 from casebook.counterfactual.extraction_gold import read_gold
+from casebook.counterfactual.informative import Vocabulary
 from casebook.counterfactual.searching import Found
 from casebook.counterfactual.tree import grow_tree
 from casebook.counterfactual.tree_report import as_json
@@ -185,7 +186,7 @@ def test_five_cases_are_named():
 class Stub:
     """A search that shows other documents for every other query, and fails once."""
 
-    k = 3
+    k, vocabulary = 3, Vocabulary(TEXTS.values())
 
     def __call__(self, queries, exclude=None):
         names = list(TEXTS)
