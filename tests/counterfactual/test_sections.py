@@ -32,7 +32,7 @@ WRITTEN = [
     ("Order 18 Rule 19 of the Rules of Court", "ROC-Order-18-Rule-19"),
     ("Article 19(1)(g) of the Constitution of India", "Constitution-Article-19"),
     ("Article 58 of the schedule to the [Limitation Act, 1963]", "LA-Article-58"),
-    ("s. 60 of the [Cantonments Act, 1924]", "CantonmentsAct-60"),
+    ("s. 60 of the [Cantonments Act, 1924]", "CantonmentsAct1924-60"),
     ("Art. 300-A", "Constitution-Article-300A"),
     ("Article 14 of the Constitution of Singapore", "SGConstitution-Article-14"),
     ("section 300(c) of the Penal Code (Cap 224)", "SGPC-300"),
@@ -41,7 +41,7 @@ WRITTEN = [
     ("section 216 of the Companies Act 1967", "SGCoA-216"),
     ("section 241 of the Companies Act, 2013", "CoA-241"),
     ("s 33(1) of the Misuse of Drugs Act (Cap 185, 2008 Rev Ed)", "MDA-33"),
-    ("section 12 of the Fisheries Licensing Act 1990", "FisheriesLicensingAct-12"),
+    ("section 12 of the Fisheries Licensing Act 1990", "FisheriesLicensingAct1990-12"),
 ]
 
 
