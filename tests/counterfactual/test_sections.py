@@ -108,7 +108,7 @@ NEVER_ANOTHER = [
         ("MDA-5",),
     ),
     (
-        "Section 3 of the Dowry Prohibition Act was cited. The case under S. 304-B fell.",
+        "Section 3 of the Dowry Prohibition Act applies. A case under S. 304-B fell.",
         ("DPA-3",),
     ),
     # Two acts of one title: a citation without the year is of neither.
