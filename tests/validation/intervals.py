@@ -131,8 +131,7 @@ if __name__ == "__main__":
     text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
     write_text(options.file, text)
     # The interval of the simulated share must reach the bar.
-    outside = table[
-        (table["high"] < table["bar low"]) | (table["low"] > table["bar high"])
-    ]
+    low, high = table["high"] < table["bar low"], table["low"] > table["bar high"]
+    outside = table[low | high]
     print(outside.to_string() if len(outside) else "all within their bars")
     sys.exit(2 if len(outside) else 0)
