@@ -93,7 +93,10 @@ def test_perfect_extractor_is_far_above_its_control():
         texts, lambda text, name: Extraction(truth[name], (), (0, len(text)))
     )
     assert (table["value"] == 1).all()
-    assert (table["ci_low"] < 1).all()  # a clean sweep of few texts proves little
+    many = table["reason"].isna()
+    assert (table.loc[many, "ci_low"] < 1).all()  # a clean sweep proves little
+    assert set(table.loc[~many, "reason"]) == {"fewer_than_six_clusters"}
+    assert (table.loc[~many, "texts"] < 6).all()
     controls = table[table["type"] != "Outcome"]["control"]
     assert controls.max() < 0.35
     assert table.loc[table["split"] != "elsewhere", "n"].min() > 10

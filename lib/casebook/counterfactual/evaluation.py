@@ -64,7 +64,7 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
     }
 
 
-def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
+def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     """Score sensitivities against annotations over pairs of case and fact type.
 
     Parameters
@@ -96,10 +96,10 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
     found = {"auroc": area.number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
-    return found | {"spearman": _spearman(pairs)}
+    return found | {"spearman": _spearman(pairs, n_boot, seed)}
 
 
-def sweep(scores, annotations, thresholds, *, n_boot=1_000, seed=0):
+def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it.
 
     Parameters
@@ -211,7 +211,7 @@ def _decisions(truth, high, cases, n_boot, seed):
     return found
 
 
-def _spearman(pairs):
+def _spearman(pairs, n_boot, seed):
     """Mean rank correlation with the annotated importance, exact test over cases."""
     ranked = pairs.dropna(subset=["score", "importance"])
     sides = [
@@ -222,6 +222,6 @@ def _spearman(pairs):
     ]
     found = mean_spearman_test(sides)
     known = np.array([v for v in found["values"] if v is not None])
-    interval = bootstrap_mean(known)
+    interval = bootstrap_mean(known, n_boot=n_boot, seed=seed)
     number = interval.number(0.0)
     return number | {"p": found["p"], "undefined": found["undefined"]}
