@@ -1,5 +1,7 @@
 """Sensitivities against annotations: which facts decide, and which matter most."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,7 @@ from casebook.inference.samples import number_or_none
 from casebook.measures.auroc import auroc
 from casebook.measures.confusion import formulas
 from casebook.measures.rank_agreement import mean_spearman_test
+from casebook.stats.intervals import too_few
 
 THRESHOLD = 1.5  # documented, of the mean rank displacement
 LEAST_COMMON = 3  # fact types that a documented rank correlation needs
@@ -196,7 +199,7 @@ def _decisions(truth, high, cases, n_boot, seed):
     cells = 3 * (~truth).astype(int) + (~high).astype(int)
     units = unit_counts(cells, 6, cases)
     draws = formulas(resample_tables(units, n_boot=n_boot, seed=seed).reshape(-1, 2, 3))
-    values = formulas(_table(truth, high))
+    values, few = formulas(_table(truth, high)), too_few(units.n_units, cases)
     control = {"balanced_accuracy": 0.5, "mcc": 0.0}
     found = {}
     for name in MEASURES:
@@ -207,6 +210,8 @@ def _decisions(truth, high, cases, n_boot, seed):
             len(truth),
             reason=reason or "class_without_gold_or_prediction",
         )
+        if few and interval.estimate is not None:
+            interval = replace(interval, reason=few)
         found[_NAMES.get(name, name)] = interval.number(control.get(name))
     return found
 
