@@ -7,6 +7,7 @@ import pandas as pd
 from casebook.counterfactual.annotations import annotation_frame
 from casebook.counterfactual.edges import PRIMARY, edge_frame, placebo_frame
 from casebook.counterfactual.evaluation import evaluate
+from casebook.counterfactual.informative import Vocabulary
 from casebook.counterfactual.placebo import inert_words
 from casebook.counterfactual.plausibility import rules
 from casebook.counterfactual.searching import CaseSearch
@@ -183,13 +184,15 @@ def run_study(
     index = documents
     if not isinstance(documents, CorpusIndex):
         index = CorpusIndex(documents, encoder)
-    inert = inert_words(index.texts) if inert is None else inert
+    known = Vocabulary(index.texts)  # once: long judgments take seconds
+    inert = inert_words(known) if inert is None else inert
     options = {"neighbours": neighbours, "validator": validator, "inert": inert}
     systems = list(dict.fromkeys([*systems, CONTROL]))
     trees = dict.fromkeys(systems)
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     for system in sorted(systems, key=lambda name: config_for(name).reranker is None):
         search = CaseSearch(HybridRetriever(index, mode=system, **retrieval), k)
+        search.vocabulary = known
         trees[system] = grow_trees(sheets, search, settings, **options)
     return SensitivityStudy(
         name,
