@@ -1,14 +1,19 @@
 """The planted truth is recovered, and what fails without its controls is shown."""
 
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from casebook import plots
 from casebook.counterfactual import chapter, documented, report
 from casebook.counterfactual.collections import planted_collection
 from casebook.counterfactual.controls import placebo_table
 from casebook.counterfactual.edges import excess
-from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.placebo import VACUOUS, Inert, inert_words
 from casebook.counterfactual.planted import VALUES, WEIGHTS, plant_cases
+from casebook.counterfactual.single_edits import drill_down
 from casebook.counterfactual.tree import TreeSettings
 from casebook.errors import InputError
 from casebook.inference import counts, permutation
@@ -176,3 +181,39 @@ def test_fewer_than_six_cases_have_no_interval():
         assert found[name]["ci"] == [None, None], name
         assert found[name]["reason"] == "fewer_than_six_clusters"
     assert "[no interval]" in report.answer(study, "bm25")
+
+
+def test_a_collection_without_inert_words_has_a_chapter_that_says_so():
+    cases = planted_collection(2, 2, 4)
+    names = {word for kind in Inert().kinds for word in kind}
+    texts = [
+        " ".join(word for word in text.split() if word.strip(".,") not in names)
+        for text in cases.documents["text"]
+    ]
+    bare = replace(cases, documents=cases.documents.assign(text=texts))
+    study = chapter.run(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1))
+    told = report.answer(study, "bm25")
+    assert told.count(f"excess undefined, {VACUOUS}") == 4
+    assert "exceed the documented threshold" not in told
+    types = report.type_table(study)
+    assert types["sensitivity"].notna().any() and types["placebo"].isna().all()
+    retrievers = report.retriever_table(study).set_index("system")
+    assert np.isnan(retrievers.loc["bm25", "AUROC of excess"])
+    for figure in (
+        plots.against_placebo(types, "footrule"),
+        plots.case_matrix(study.scores("bm25"), "excess"),
+        plots.displacements(
+            study.edges["bm25"], study.placebos["bm25"], "displacement", (1.0,)
+        ),
+    ):
+        plt.close(figure)
+    bands = documented.displacement_bands(study, "bm25")
+    assert set(bands["n placebos"]) == {0}
+    assert bands["share of placebos"].isna().all()
+    kinds = documented.kind_table(study, "bm25").set_index("kind")
+    assert kinds.loc["placebo", "n"] == 0
+    assert placebo_table(study.placebos["bm25"], **study.options)["n"].tolist() == [0]
+    items = drill_down(study, bare.precedents)["items"]
+    assert items and all(item["placebo"] is None for item in items)
+    numbers = study.numbers()["bm25"]["footrule Section over placebo"]
+    assert numbers["value"] is None and numbers["reason"] == VACUOUS

@@ -16,6 +16,7 @@ from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
 
 TYPE_ALONE = "type alone"
+_NOT_TOLD = "Whether the excess tells facts that decide from others is undefined"
 
 
 def answer(study, system):
@@ -59,6 +60,8 @@ def answer(study, system):
         )
     if len(study.annotations):
         found = study.evaluated(system)["auroc"]
+        if found["value"] is None:
+            return bullets([f"{line}." for line in [*lines, _NOT_TOLD]])
         lines.append(
             f"The excess tells facts that decide from others with AUROC "
             f"{estimate_text(found)} over {found['n']} pairs of case and fact type "
