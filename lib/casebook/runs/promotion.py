@@ -2,7 +2,9 @@
 
 ``_active/history.jsonl`` below the registry's root is the truth: an append-only,
 hash-chained log of promotions and rollbacks. The documented pointers beside it
-(`casebook.runs.pointers`) are copies of its last entries.
+(`casebook.runs.pointers`) are copies of its last entries. Whoever reads the log checks
+it first: a log that was cut or changed is refused before anything is concluded from it
+or added to it.
 """
 
 import getpass
@@ -16,9 +18,8 @@ from casebook.runs import chain
 from casebook.runs.artifact import now
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import score_of
-from casebook.runs.pointers import FOLDER, pointer_path, write_pointer
-
-LOG = "history.jsonl"
+from casebook.runs.audit import log_faults
+from casebook.runs.pointers import FOLDER, LOG, pointer_path, write_pointer
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,17 @@ def history(root, metric=None, profile=None):
     Raises
     ------
     InputError
-        If a line is damaged.
+        If the log was cut or changed.
     """
-    entries = chain.read_entries(root / FOLDER / LOG)
+    log = root / FOLDER / LOG
+    faults = log_faults(root)
+    if faults:
+        raise InputError(
+            f"{log}: {faults[0]}: the log was changed ('casebook runs verify' names "
+            f"every fault): restore it from a copy, or begin a new one by moving "
+            f"{log.parent} and {chain.head_path(log).parent} elsewhere"
+        )
+    entries = chain.read_entries(log)
     if metric is None:
         return entries
     wanted = canonical(metric), profile
