@@ -1,8 +1,12 @@
 """Whether the promotion log, the pointers and the promoted runs agree."""
 
+import os
+from pathlib import Path
+
 from casebook.files import sha256_file
 from casebook.plain_json import parse_json
 from casebook.runs import chain
+from casebook.runs.layout import TENANTS
 from casebook.runs.pointers import FOLDER, LOG
 
 
@@ -24,6 +28,23 @@ def log_faults(root):
         (name, *seen) for name, seen in _pointers(root) if isinstance(seen, tuple)
     ]
     return chain.faults(root / FOLDER / LOG, witnesses)
+
+
+def has_log(root):
+    """Say whether promotions were ever recorded at a root, even if the log is gone."""
+    log = root / FOLDER / LOG
+    return log.exists() or chain.head_path(log).exists()
+
+
+def logs_below(root):
+    """Name the folders below a root that have a log of their own, tenants' apart."""
+    found = []
+    for place, names, _ in os.walk(root):
+        hidden = (TENANTS, *(n for n in names if n.startswith(("_", "."))))
+        names[:] = sorted(set(names) - set(hidden))
+        if Path(place) != root and has_log(Path(place)):
+            found.append(Path(place))
+    return found
 
 
 def verify(root):
