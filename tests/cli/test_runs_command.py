@@ -55,7 +55,7 @@ def test_from_the_first_run_to_a_rollback(casebook):
     add("two", np.maximum(1, WEAK - 2))
     code, out, _ = casebook("runs", "decide", "-m", "NDCG@3", "--apply", "--json")
     assert code == 0
-    assert json.loads(out)["evidence"]["basis"] == "paired_bootstrap"
+    assert json.loads(out)["evidence"]["basis"] == "paired_randomisation"
     entry = json.loads(casebook("runs", "active", "--json")[1])
     assert entry["runId"] == "two" and entry["decision"]["verdict"] == "pass"
     assert casebook("runs", "rollback", "--reason", "regression")[0] == 0

@@ -61,7 +61,7 @@ def test_a_clear_gain_is_promoted_on_its_interval(registry):
     decided(registry)
     registry.add("new", ranks=STRONG, minutes=1)
     found = decided(registry)
-    assert (found.action, found.evidence.basis) == ("Promote", "paired_bootstrap")
+    assert (found.action, found.evidence.basis) == ("Promote", "paired_randomisation")
     assert 0 < found.evidence.low < found.evidence.improvement < found.evidence.high
     assert found.evidence.n == 200
     assert "best of 2 runs" in " ".join(found.evidence.notes)

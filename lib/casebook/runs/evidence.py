@@ -178,7 +178,7 @@ def _fill(result, listing, runs, metric, options):
         for name in _SHARED:
             setattr(result, name, getattr(pairs, name))
         if pairs.reason:
-            result.notes.append(f"interval: {pairs.reason}")
+            result.notes.append(f"interval: {pairs.reason.replace('_', ' ')}")
 
 
 def settle(verdict, message):
