@@ -65,8 +65,12 @@ def test_other_files_are_refused(tmp_path, text):
 
 def test_rows_of_a_run_are_those_of_its_metric(registry):
     folder = registry.add("r", ranks=[1, 2, 4])
-    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx([1, 0.63093, 0])
-    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
+    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx(
+        [1, 0.63093, 0]
+    )
+    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx(
+        (1 + 0.5 + 0.25) / 3
+    )
     for metric in ("ndcg@10", "p@1"):
         with pytest.raises(NoRows, match="holds no value of"):
             query_scores(folder, metric)

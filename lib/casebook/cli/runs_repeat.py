@@ -77,7 +77,9 @@ def rerun(
     only_print: Annotated[
         bool, typer.Option("--print", help="Print the command only.")
     ] = False,
-    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=1, callback=common.finite, help="Seconds.")
+    ] = None,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
@@ -93,7 +95,8 @@ def rerun(
     from casebook.runs.ordering import find
 
     listing = common.open_registry(domain, tenant, runs_root)
-    folder = listing.folder(find(listing, run))
+    former = find(listing, run)
+    folder = listing.folder(former)
     request = library.request_of(folder, name)
     typer.echo(request.line)
     if only_print:
@@ -102,10 +105,20 @@ def rerun(
     ended = run_child("rerun", request.arguments, log, request.environment, timeout)
     if ended.exit_code:
         raise BatchFailed(f"the repetition ended with {ended.exit_code}; see {log}")
-    if request.record is None:
-        typer.echo(f"done; see {log}")
+    if request.record is not None:
+        _compare_records(folder, results_root() / request.record)
         return
-    _compare_records(folder, results_root() / request.record)
+    # A recorded command names its new run itself: it is the one that was not there.
+    known = {found.path for found in listing.runs}
+    made = [
+        found
+        for found in common.open_registry(domain, tenant, runs_root).runs
+        if found.path not in known and found.workflow == former.workflow
+    ]
+    if len(made) == 1:
+        _compare_records(folder, listing.folder(made[0]))
+    else:
+        typer.echo(f"done; see {log}")
 
 
 def _compare_records(former, latter):
@@ -123,6 +136,7 @@ def _compare_records(former, latter):
 
 
 def export(
+    context: typer.Context,
     run: common.Run,
     out: Annotated[Path, typer.Option(help="File to write.")],
     kind: Annotated[
@@ -149,6 +163,10 @@ def export(
     from casebook.runs.mteb import mteb_result
     from casebook.runs.ordering import find
 
+    wanted = {"ranking": "trec", "task": "mteb", "revision": "mteb"}
+    for option, form in wanted.items():
+        if common.given(context, option) and kind != form:
+            raise InputError(f"--{option} is for --format {form}, not {kind}")
     listing = common.open_registry(domain, tenant, runs_root)
     folder = listing.folder(find(listing, run))
     record = read_record(folder / "run.json")

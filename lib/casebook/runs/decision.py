@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 from casebook.errors import Incomparable, InputError
 from casebook.runs.artifact import now
-from casebook.runs.evidence import FAIL, INCOMPARABLE, PAIRED, PASS, SAME, Evidence, weigh
+from casebook.runs.evidence import (
+    FAIL,
+    INCOMPARABLE,
+    PAIRED,
+    PASS,
+    SAME,
+    Evidence,
+    weigh,
+)
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import best, order, score_of
 from casebook.runs.promotion import Reason, active, check_place, promote

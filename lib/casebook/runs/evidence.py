@@ -150,7 +150,9 @@ def weigh(listing, candidate, reference, metric, margin, **options):
         result.verdict = judge(*[result.improvement] * 2, margin, inclusive)
     elif result.basis:
         result.verdict = judge(result.low, result.high, margin, inclusive)
-    unequal = result.improvement if result.basis == "eps" else result.gained or result.lost
+    unequal = (
+        result.improvement if result.basis == "eps" else result.gained or result.lost
+    )
     if result.basis and not unequal:
         # Not worse by any margin, and nothing to promote.
         result.verdict = PASS if inclusive else SAME
