@@ -173,13 +173,17 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]
     frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
-    return frame.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+    return frame.to_csv(index=False, float_format=_fixed, lineterminator="\n")
 
 
 def _six_digits(value):
     if isinstance(value, float) and math.isfinite(value):
-        return f"{value:.{DIGITS}f}"
+        return _fixed(value)
     return value
+
+
+def _fixed(value):
+    return f"{value:z.{DIGITS}f}"  # z: no minus before what is rounded to 0
 
 
 def _rounded(value):
@@ -187,7 +191,7 @@ def _rounded(value):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return round(value, DIGITS) if isinstance(value, float) else value
+    return round(value, DIGITS) + 0.0 if isinstance(value, float) else value
 
 
 def merge_numbers(run):

@@ -18,7 +18,7 @@ from casebook.files import sha256_file
 from casebook.runs.artifact import read_record
 from casebook.runs.layout import check_tenant, owner_of
 from casebook.runs.metrics import canonical
-from casebook.runs.per_query import PREFIX, read_per_query
+from casebook.runs.per_query import PREFIX, query_groups, read_per_query
 
 TOLERANCE = 2e-6
 """Stored numbers are rounded to six digits; a mean of such rows differs by less."""
@@ -98,10 +98,8 @@ def _from_evals(path, metric):
     field = next((name for name in frame if name.lower() == wanted), None)
     if field is None:
         raise NoRows(f"{path.name} has no field for {metric!r}")
-    frame.index = frame["QueryId"].astype(str).str.lower()
-    group = next((name for name in frame if name.lower() == "group"), None)
     try:
-        return _rows(frame, field, group)
+        return _rows(frame, field).rename(str.lower)
     except (TypeError, ValueError):
         raise InputError(f"{path}: {field} is not a number in every record") from None
 
@@ -125,15 +123,12 @@ def _of_report(folder, metric):
                 part = table[table["system"] == system]
                 if not part["query_id"].is_unique:
                     raise NoRows(f"{path.name} holds several rows per query")
-                group = "group" if "group" in table else None
-                return _rows(part.set_index("query_id"), column, group)
+                return _rows(part.rename(columns={"query_id": "QueryId"}), column)
     raise NoRows(f"{path.name} has no column and system for {metric!r}")
 
 
-def _rows(frame, column, group):
+def _rows(frame, column):
     """Keep score and group; what is undefined did not enter the metric either."""
-    scores = frame[column].astype(float).dropna()
-    own = scores.index.to_series().map("query {}".format)
-    named = own if group is None else frame.loc[scores.index, group]
-    groups = named.where(named.notna(), own).astype(str)
-    return scores.to_frame("score").assign(group=groups)
+    frame = frame.set_index(frame["QueryId"].astype(str))
+    scores = frame[column].astype(float).rename("score")
+    return scores.to_frame().assign(group=query_groups(frame)).dropna()
