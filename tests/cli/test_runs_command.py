@@ -251,9 +251,7 @@ def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
         ["rollback", "--reason", "x"],
     ):
         out = casebook("runs", *command)[1]
-    assert out == (
-        "active for ndcg@3: one, as before: the active run did not change\n"
-    )
+    assert out == ("active for ndcg@3: one, as before: the active run did not change\n")
 
 
 def test_two_runs_query_by_query(casebook):
@@ -364,7 +362,10 @@ BAD = [
     (["runs", "rerun", "one", "--timeout", "inf"], "--timeout"),
     (["runs", "export", "one", "--ranking", "x", "--out", "y"], "--ranking is for"),
     (
-        [*("runs", "export", "one", "--format", "trec"), *("--task", "x", "--out", "y")],
+        [
+            *("runs", "export", "one", "--format", "trec"),
+            *("--task", "x", "--out", "y"),
+        ],
         "--task is for --format mteb",
     ),
     (["gate", "one", "--margin", "inf"], "--margin"),

@@ -150,7 +150,7 @@ def test_one_query_cannot_pass(planted):
     data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1]}, {"q": {"a": 1}})
     report = gate.judge(evaluate_shift(data, data.queries))
     assert report.verdict == "undecided"
-    assert report.checks[0].reason == "fewer_than_two_units"
+    assert report.checks[0].reason == "fewer_than_six_units"
 
 
 @pytest.mark.parametrize("name", ["Rank", "ranks", "", "cosine"])

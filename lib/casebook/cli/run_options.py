@@ -103,7 +103,7 @@ def open_registry(domain, tenant, runs_root, include_repo=False):
     from casebook.runs.registry import REPO, discover
 
     include = (REPO,) if include_repo else ()
-    _one_root(domain, runs_root)
+    one_root(domain, runs_root)
     listing = discover(locate(domain, tenant, runs_root), include=include)
     if not (listing.runs or listing.unreadable or has_log(listing.root)):
         raise InputError(_NO_RUNS.format(listing.root))
@@ -149,7 +149,8 @@ _NO_RUNS = (
 )
 
 
-def _one_root(domain, runs_root):
+def one_root(domain, runs_root):
+    """Refuse a domain beside a folder that takes its place."""
     if domain and runs_root:
         raise InputError(
             "--domain means nothing beside --runs-root: leave one of them out"

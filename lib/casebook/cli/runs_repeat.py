@@ -27,15 +27,18 @@ def matrix(
     Example: casebook runs matrix --spec variants.yml
     """
     from casebook.runs import matrix as library
-    from casebook.runs import reports
+    from casebook.runs import promotion, reports
     from casebook.runs.layout import locate
 
+    common.one_root(domain, runs_root)
     wanted = library.read_matrix(spec)
     if dry:
         show(library.commands(wanted), as_json, library.commands(wanted))
         return
     layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
     folder = layout.root / "_matrix" / f"matrix_{reports.stamp()}"
+    if wanted.after["promotebest"]:
+        promotion.history(layout.root)  # a changed log is refused before anything runs
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
     rows = library.run_matrix(wanted, folder, settings, _say)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
@@ -201,6 +204,7 @@ def import_(
     from casebook.runs.mteb import read_mteb
     from casebook.runs.recording import record_run
 
+    common.one_root(domain, runs_root)
     record = read_mteb(result, model, dataset, split)
     typer.echo(str(record_run(locate(domain, tenant, runs_root), record)))
 

@@ -16,7 +16,7 @@ other words); a query without one is a group of its own.
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.runs.artifact import read_record
-from casebook.runs.layout import check_tenant, owner_of
+from casebook.runs.layout import check_tenant, followed, owner_of
 from casebook.runs.metrics import canonical
 from casebook.runs.per_query import PREFIX, query_groups, read_per_query
 
@@ -76,7 +76,7 @@ def _labelled(folder, record, metric):
         return None
     if not isinstance(place, dict) or not isinstance(place.get("Path"), str):
         raise InputError(f"{folder / 'run.json'}: PerQuery must hold Path and Sha256")
-    path = (folder / place["Path"]).resolve()
+    path = followed(folder / place["Path"])
     check_tenant(path, owner_of(folder))
     if not path.is_file():
         raise NoRows(f"{place['Path']} is gone")

@@ -129,7 +129,5 @@ def drift_numbers(rows, n_resamples=10_000, seed=0):
 
 def _number(part, gain, n_resamples, seed):
     families = part["seed"].astype(str) + " " + part["group"].astype(str)
-    [found] = difference_intervals(
-        gain, families, n_resamples=n_resamples, seed=seed
-    )
+    [found] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
     return found.number(0.0)

@@ -177,13 +177,14 @@ def text_of(number):
     Parameters
     ----------
     number : dict
-        ``value`` and ``ci``.
+        ``value``, ``ci`` and ``reason``.
 
     Returns
     -------
     str
-        ``0.754 [0.721, 0.786]``, or the value alone.
+        ``0.754 [0.721, 0.786]``, or the value and why it has no interval.
     """
     low, high = number["ci"]
-    bounds = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    why = (number.get("reason") or "no interval").replace("_", " ")
+    bounds = f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]"
     return f"{number['value']:.3f}{bounds}"
