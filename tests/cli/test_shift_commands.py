@@ -122,7 +122,9 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
             )
             assert why in found["note"]
     folder.write_text(json.dumps(values))
-    assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
+    assert "no shift was applied" not in casebook(
+        "shift", "run", *options, "--scale", 1
+    )
 
 
 def test_segments_over_groups(casebook, trained, tmp_path):
@@ -133,9 +135,7 @@ def test_segments_over_groups(casebook, trained, tmp_path):
     values["Decisions"] = decisions_of(queries, [True] * len(queries))
     path = tmp_path / "segments.json"
     path.write_text(json.dumps(values))
-    found = json.loads(
-        casebook("segments", "compare", "--segments", path, "--json")[1]
-    )
+    found = json.loads(casebook("segments", "compare", "--segments", path, "--json")[1])
     groups = {record["Group"] for record in read_json(names[0])}
     assert found["counts"]["groups"] == len(groups)
 
@@ -234,7 +234,10 @@ BAD = [
         ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
         "--hardneg-topk means nothing",
     ),
-    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
+    (
+        ["shift", "run", "smoke", "--latest", "--training", "x"],
+        "--latest means nothing",
+    ),
     (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
     (
         ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
