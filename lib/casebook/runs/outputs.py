@@ -173,17 +173,13 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]
     frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
-    return frame.to_csv(index=False, float_format=_fixed, lineterminator="\n")
+    return frame.to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
 
 def _six_digits(value):
     if isinstance(value, float) and math.isfinite(value):
-        return _fixed(value)
+        return f"{value:z.{DIGITS}f}"  # z: a rounded zero has no sign
     return value
-
-
-def _fixed(value):
-    return f"{value:z.{DIGITS}f}"  # z: no minus before what is rounded to 0
 
 
 def _rounded(value):
