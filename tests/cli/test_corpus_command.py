@@ -132,7 +132,7 @@ def test_a_vector_that_was_overwritten_is_found_and_encoded_again(casebook, enco
 
 def test_a_shard_that_is_missing_cut_or_copied(encoded):
     _, place, search = encoded
-    (first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
+    (_first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
     whole = second.read_bytes()
     second.write_bytes(whole)  # the same bytes, but newer than the list
     assert search() == (0, run, "")

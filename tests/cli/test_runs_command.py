@@ -242,7 +242,7 @@ def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
     err = casebook("runs", "compare", "--write")[2]
     (path,) = locate().root.glob("_compare/*.json")
     assert err == f"written: {path} and {path.stem}.md\n"
-    code, out, err = casebook("runs", "best", "--out", tmp_path / "x", "--json")
+    _code, out, err = casebook("runs", "best", "--out", tmp_path / "x", "--json")
     assert json.loads(out)["runId"] == "one" and "x/best_ndcg@3.json" in err
     assert "_decisions/decision_ndcg@3_" in casebook("runs", "decide")[2]
     assert casebook("runs", "decide", "--no-write")[2] == ""

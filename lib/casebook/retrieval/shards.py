@@ -15,8 +15,8 @@ request.
 import hashlib
 import io
 import json
-import os
 import re
+from pathlib import Path
 
 import numpy as np
 
@@ -143,9 +143,9 @@ class ShardStore:
         path = self._store.path(name)
         try:
             if self._store.is_folder:
-                digest, size = None, os.stat(path).st_size
-                listed = os.stat(self._store.path(INDEX)).st_mtime_ns
-                if verify or os.stat(path).st_mtime_ns >= listed:
+                digest, size = None, Path(path).stat().st_size
+                listed = Path(self._store.path(INDEX)).stat().st_mtime_ns
+                if verify or Path(path).stat().st_mtime_ns >= listed:
                     digest = sha256_file(path)
                 found = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
@@ -247,8 +247,8 @@ class ShardStore:
         count = sum(entry["n"] for entry in index["shards"])
         if not isinstance(found, list) or len(found) != count:
             raise InputError(
-                f"{self.url}: {name or 'ids of documents'}: missing, changed or of other "
-                "documents: encode it again"
+                f"{self.url}: {name or 'ids of documents'}: missing, changed or of "
+                "other documents: encode it again"
             )
         return found
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-
 from casebook.errors import InputError
 from casebook.shift import evaluate, training, trainings
 from casebook.shift.learner import learn_posneg
