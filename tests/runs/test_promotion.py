@@ -1,10 +1,13 @@
 import json
+import multiprocessing
+import os
 import shutil
+import signal
 
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs import chain
+from casebook.runs import chain, promotion
 from casebook.runs.audit import verify
 from casebook.runs.decision import decide
 from casebook.runs.ordering import find
@@ -168,6 +171,27 @@ def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
     head.write_bytes(one_behind)
     pointer.write_bytes(former)
     assert "does not know the last lines" in verify(root)[0]
+
+
+@pytest.mark.parametrize("dies_at", ["head", "pointer"])
+def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
+    root = promote_all(three, "low")
+
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    where = (chain, "write_json") if dies_at == "head" else (promotion, "write_pointer")
+    with monkeypatch.context() as patch:
+        patch.setattr(*where, die)
+        fork = multiprocessing.get_context("fork")
+        writer = fork.Process(target=promote_all, args=(three, "mid"))
+        writer.start()
+        writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "mid"
+    promote_all(three, "high")
+    assert [entry["runId"] for entry in history(root)] == ["low", "mid", "high"]
+    assert verify(root) == []
 
 
 def test_a_log_from_before_heads_were_kept_is_carried_on(three):
