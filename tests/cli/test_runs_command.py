@@ -99,6 +99,10 @@ def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
     code, _, err = casebook(*arguments, "worse")
     assert code == 2 and "FAIL: ndcg@3" in err and "n=100 against" in err
     add("better", np.maximum(1, WEAK - 1))
+    # Where nothing is active the gate had nothing to decide, and is not logged.
+    code, out, err = casebook(*arguments, "better", "--profile", "new", "--json")
+    assert code == 0 and json.loads(out)["gateSha256"] is None
+    assert err == "no run was active: there was nothing to hold the gate to\n"
     assert casebook(*arguments, "better")[0] == 0
     assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
 
@@ -368,6 +372,14 @@ BAD = [
         ],
         "--task is for --format mteb",
     ),
+    *(
+        (["runs", "promote", "--reason", "x", option, ""], f"{option}': it is empty")
+        for option in ("--profile", "--workflow", "--key")
+    ),
+    (["runs", "promote", "--reason", "x", "--run", ""], "it is empty"),
+    (["runs", "decide", "--run", " "], "it is empty"),
+    (["runs", "best", "--out", ""], "--out': it names no place"),
+    (["runs", "export", "one", "--out", ""], "--out': it names no place"),
     (["gate", "one", "--margin", "inf"], "--margin"),
     (["gate", "one", "--margin", "nan"], "--margin"),
     (["gate", "one", "--gate", "x", "--margin", "0"], "--margin means nothing"),

@@ -23,11 +23,32 @@ Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENA
 Metric = Annotated[
     str, typer.Option("-m", "--metric", help="Metric key, in any letter case.")
 ]
+
+
+def filled(value: str | None):
+    """Refuse an empty name, which would be as if the option was not given."""
+    if value is not None and not value.strip():
+        raise typer.BadParameter("it is empty.")
+    return value
+
+
 Profile = Annotated[
-    str | None, typer.Option(help="A separate pointer besides the plain one.")
+    str | None,
+    typer.Option(callback=filled, help="A separate pointer besides the plain one."),
 ]
 Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for the report files.")]
+
+
+def output(text: str):
+    """Refuse a name of nothing, which would be the current folder."""
+    if not text.strip():
+        raise typer.BadParameter("it names no place to write to.")
+    return Path(text)
+
+
+Out = Annotated[
+    Path | None, typer.Option(parser=output, help="Folder for the report files.")
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Let runs on different data compete; it is stamped."),
@@ -37,10 +58,12 @@ Repo = Annotated[
     typer.Option("--include-repo-posneg", help="Count the runs below _repo too."),
 ]
 Workflow = Annotated[
-    str | None, typer.Option(help="Only runs of this workflow (experiment).")
+    str | None,
+    typer.Option(callback=filled, help="Only runs of this workflow (experiment)."),
 ]
 Key = Annotated[
-    str | None, typer.Option(help="Only runs whose comparability key starts so.")
+    str | None,
+    typer.Option(callback=filled, help="Only runs whose comparability key starts so."),
 ]
 Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
 DEFAULT_METRIC = "ndcg@3"

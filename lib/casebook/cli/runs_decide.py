@@ -15,7 +15,11 @@ Rules = Annotated[
 ]
 RunName = Annotated[
     str | None,
-    typer.Option("--run", "--runid", help="Run id, its beginning, or its folder."),
+    typer.Option(
+        *("--run", "--runid"),
+        callback=common.filled,
+        help="Run id, its beginning, or its folder.",
+    ),
 ]
 Rank = Annotated[int | None, typer.Option(min=1, help="Place in order.")]
 Least = Annotated[
@@ -30,7 +34,8 @@ Level = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the interval.")]
 Against = Annotated[
-    str | None, typer.Option(help="Reference; the active run by default.")
+    str | None,
+    typer.Option(callback=common.filled, help="Reference; the active run by default."),
 ]
 Margin = Annotated[
     float, typer.Option(min=0, callback=common.finite, help="Loss tolerated.")
@@ -163,7 +168,7 @@ def _across(listing, target, metric, profile, force, rivals):
 
 
 def _pass_gate(listing, target, rules, metric, profile, force):
-    """Apply a gate file against the active run, if there is one; give its hash."""
+    """Apply a gate file against the active run; give its hash if there is one."""
     from casebook.runs.evidence import settle
     from casebook.runs.gate import apply_gate, read_gate
     from casebook.runs.ordering import find
@@ -171,10 +176,12 @@ def _pass_gate(listing, target, rules, metric, profile, force):
 
     gate = read_gate(rules)
     present = active(listing.root, metric, profile)
-    if present:
-        reference = find(listing, present["path"])
-        result = apply_gate(listing, target, reference, gate, force=force)
-        settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
+    if present is None:
+        typer.echo("no run was active: there was nothing to hold the gate to", err=True)
+        return None
+    reference = find(listing, present["path"])
+    result = apply_gate(listing, target, reference, gate, force=force)
+    settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
     return gate.sha256
 
 

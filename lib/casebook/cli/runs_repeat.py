@@ -141,7 +141,7 @@ def _compare_records(former, latter):
 def export(
     context: typer.Context,
     run: common.Run,
-    out: Annotated[Path, typer.Option(help="File to write.")],
+    out: Annotated[Path, typer.Option(parser=common.output, help="File to write.")],
     kind: Annotated[
         str, typer.Option("--format", help="trec, mteb or every-eval.")
     ] = "mteb",
