@@ -130,6 +130,15 @@ def test_a_vector_that_was_overwritten_is_found_and_encoded_again(casebook, enco
     assert first.stat().st_mtime_ns == before
 
 
+def test_the_questions_are_not_written_over(encoded):
+    encode, _, search = encoded
+    asked = encode[2] / "queries.jsonl"
+    before = asked.read_text()
+    code, out, err = search("--out", asked)
+    assert (code, out) == (1, "") and f"{asked}: is read by this command" in err
+    assert asked.read_text() == before and search("--out", "")[0] == 1
+
+
 def test_a_shard_that_is_missing_cut_or_copied(encoded):
     _, place, search = encoded
     (_first, second), run = sorted(place.glob("shard-*.npy")), search()[1]

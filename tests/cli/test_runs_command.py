@@ -311,6 +311,11 @@ def test_exports_and_import(casebook, tmp_path):
     assert casebook(*arguments)[0] == 1
     assert casebook(*arguments, "--ranking", ranking)[0] == 0
     assert out.read_text().startswith("# ir_metadata.start\n")
+    for own in (ranking, locate(domain="insurance").root / "PosNeg/one/run.json"):
+        before, arguments[-1] = own.read_text(), own
+        code, _, err = casebook(*arguments, "--ranking", ranking)
+        assert code == 1 and "is read by this command" in err
+        assert own.read_text() == before
     entry = {"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"]}
     value = {"task_name": "T", "dataset_revision": "1", "scores": {"test": [entry]}}
     out.write_text(json.dumps(value | {"mteb_version": "2"}))

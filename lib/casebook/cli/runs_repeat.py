@@ -172,6 +172,7 @@ def export(
             raise InputError(f"--{option} is for --format {form}, not {kind}")
     listing = common.open_registry(domain, tenant, runs_root)
     folder = listing.folder(find(listing, run))
+    common.apart(out, ranking, folder / "run.json")
     record = read_record(folder / "run.json")
     if kind == "mteb":
         write_json(out, mteb_result(record, system, task, revision))
