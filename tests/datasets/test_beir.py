@@ -122,6 +122,6 @@ def test_documents_with_trec_judgements(toy):
     assert dataset.fingerprint == load_beir(toy).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
     with pytest.raises(
-        InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 s"
+        InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"
     ):
         load_trec(*files, key="toy", id_field="_id")

@@ -26,6 +26,13 @@ def data_table(dataset):
     rows = list(dataset.counts.items())
     pool = "all documents" if dataset.candidates is None else "judged documents only"
     rows.append(("ranked for each query", pool))
+    titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
+    if titles.any():
+        pairs = zip(titles, dataset.documents["text"], strict=True)
+        read = all(text.startswith(title.strip()) for title, text in pairs)
+        rows.append(("titles", "searched with the texts" if read else "not searched"))
+    if dataset.missing:
+        rows.append(("judged but missing", dataset.missing))
     if dataset.groups is not None:
         count = len({dataset.groups[q] for q in dataset.queries["query_id"]})
         rows.append(("groups of dependent queries", count))
