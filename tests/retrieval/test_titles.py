@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from bm25s.stopwords import STOPWORDS_EN
 
 from casebook.counterfactual.collections import extracted_collection
 from casebook.datasets import load
@@ -19,10 +20,6 @@ from casebook.retrieval.report import data_table
 from casebook.retrieval.shards import ShardStore
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
-STOP = set(
-    "a an and are as at be but by for if in into is it no not of on or such that the "
-    "their then there these they this to was will with".split()
-)
 
 
 def write(folder, titles, texts, queries):
@@ -53,7 +50,7 @@ def bm25(texts, query, k1=1.5, b=0.75):
 
     def words(text):
         found = re.findall(r"(?u)\b\w\w+\b", text.lower())
-        return [word for word in found if word not in STOP]
+        return [word for word in found if word not in STOPWORDS_EN]
 
     counts = [Counter(words(text)) for text in texts]
     lengths = np.array([sum(count.values()) for count in counts])

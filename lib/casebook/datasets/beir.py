@@ -1,5 +1,6 @@
 """Folders in the BEIR layout, and documents with TREC judgements."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,8 +265,9 @@ def _first_about(path, queries, documents):
 
 def _missing(where, count, total, most):
     number, kind, name = where
+    enough = math.ceil(100 * count / total) / 100
     return number, (
         f"judges the {kind} {name!r}, which does not exist; {count} of {total} "
         f"judgements name such ids ({count / total:.1%}), max_missing is {most:.0%}: "
-        f"correct the files, or allow them with max_missing={count / total:.2f} or more"
+        f"correct the files, or allow them with max_missing={enough:.2f} or more"
     )

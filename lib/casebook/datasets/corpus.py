@@ -13,8 +13,8 @@ from casebook.datasets.cards import Card
 from casebook.errors import InputError
 
 MAX_MISSING = 0.05
-"""Share of judgements that may name what a collection lacks: one in twenty takes at most
-.05 from a recall, about half an interval of a few hundred queries."""
+"""Share of judgements that may name what a collection lacks: one in twenty takes about
+.05 from a recall, which is half the interval of a few hundred queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,7 @@ class RetrievalDataset:
             qrels=_only(self.qrels, chosen),
             candidates=_only(self.candidates, chosen),
             groups=_only(self.groups, chosen),
-            lacking=self.lacking
-            & {d for q in chosen for d in self.qrels.get(q, ())},
+            lacking=self.lacking & {d for q in chosen for d in self.qrels.get(q, ())},
         )
 
     @property
@@ -121,11 +120,11 @@ class RetrievalDataset:
         about = sum(d in self.lacking for row in self.qrels.values() for d in row)
         parts = []
         if about:
-            share = about / self.counts["judgements"]
+            total = self.counts["judgements"]
             parts.append(
-                f"{about} of {self.counts['judgements']} judgements ({share:.1%}) name "
-                f"{len(self.lacking)} document(s) that the collection lacks; they count "
-                "as not found"
+                f"{about} of {total} judgements ({about / total:.1%}) name "
+                f"{len(self.lacking)} document(s) that the collection lacks, which "
+                "count as not found"
             )
         if self.unasked:
             parts.append(

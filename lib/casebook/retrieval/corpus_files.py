@@ -40,9 +40,7 @@ class DocumentEncoder:
 _loaded = cache(lambda name: load_encoder(name, cache=False))
 
 
-def encode_folder(
-    folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True
-):
+def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
     """Encode the documents of a BEIR folder into shards.
 
     Parameters
