@@ -20,7 +20,7 @@ LAYERS = [
         "ragged",
         "stores",
     },
-    {"measures", "inference"},
+    {"measures", "inference", "stats", "estimates"},
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},

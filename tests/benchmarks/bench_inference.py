@@ -7,12 +7,12 @@ import itertools
 import json
 
 import numpy as np
+from casebook.inference.resampling import resample_means
 from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
 from casebook.inference.comparison import compare_systems
 from casebook.inference.permutation import paired_randomization
-from casebook.inference.resampling import resample_means
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
 PAIRS = list(itertools.combinations(range(SYSTEMS), 2))

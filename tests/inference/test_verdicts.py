@@ -15,18 +15,18 @@ P = st.floats(0, 1) | st.just(math.nan) | st.none()
 
 
 def test_the_words():
-    assert verdict(0.1, 0.2, 0.01) == "higher"
-    assert verdict(-0.2, -0.1, 0.01) == "lower"
-    assert verdict(0.1, 0.2, 0.05) == "undecided"  # the level itself does not suffice
+    assert verdict(0.1, 0.2, 0.01) == "better"
+    assert verdict(-0.2, -0.1, 0.01) == "worse"
+    assert verdict(0.1, 0.2, 0.05) == "better"  # the level itself suffices
     assert verdict(0.0, 0.2, 0.01) == "undecided"  # neither does a bound at 0
-    assert verdict(0.0, 0.0, 1.0) == "the same"
+    assert verdict(0.0, 0.0, 1.0) == "same"
     assert verdict(None, None, 0.01) == "undecided"
     assert verdict(0.1, 0.2, None) == "not tested"
 
 
 @given(BOUND, BOUND, P)
 def test_turning_the_difference_round_turns_the_word(low, high, p):
-    other = {"higher": "lower", "lower": "higher"}
+    other = {"better": "worse", "worse": "better"}
     turned = [None if x is None else -x for x in (high, low)]
     word = verdict(low, high, p)
     if low is None or high is None or not low > high:
@@ -39,7 +39,7 @@ def test_distant_systems_are_decided_and_few_units_decide_nothing():
     scores["c"] = scores["b"]
     pairs = compare_systems(scores, n_boot=500, n_resamples=2000).pairs
     words = verdicts(pairs, "ci_low", "ci_high", "p_holm")
-    assert words.tolist() == ["higher", "higher", "the same"]
+    assert words.tolist() == ["better", "better", "same"]
     assert count_verdicts(words, "pairs") == (
         "Of 3 pairs: 2 decided, 1 the same throughout, 0 undecided, which is not to "
         "say equal."
@@ -49,9 +49,9 @@ def test_distant_systems_are_decided_and_few_units_decide_nothing():
         compare_systems(few, n_boot=500, n_resamples=2000).pairs,
         *("ci_low", "ci_high", "p_holm"),
     )
-    assert words.tolist() == ["undecided", "undecided", "the same"]  # p cannot be small
+    assert words.tolist() == ["undecided", "undecided", "same"]  # p cannot be small
 
 
 def test_what_was_not_tested_is_not_counted():
-    text = count_verdicts(["not tested", "higher", "undecided"], "gains")
+    text = count_verdicts(["not tested", "better", "undecided"], "gains")
     assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."

@@ -7,7 +7,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.inference.counts import percentile_interval
-from casebook.inference.resampling import resample_means
+from casebook.stats.intervals import cluster_sums, ratio_draws
 
 
 class OfficialScorerFails(InputError):
@@ -167,12 +167,16 @@ def macro_measures(rows, columns, pairs=(), *, clusters=None, n_boot=1000, seed=
     values = rows[list(columns)].to_numpy(dtype=float)
     defined = ~np.isnan(values)
     both = np.hstack([np.where(defined, values, 0.0), defined.astype(float)])
-    drawn = resample_means(both, clusters=clusters, n_boot=n_boot, seed=seed)
+    sums, sizes = cluster_sums(both, clusters)
+    means_of, draws_of = (
+        sums.sum(0) / sizes.sum(),
+        ratio_draws(sums, sizes, n_boot, seed),
+    )
     k = len(columns)
     means = {
         name: (
-            _divide(drawn.estimates[i], drawn.estimates[k + i]),
-            _divide(drawn.draws[:, i], drawn.draws[:, k + i]),
+            _divide(means_of[i], means_of[k + i]),
+            _divide(draws_of[:, i], draws_of[:, k + i]),
             int(defined[:, i].sum()),
         )
         for i, name in enumerate(columns)
@@ -204,9 +208,8 @@ def ratio_measures(rows, ratios, *, clusters=None, n_boot=1000, seed=0):
         ``<name>_precision``, ``<name>_recall`` and ``<name>_f1``.
     """
     columns = list(dict.fromkeys(name for names in ratios.values() for name in names))
-    drawn = resample_means(
-        rows[columns].to_numpy(dtype=float), clusters=clusters, n_boot=n_boot, seed=seed
-    )
+    sums, sizes = cluster_sums(rows[columns].to_numpy(dtype=float), clusters)
+    drawn = ratio_draws(sums, sizes, n_boot, seed)
     place = {name: i for i, name in enumerate(columns)}
     found = {}
     for name, parts in ratios.items():
@@ -219,7 +222,7 @@ def ratio_measures(rows, ratios, *, clusters=None, n_boot=1000, seed=0):
                     2 * x[..., correct], x[..., retrieved] + x[..., relevant]
                 ),
             }
-            for x in (drawn.estimates, drawn.draws)
+            for x in (sums.sum(0) / sizes.sum(), drawn)
         )
         for kind, value in values.items():
             found[f"{name}_{kind}"] = percentile_interval(

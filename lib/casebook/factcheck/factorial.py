@@ -9,7 +9,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.inference.multiplicity import holm
 from casebook.inference.permutation import paired_randomization
-from casebook.inference.resampling import resample_means
+from casebook.stats.tests import difference_intervals
 
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
 CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
@@ -110,14 +110,13 @@ def effects(values, clusters=None, *, n_boot=2_000, n_resamples=20_000, seed=0):
         raise InputError("there are no claims to compare configurations on")
     weights = contrasts()
     per_claim = values.to_numpy(float) @ weights.to_numpy()
-    resamples = resample_means(per_claim, clusters=clusters, n_boot=n_boot, seed=seed)
+    options = {"n_resamples": n_resamples, "seed": seed}
+    intervals = difference_intervals(per_claim, clusters, **options)
     # As an array: pandas takes a list of small integers for names of columns.
     labels = np.arange(len(per_claim)) if clusters is None else np.asarray(clusters)
     sums = pd.DataFrame(per_claim).groupby(labels, sort=False).sum().to_numpy()
     rows = []
-    for name, interval, column in zip(
-        weights, resamples.intervals(), sums.T, strict=True
-    ):
+    for name, interval, column in zip(weights, intervals, sums.T, strict=True):
         kind, _, effect = name.partition(": ")
         test = paired_randomization(column, n_resamples=n_resamples, seed=seed)
         rows.append(

@@ -4,45 +4,28 @@ import numpy as np
 import pandas as pd
 
 from casebook.inference.intervals import Interval
-from casebook.inference.resampling import TOO_SMALL, resample_means
 from casebook.inference.samples import (
     check_count,
     check_share,
     number_or_none,
     stream,
 )
+from casebook.stats.intervals import mean_intervals
+
+TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 
 
 def bootstrap_mean(
-    values, *, level=0.95, method="percentile", clusters=None, n_boot=10_000, seed=0
+    values, *, level=0.95, method="hull", clusters=None, n_boot=10_000, seed=0
 ):
-    """Bootstrap interval of a mean, or of the means of all columns at once.
+    """Interval of a mean, or a list of them for the columns of a table.
 
-    Parameters
-    ----------
-    values : array_like or pandas.DataFrame, shape [units] or [units, systems]
-        Scores.
-    level : float, default 0.95
-        Nominal coverage.
-    method : {"percentile", "bca"}
-        Kind of interval.
-    clusters, n_boot, seed
-        As in `resample_means`, which also gives paired differences.
-
-    Returns
-    -------
-    Interval or list of Interval
-        One interval for a 1-D sample, else one per column. Undefined bounds are None
-        with a reason.
-
-    Raises
-    ------
-    InputError
-        If a score is missing or an option is unknown.
+    As `casebook.stats.intervals.mean_intervals`.
     """
-    resamples = resample_means(values, clusters=clusters, n_boot=n_boot, seed=seed)
-    intervals = resamples.intervals(level, method)
-    return intervals[0] if np.ndim(values) == 1 else intervals
+    found = mean_intervals(
+        values, clusters, level=level, method=method, n_boot=n_boot, seed=seed
+    )
+    return found[0] if np.ndim(values) == 1 else found
 
 
 def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):

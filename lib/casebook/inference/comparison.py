@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.estimates import BETTER, WORSE, contrasts, estimates
 from casebook.inference.effects import effect_sizes
 from casebook.inference.multiplicity import holm
 from casebook.inference.paired import paired_t, wilcoxon_signed_rank, win_tie_loss
-from casebook.inference.permutation import paired_randomization, randomised_tukey_hsd
+from casebook.inference.permutation import randomised_tukey_hsd
 from casebook.inference.power import minimal_detectable_effect
-from casebook.inference.resampling import resample_means
 from casebook.inference.samples import check_share, score_matrix, system_pairs
 from casebook.inference.tie_classes import tie_classes
 
@@ -19,9 +19,9 @@ MOST_TUKEY_RESAMPLES = 10_000
 """Permuting systems costs ten times what flipping signs does."""
 
 PAIR_COLUMNS = [
-    *("system_a", "system_b", "difference", "ci_low", "ci_high", "n"),
-    *("p_randomisation", "p_holm", "p_max_t", "p_tukey", "p_t", "p_wilcoxon"),
-    *("dz", "wins", "ties", "losses", "mde", "reason"),
+    *("system_a", "system_b", "difference", "ci_low", "ci_high", "n", "groups"),
+    *("p_randomisation", "p_max_t", "verdict", "p_holm", "p_tukey", "p_t"),
+    *("p_wilcoxon", "dz", "wins", "ties", "losses", "mde", "reason"),
 ]
 
 
@@ -33,22 +33,23 @@ class Comparison:
     ----------
     systems : pandas.DataFrame
         One row per system, the highest mean first (equal means by label): ``system``,
-        ``mean``, ``ci_low``, ``ci_high``, ``n`` (units), ``tie_class`` and ``reason``
-        (why an interval is missing or degenerate, else None).
+        ``mean``, ``ci_low``, ``ci_high``, ``n`` (units), ``groups`` (clusters),
+        ``tie_class`` and ``reason`` (why an interval is missing or degenerate, else
+        None).
     pairs : pandas.DataFrame
-        One row per pair, in the order of the columns of the scores: ``system_a``,
-        ``system_b``; ``difference`` (mean of a minus mean of b) with ``ci_low``,
-        ``ci_high`` and ``n``; ``p_randomisation`` (paired randomisation) with its
-        family-wise adjustments ``p_holm`` and ``p_max_t``; ``p_tukey`` (randomised
-        Tukey HSD over all systems, family-wise); ``p_t`` and ``p_wilcoxon``
-        (unadjusted); ``dz`` (Cohen); ``wins``, ``ties``, ``losses`` (units); ``mde``
-        (smallest true difference that an unadjusted t test finds with power 0.8) and
-        ``reason`` (why some of these are NaN, else None).
+        One row per pair: ``system_a``, ``system_b``; ``difference`` (mean of a minus
+        mean of b) with ``ci_low``, ``ci_high``, ``n`` and ``groups``;
+        ``p_randomisation`` (this pair alone), ``p_max_t`` (family-wise) and the
+        ``verdict``: see `casebook.estimates.contrasts`. For comparison only, and no
+        verdict rests on them: ``p_holm``; ``p_tukey`` (randomised Tukey HSD over all
+        systems), ``p_t`` and ``p_wilcoxon`` (these three take units for independent;
+        NaN where there are clusters); ``dz`` (Cohen); ``wins``, ``ties``, ``losses``
+        (units); ``mde`` (smallest true difference that an unadjusted t test finds with
+        power 0.8) and ``reason`` (why some of these are NaN, else None).
     level : float
-        Coverage of the intervals; one minus it is the significance level.
+        Coverage of the intervals; one minus it is the family-wise significance level.
     n_boot, n_resamples, n_tukey : int
-        Bootstrap resamples, sign vectors (all ``2**n`` if those are no more),
-        permutations of Tukey's test.
+        Bootstrap draws, sign patterns, permutations of Tukey's test.
     seed : int
         Seed of all of them.
     """
@@ -63,7 +64,15 @@ class Comparison:
 
 
 def compare_systems(
-    scores, *, baseline=None, level=0.95, n_boot=10_000, n_resamples=100_000, seed=0
+    scores,
+    *,
+    clusters=None,
+    baseline=None,
+    pairs=None,
+    level=0.95,
+    n_boot=10_000,
+    n_resamples=10_000,
+    seed=0,
 ):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
@@ -71,16 +80,19 @@ def compare_systems(
     ----------
     scores : pandas.DataFrame or array_like, shape [units, systems]
         Scores on one scale, higher is better.
+    clusters : array_like, shape [units], optional
+        What units belong to; see `casebook.estimates.estimates`.
     baseline : label, optional
-        Test only the pairs of another system (a) with this one (b); the family of
-        adjusted p-values is then those pairs, and tie classes, which need all pairs,
-        are None.
+        Test only the pairs of another system (a) with this one (b).
+    pairs : sequence of (label, label), optional
+        Test only these planned contrasts. The family of adjusted p-values is what is
+        tested; tie classes need all pairs and are None otherwise.
     level : float, default 0.95
-        Coverage of the percentile bootstrap intervals.
+        Coverage; the intervals of differences hold for the whole family at once.
     n_boot : int, default 10000
-        Bootstrap resamples, shared by systems and differences.
-    n_resamples : int, default 100000
-        Sign vectors; Tukey's test takes at most 10000 permutations.
+        Bootstrap draws.
+    n_resamples : int, default 10000
+        Sign patterns; Tukey's test takes at most 10000 permutations.
     seed : int, default 0
         Seed.
 
@@ -88,97 +100,89 @@ def compare_systems(
     -------
     Comparison
         Two systems share a tie class exactly if their ``p_max_t`` exceeds
-        ``1 - level``; see `casebook.inference.tie_classes.tie_classes`.
+        ``1 - level``, which is exactly if the verdict on the pair is neither better
+        nor worse.
 
     Raises
     ------
     InputError
-        If there are no units, a score is missing or the baseline is unknown.
+        If there are no units, a score is missing or a system is unknown.
     """
     check_share("level", level)
     X, labels = score_matrix(scores)
     if not X.size:
         raise InputError("there are no units to compare")
-    resamples = resample_means(X, n_boot=n_boot, seed=seed)
-    pairs = system_pairs(labels, baseline)
+    table = pd.DataFrame(X, columns=labels)
+    if pairs is None:
+        chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
+    else:
+        chosen = list(pairs)
     n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
-    if len(pairs):
-        table = pd.DataFrame(X, columns=labels)
-        frames = [
-            _randomised(table, baseline, n_resamples, n_tukey, seed),
-            _estimates(resamples.differences(pairs), level),
-            pd.DataFrame([_classical(X[:, i], X[:, j], 1 - level) for i, j in pairs]),
-        ]
-        pair_frame = pd.concat(frames, axis=1)[PAIR_COLUMNS]
-    system_frame = _system_frame(labels, resamples, level)
-    if baseline is None:
-        system_frame["tie_class"] = _tie_classes(system_frame, pair_frame, 1 - level)
+    if chosen:
+        options = {"level": level, "n_resamples": n_resamples, "seed": seed}
+        found = contrasts(table, chosen, clusters, **options)
+        found = found.rename(columns=_RENAMED).assign(
+            p_holm=lambda f: holm(f["p_randomisation"])
+        )
+        others = _classical(table, chosen, 1 - level, n_tukey, seed, clusters)
+        pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
+    system_frame = _system_frame(table, clusters, level, n_boot, seed)
+    if baseline is None and pairs is None:
+        system_frame["tie_class"] = _tie_classes(system_frame, pair_frame)
     return Comparison(
         system_frame, pair_frame, level, n_boot, n_resamples, n_tukey, seed
     )
 
 
-def _estimates(resamples, level):
-    """Estimates with their percentile intervals."""
-    intervals = resamples.intervals(level)
-    columns = {
-        "difference": resamples.estimates,
-        "ci_low": np.array([x.low for x in intervals], dtype=float),
-        "ci_high": np.array([x.high for x in intervals], dtype=float),
-        "n": resamples.n,
-        "reason": pd.Series([x.reason for x in intervals], dtype=object),
-    }
-    return pd.DataFrame(columns)
+_RENAMED = {
+    "system": "system_a",
+    "against": "system_b",
+    "low": "ci_low",
+    "high": "ci_high",
+    "p": "p_randomisation",
+    "p_adjusted": "p_max_t",
+}
 
 
-def _system_frame(labels, resamples, level):
-    frame = _estimates(resamples, level).rename(columns={"difference": "mean"})
-    frame.insert(0, "system", pd.Series(labels, dtype=object))
-    frame.insert(5, "tie_class", None)
-    order = sorted(frame.index, key=lambda k: (-frame["mean"][k], str(labels[k])))
+def _system_frame(table, clusters, level, n_boot, seed):
+    frame = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed)
+    frame = frame.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"})
+    frame = frame.drop(columns="control").astype({"system": object})
+    frame.insert(6, "tie_class", None)
+    order = sorted(
+        frame.index, key=lambda k: (-frame["mean"][k], str(frame["system"][k]))
+    )
     return frame.loc[order].reset_index(drop=True)
 
 
-def _randomised(table, baseline, n_resamples, n_tukey, seed):
-    """Randomisation p-values of every pair, plain and family-wise."""
-    test = paired_randomization(
-        table, n_resamples=n_resamples, seed=seed, baseline=baseline
-    )
-    tukey = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
-    of_pair = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
-    columns = {
-        "system_a": pd.Series([a for a, _ in test.pairs], dtype=object),
-        "system_b": pd.Series([b for _, b in test.pairs], dtype=object),
-        "p_randomisation": test.pvalue,
-        "p_holm": holm(test.pvalue),
-        "p_max_t": test.pvalue_max_t,
-        "p_tukey": [of_pair[frozenset(pair)] for pair in test.pairs],
-    }
-    return pd.DataFrame(columns)
+def _classical(table, pairs, alpha, n_tukey, seed, clusters):
+    """Classical tests, effect size, counts and detectable effect of every pair."""
+    tukey = {}
+    if clusters is None:
+        found = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
+        tukey = dict(zip(map(frozenset, found.pairs), found.pvalue, strict=True))
+    rows = []
+    for first, second in pairs:
+        a, b = table[first].to_numpy(), table[second].to_numpy()
+        row = {"p_tukey": tukey.get(frozenset((first, second)))}
+        row |= {"p_t": None, "p_wilcoxon": None, "mde": None}
+        if clusters is None:
+            test = paired_t(a, b)
+            row |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
+            if test.reason is None:
+                sd = float(np.std(a - b, ddof=1))
+                row["mde"] = minimal_detectable_effect(sd, len(a), alpha=alpha)
+        row["dz"] = effect_sizes(a, b).dz.estimate
+        row = {name: np.nan if x is None else x for name, x in row.items()}
+        rows.append(row | asdict(win_tie_loss(a, b)))
+    return pd.DataFrame(rows)
 
 
-def _classical(a, b, alpha):
-    """Classical tests, effect size, counts and detectable effect of one pair."""
-    test = paired_t(a, b)
-    detectable = None
-    if test.reason is None:
-        sd = float(np.std(a - b, ddof=1))
-        detectable = minimal_detectable_effect(sd, len(a), alpha=alpha)
-    values = {
-        "p_t": test.pvalue,
-        "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue,
-        "dz": effect_sizes(a, b).dz.estimate,
-        "mde": detectable,
-    }
-    values = {name: np.nan if x is None else x for name, x in values.items()}
-    return values | asdict(win_tie_loss(a, b))
-
-
-def _tie_classes(systems, pairs, alpha):
+def _tie_classes(systems, pairs):
     position = {label: k for k, label in enumerate(systems["system"])}
     told_apart = np.zeros((len(systems), len(systems)), dtype=bool)
     for row in pairs.itertuples():
         i, j = position[row.system_a], position[row.system_b]
-        told_apart[i, j] = told_apart[j, i] = row.p_max_t <= alpha
+        told_apart[i, j] = told_apart[j, i] = row.verdict in (BETTER, WORSE)
     return tie_classes(told_apart)

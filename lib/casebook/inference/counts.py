@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from casebook.inference.bootstrap import TOO_SMALL
 from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
-from casebook.inference.resampling import TOO_SMALL
 from casebook.inference.samples import (
     check_count,
     check_share,

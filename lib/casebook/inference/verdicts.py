@@ -1,11 +1,11 @@
-"""Words for a difference: higher, lower, or undecided, which is not equal."""
+"""Words for a difference: better, worse, or undecided, which is not equal."""
 
 import math
 
 import pandas as pd
 
-HIGHER, LOWER, UNDECIDED = "higher", "lower", "undecided"
-SAME = "the same"  # on every unit, not on average
+HIGHER, LOWER, UNDECIDED = "better", "worse", "undecided"
+SAME = "same"  # on every unit, not on average
 UNTESTED = "not tested"
 
 
@@ -26,7 +26,7 @@ def verdict(low, high, p, alpha=0.05):
     str
         `UNTESTED` without a p-value; `SAME` if both bounds are 0, as they are only
         where no unit differs; `HIGHER` or `LOWER` if the interval leaves out 0 and
-        ``p < alpha``; else `UNDECIDED`: a difference may be there that these data
+        ``p <= alpha``; else `UNDECIDED`: a difference may be there that these data
         cannot show.
     """
     low, high, p = (math.nan if x is None else x for x in (low, high, p))
@@ -34,9 +34,9 @@ def verdict(low, high, p, alpha=0.05):
         return UNTESTED
     if low == high == 0:
         return SAME
-    if p < alpha and low > 0:
+    if p <= alpha and low > 0:
         return HIGHER
-    if p < alpha and high < 0:
+    if p <= alpha and high < 0:
         return LOWER
     return UNDECIDED
 

@@ -1,14 +1,13 @@
 """Does a shift outlive a change of the collection? Learn at one stage, run at all."""
 
-import numpy as np
 import pandas as pd
 
 from casebook.datasets.drift import drift_stages
-from casebook.inference.resampling import resample_means
 from casebook.shift.embedded import embed
 from casebook.shift.evaluate import LEARNERS, SELECTION, cross_fit
 from casebook.shift.simulators import load_embedder
 from casebook.shift.study import SHOWN_APART
+from casebook.stats.tests import difference_intervals
 
 POLICIES, QUERIES, STAGES, TRAIN_STAGE = 80, 160, 3, 1
 _COLUMNS = ("seed", "stage", "system", "query_id", "group", "baseline", "shifted")
@@ -130,5 +129,5 @@ def drift_numbers(rows, n_boot=10_000):
 
 def _number(part, gain, n_boot):
     families = part["seed"].astype(str) + " " + part["group"].astype(str)
-    resamples = resample_means(np.asarray(gain), clusters=families, n_boot=n_boot)
-    return resamples.intervals()[0].number(0.0)
+    [found] = difference_intervals(gain, families, n_resamples=n_boot)
+    return found.number(0.0)

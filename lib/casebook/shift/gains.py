@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.inference.comparison import compare_systems
-from casebook.inference.resampling import resample_means
 from casebook.inference.verdicts import verdicts
 from casebook.shift.evaluate import SCALES
 from casebook.shift.study import BASELINE, IN_SAMPLE, MEASURE, SHOWN_APART
+from casebook.stats.tests import difference_intervals
 
 
 def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
@@ -39,13 +39,12 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
         **draws,
     ).pairs.set_index("system_a")
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-    intervals = resample_means(differences, **draws).intervals()
-    clustered = resample_means(differences, clusters=study.clusters, **draws)
+    options = {"n_resamples": n_resamples, "seed": study.seed}
+    intervals = difference_intervals(differences, **options)
+    clustered = difference_intervals(differences, study.clusters, **options)
     rows = [
         _gain_row(name, differences[name], interval, group, tested)
-        for name, interval, group in zip(
-            differences, intervals, clustered.intervals(), strict=True
-        )
+        for name, interval, group in zip(differences, intervals, clustered, strict=True)
     ]
     frame = pd.DataFrame(rows)
     return frame.assign(verdict=verdicts(frame, "gain low", "gain high", "p_holm"))
@@ -74,7 +73,9 @@ def leakage(study, n_boot=10_000):
             "same queries (in-sample)": frame[IN_SAMPLE.format(name)],
         }
         table = pd.DataFrame(protocols).sub(frame[BASELINE], axis=0)
-        found = resample_means(table, n_boot=n_boot, seed=study.seed).intervals()
+        found = difference_intervals(
+            table, study.clusters, n_resamples=n_boot, seed=study.seed
+        )
         rows += [
             (name, protocol, i.estimate, i.low, i.high, i.n)
             for protocol, i in zip(protocols, found, strict=True)
@@ -108,7 +109,9 @@ def sweep(study, n_boot=2_000):
         }
         table = pd.DataFrame({s: frame[MEASURE] for s, frame in moved.items()})
         table = table.sub(base, axis=0)
-        found = resample_means(table, n_boot=n_boot, seed=study.seed).intervals()
+        found = difference_intervals(
+            table, study.clusters, n_resamples=n_boot, seed=study.seed
+        )
         middle = float(np.median([s.scale for s in fit.selections]))
         rows += [
             (name, scale, i.estimate, i.low, i.high, 1.0, middle)

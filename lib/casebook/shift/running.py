@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from casebook.files import write_json, write_text
-from casebook.inference.resampling import resample_means
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run
@@ -15,6 +14,8 @@ from casebook.shift.embedded import MEASURES
 from casebook.shift.per_query import per_query
 from casebook.shift.preparation import prepare
 from casebook.shift.workflow import KPI, check_split, names_of, shift_queries
+from casebook.stats.intervals import mean_intervals
+from casebook.stats.tests import difference_intervals
 
 SYSTEMS = ("baseline", "posneg")
 
@@ -116,8 +117,9 @@ def _intervals(scores, seed):
     metrics = {}
     for measure in MEASURES:
         table = np.stack([frame[measure] for frame in scores.values()], axis=1)
-        resamples = resample_means(table, seed=seed)
-        found = resamples.intervals() + resamples.differences([(1, 0)]).intervals()
+        gain = table[:, 1] - table[:, 0]
+        found = mean_intervals(table, seed=seed)
+        found += difference_intervals(gain, seed=seed)
         numbers = [interval.number() for interval in found]
         metrics[measure] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
     return metrics

@@ -3,9 +3,10 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.resampling import resample_means
 from casebook.runs.per_query import read_per_query
 from casebook.shift.segments_file import APPLY, MEASURES, SKIP, check_metric
+from casebook.stats.intervals import mean_intervals
+from casebook.stats.tests import difference_intervals
 
 SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 
@@ -91,10 +92,10 @@ def summarise(base, shifted, apply, n_boot=10_000, seed=0):
     for measure, column in MEASURES.items():
         before, after = (f[column].to_numpy(float) for f in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        resamples = resample_means(table, n_boot=n_boot, seed=seed)
-        gains = resamples.differences([(1, 0), (2, 0)])
-        for target, found in ((kpi, resamples), (delta, gains)):
-            for system, interval in zip(target, found.intervals(), strict=True):
+        means = mean_intervals(table, n_boot=n_boot, seed=seed)
+        gains = difference_intervals(table[:, 1:] - table[:, :1], seed=seed)
+        for target, found in ((kpi, means), (delta, gains)):
+            for system, interval in zip(target, found, strict=True):
                 target[system][measure] = interval.number()
     return {"kpi": kpi, "delta": delta}
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from casebook.inference.resampling import resample_means
 from casebook.retrieval.scoring import ScoredSystems
 from casebook.shift import controls, evaluate
 from casebook.shift.embedded import MEASURES, embed
@@ -12,6 +11,7 @@ from casebook.shift.evaluate import RIDGE
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.simulators import load_embedder
 from casebook.shift.splits import group_labels
+from casebook.stats.tests import difference_intervals
 
 BASELINE, CHANCE = "baseline", "chance"
 RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
@@ -84,7 +84,8 @@ class ShiftStudy(ScoredSystems):
         table = super().numbers(**options)
         frame = self.scores[MEASURE]
         gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-        intervals = resample_means(gains, **options).intervals()
+        seed = options.get("seed", 0)
+        intervals = difference_intervals(gains, self.clusters, seed=seed)
         for system, interval in zip(gains, intervals, strict=True):
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
             control = float(gains[random].mean())
