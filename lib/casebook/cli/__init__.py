@@ -6,6 +6,7 @@ Heavy imports stay inside the commands, so that ``casebook --help`` answers at o
 import errno
 import os
 import sys
+import warnings
 
 import typer
 
@@ -24,7 +25,7 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.errors import CasebookError
+from casebook.errors import CasebookError, MeasureNote
 from casebook.paths import check_readable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -93,7 +94,10 @@ def main(arguments=None):
 def _run(arguments):
     try:
         check_readable()
-        code = app(arguments, standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MeasureNote)
+            warnings.showwarning = _say
+            code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -112,6 +116,15 @@ def _run(arguments):
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
+
+
+def _say(message, category, filename, lineno, file=None, line=None):
+    """Show what a user should know as one line, any other warning as Python does."""
+    if issubclass(category, MeasureNote):
+        typer.echo(f"note: {message}", err=True)
+    else:
+        shown = warnings.formatwarning(message, category, filename, lineno, line)
+        typer.echo(shown, err=True, nl=False)
 
 
 def _reader_left():
