@@ -8,6 +8,7 @@ import typer
 from casebook.cli import run_options as common
 from casebook.cli.printing import Json, filled_lines, show
 from casebook.errors import Incomparable, InputError
+from casebook.runs.metrics import label
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 Rules = Annotated[
@@ -54,7 +55,7 @@ def decide(
     It should if the whole interval of the paired difference lies above eps. Exit 2:
     it lies below; 4: undecided; 5: measured on different data.
 
-    Example: casebook runs decide -m ndcg@3 --apply
+    Example: casebook runs decide -m original:ndcg@3 --apply
     """
     from casebook.runs import decision as library
     from casebook.runs import reports
@@ -124,7 +125,7 @@ def promote(
         digest = _pass_gate(listing, target, rules, metric, profile, force)
     why = promotion.Reason(reason, gate_sha256=digest, incomparable=across)
     entry = promotion.promote(listing, target, metric, why, profile)
-    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [f"active for {label(entry['metric'])}: {entry['runId']}"])
 
 
 def _across(listing, target, metric, profile, force, rivals):
@@ -177,13 +178,13 @@ def rollback(
 ):
     """Make the run active again that was so before; a second time goes further back.
 
-    Example: casebook runs rollback -m ndcg@3 --reason "regression in production"
+    Example: casebook runs rollback -m original:ndcg@3 --reason "it regressed"
     """
     from casebook.runs import promotion
 
     root = common.root_of(domain, tenant, runs_root)
     entry = promotion.rollback(root, metric, promotion.Reason(reason), profile)
-    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [f"active for {label(entry['metric'])}: {entry['runId']}"])
 
 
 def gate(
