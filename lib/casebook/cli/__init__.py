@@ -96,7 +96,7 @@ def _run(arguments):
         check_readable()
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
-            warnings.showwarning = _say
+            warnings.showwarning = _speaker()
             code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
@@ -118,13 +118,19 @@ def _run(arguments):
     return code
 
 
-def _say(message, category, filename, lineno, file=None, line=None):
-    """Show what a user should know as one line, any other warning as Python does."""
-    if issubclass(category, MeasureNote):
-        typer.echo(f"note: {message}", err=True)
-    else:
+def _speaker():
+    """Show each note to the user as one line once, other warnings as Python does."""
+    said = set()
+
+    def say(message, category, filename, lineno, file=None, line=None):
         shown = warnings.formatwarning(message, category, filename, lineno, line)
-        typer.echo(shown, err=True, nl=False)
+        if issubclass(category, MeasureNote):
+            shown = f"note: {message}\n"
+        if shown not in said:
+            typer.echo(shown, err=True, nl=False)
+        said.add(shown)
+
+    return say
 
 
 def _reader_left():

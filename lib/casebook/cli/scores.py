@@ -166,7 +166,7 @@ def _comparison(comparison):
     }
 
 
-_WORDS = {"system", "system_a", "system_b", "reason"}
+_WORDS = {"system", "system_a", "system_b", "reason", "verdict"}
 
 
 def _rendered(frame, latex, markdown):
