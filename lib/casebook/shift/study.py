@@ -84,9 +84,8 @@ class ShiftStudy(ScoredSystems):
         table = super().numbers(**options)
         frame = self.scores[MEASURE]
         gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-        draws = {"n_resamples": options.get("n_boot", 10_000)}
-        draws |= {"seed": options.get("seed", 0)}
-        intervals = difference_intervals(gains, self.clusters, **draws)
+        seed = options.get("seed", 0)
+        intervals = difference_intervals(gains, self.clusters, seed=seed)
         for system, interval in zip(gains, intervals, strict=True):
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
             control = float(gains[random].mean())
