@@ -137,6 +137,13 @@ def test_a_name_that_a_text_gives_an_act_is_that_act():
     assert sections.cited_sections(text) == (f"{code}-4", "MDA-12", f"{code}-47")
 
 
+def test_a_misquoted_title_is_told_by_its_abbreviation_unless_the_year_differs():
+    title = "the Conservation of Foreign Exchange and Preservation of Smuggling Act"
+    text = f"detained under section 3 of {title}, 1974 (COFEPOSA Act)"
+    assert sections.cited_sections(text) == ("COFEPOSA-3",)
+    assert sections.cited_sections(text.replace("1974", "1999")) != ("COFEPOSA-3",)
+
+
 @pytest.mark.parametrize("written", ["S-304B", "Section-304B", "304-B", "u/s 304-B"])
 def test_a_number_without_an_act_is_no_section(written):
     assert sections.normalise_section(written) is None

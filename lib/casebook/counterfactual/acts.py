@@ -21,6 +21,7 @@ _ANY_ACT = (
     r"(?:[A-Z][a-z][\w'’-]*,?\s+(?:\([A-Z][^()]{2,60}\)\s+)?"
     r"(?:(?:of|and|for|the|to|on|in)\s+)*){1,9}(?:Act|Ordinance|Adhiniyam)\b"
 )
+_BRACKET = re.compile(r"\s*\(\W{0,2}(?:the\s)?(?P<name>[A-Z][\w./ ]{1,14}?)\W{0,2}\)")
 # What a text calls an act from here on: (“the CDSA”), (hereinafter 'the Act').
 _CALLED = re.compile(
     r"[\s,]*(?:\(?(?:Cap|Rev)[^()]{0,40}\)?\s*)?[(\[]"
@@ -125,7 +126,7 @@ def find_acts(text, country=None):
             named.setdefault(_title(match), set()).add(code)
     found = []
     for match in matches:
-        code = _code(match, country, certain=True)
+        code = _abbreviated(text, match) or _code(match, country, certain=True)
         known = named.get(_title(match), set())
         if code is None and known:
             code = next(iter(known)) if len(known) == 1 else UNKNOWN
@@ -135,6 +136,19 @@ def find_acts(text, country=None):
         if alias and code != UNKNOWN and _plain(alias["name"]) not in _abbreviations():
             called[alias["name"]] = (alias.end(), code)
     return sorted([*found, *_aliases(text, called, found)], key=lambda m: m.start)
+
+
+def _abbreviated(text, match):
+    """Give the act whose usual abbreviation stands in brackets behind a long title.
+
+    Titles are misquoted more often than abbreviations: ``Conservation of Foreign
+    Exchange and Preservation of ... Act, 1974 (COFEPOSA Act)``.
+    """
+    behind = match["any"] and _BRACKET.match(text, match.end())
+    candidates = _abbreviations().get(_plain(behind["name"]), ()) if behind else ()
+    year = re.findall(r"\d{4}", match["tail3"] or "")
+    fit = [act for act in candidates if not year or act.year in year]
+    return fit[0].code if len(fit) == 1 else None
 
 
 def _aliases(text, called, found):
