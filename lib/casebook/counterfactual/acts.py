@@ -108,7 +108,8 @@ def find_acts(text, country=None):
         Any text.
     country : {"IN", "SG", "elsewhere"}, optional
         Whose act is meant where both have one of that name; by default
-        `country_of` the text, India without a mark.
+        `country_of` the text; without a mark a title that both have is unknown, and
+        an abbreviation India's.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def find_acts(text, country=None):
         another year than those in it, has its title and year, joined, as code:
         ``HousingAct1988``; one of several years of the text, ``Unknown``.
     """
-    country = country or country_of(text) or INDIA
+    country = country or country_of(text)
     matches = list(_pattern().finditer(text))
     named, called = {}, {}
     for match in matches:
@@ -198,7 +199,8 @@ def _code(match, country, certain=False):
     here = [act for act in candidates if act.country == country]
     if here or (country != ELSEWHERE and len(candidates) == 1):
         return (here or candidates)[0].code
-    return UNKNOWN if country == ELSEWHERE else candidates[0].code
+    told = country == INDIA or (country is None and match["short"])
+    return candidates[0].code if told else UNKNOWN
 
 
 @cache

@@ -129,7 +129,7 @@ def find_citations(text, country=None):
         is named beside it, and it does not stand beside the citation of an act that
         has such a section.
     """
-    country = country or country_of(text) or INDIA
+    country = country or country_of(text)
     mentions = find_acts(text, country)
     inside = [(m.start, m.end) for m in mentions]
     long = list(_paragraphs(text, mentions))

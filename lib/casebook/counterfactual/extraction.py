@@ -104,7 +104,7 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     notes = [] if country in (INDIA, SINGAPORE) else [PARTIAL.format(_TOLD[country])]
     start, end = facts_region(folded, documented_region)
     part = folded[start:end]
-    sections, unknown = _sections(part, country or INDIA)
+    sections, unknown = _sections(part, country)
     if unknown:
         notes.append(f"{unknown} provisions of acts that are not known are left out")
     found = {
