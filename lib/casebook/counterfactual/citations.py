@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from casebook.counterfactual.acts import (
-    INDIA,
     SINGAPORE,
     UNKNOWN,
     country_of,
