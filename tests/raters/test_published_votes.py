@@ -79,7 +79,8 @@ def test_the_workbooks_give_the_same_frame(votes, workbooks, tmp_path):
     pd.testing.assert_frame_equal(found.votes, votes.votes)
     pd.testing.assert_frame_equal(found.items, votes.items)
     assert found.fingerprint == votes.fingerprint
-    book = with_stored(workbooks[2], tmp_path / "x.xlsx", "M3", 235)
+    (tmp_path / "stored").mkdir()
+    book = with_stored(workbooks[2], tmp_path / "stored" / workbooks[2].name, "M3", 9)
     files = {path.name: path for path in workbooks} | {workbooks[2].name: book}
     assert read_split(card, files, "all").fingerprint == votes.fingerprint
 
@@ -126,17 +127,8 @@ def test_the_documented_numbers_follow_from_the_real_votes(analysis):
         *(0.296206368599087, 0.0659940344557981),
         *(0.0026021714567221466, 0.0026021714567221466),
     ]
-    ratings = printed[legacy.RATINGS]
-    assert ratings["RAG"] == {
-        "factuality_mean": 4.5,
-        "usefulness_mean": 4.225,
-        "n": 200,
-    }
-    assert ratings["BASE"] == {
-        "factuality_mean": 3.955,
-        "usefulness_mean": 3.95,
-        "n": 200,
-    }
+    means = [list(row.values()) for row in printed[legacy.RATINGS].values()]
+    assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
 
 
 def test_agreement_as_published_and_as_in_statsmodels(analysis):
@@ -144,10 +136,10 @@ def test_agreement_as_published_and_as_in_statsmodels(analysis):
     assert row["estimate"] == pytest.approx(0.13015369243880234, abs=1e-14)
     assert row["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
     counts, _ = inter_rater.aggregate_raters(analysis.panel.votes.to_numpy(int))
-    assert inter_rater.fleiss_kappa(counts) == pytest.approx(row["estimate"], abs=1e-14)
-    for row in (
-        analysis.tables["pairwise"].query("coefficient == 'cohen_kappa'").itertuples()
-    ):
+    assert row["estimate"] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-14)
+    pairs = analysis.tables["pairwise"].query("coefficient == 'cohen_kappa'")
+    assert len(pairs) == 6
+    for row in pairs.itertuples():
         pair = analysis.panel.votes[[row.rater_a, row.rater_b]].astype(int) + 1
         table = np.zeros((3, 3))
         np.add.at(table, tuple(pair.to_numpy().T), 1)

@@ -74,9 +74,7 @@ def as_markdown(card):
             known = f"sha256 `{file.sha256}`" if file.sha256 else "known by its content"
             lines.append(f"- `{name}`: {known}")
         if card.fingerprint:
-            lines.append(
-                f"- content, from whichever files: sha256 `{card.fingerprint}`"
-            )
+            lines.append(f"- content of whichever files: sha256 `{card.fingerprint}`")
         lines += ["", "Taken from, in this order: "]
         lines[-1] += ", ".join(str(source) for source in card.sources) + "."
     if card.caveats:

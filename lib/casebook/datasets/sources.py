@@ -24,7 +24,7 @@ MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
 
 
 class Absent(InputError):
-    """A dataset is not on this machine: nobody asked for it, or nowhere is it to be had."""
+    """A dataset is not on this machine: nobody asked, or no source has it."""
 
 
 def present(card):

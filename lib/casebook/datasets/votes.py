@@ -1,7 +1,6 @@
-"""Votes of raters on pairs of answers, from two tables or from the raters' workbooks."""
+"""Votes of raters on pairs of answers, from tables or from the raters' workbooks."""
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,7 +62,7 @@ class VoteSet:
 
 
 def pdpabench_votes(card, files, split):
-    """Read the double-blind study from votes.csv and items.csv, or from its workbooks."""
+    """Read the double-blind study from its two tables, or from its workbooks."""
     if "votes.csv" in files:
         votes, items = (
             pd.DataFrame([r for _, r in _records(files[f"{n}.csv"])]).fillna("")
@@ -100,12 +99,9 @@ def from_workbooks(paths):
             known = {"rater": rater, "row": place, "prompt": prompt, "rag_side": side}
             rows.append(known | {"comment": ""} | record)
     numbers = {prompt: n for n, prompt in enumerate(sorted(texts), start=1)}
-    twice = [
-        k for k, n in Counter((r["rater"], r["prompt"]) for r in rows).items() if n > 1
-    ]
-    if twice:
-        raise InputError(f"{twice[0][0]}: votes twice on {twice[0][1]!r}")
     votes = pd.DataFrame(rows).assign(item=lambda t: t["prompt"].map(numbers))
+    for row in votes[votes.duplicated(["rater", "item"])].itertuples():
+        raise InputError(f"{row.rater}: votes twice on {row.prompt!r}")
     items = pd.DataFrame(
         [(n, prompt, *texts[prompt]) for prompt, n in numbers.items()],
         columns=["item", "prompt", "rag", "base"],
@@ -118,7 +114,7 @@ def _plain(text):
 
 
 def _records(path):
-    """Rows of the first sheet, whose formulas outside of the named columns are ignored."""
+    """Rows of the first sheet; formulas outside of the named columns do not count."""
     book = read_book(path)
     needed = {SIDE, "preferred", "prompt_text", *SIDES["S1"], *RATINGS, "comment"}
     return sheet_records(path, book.grids[0], needed)

@@ -53,9 +53,8 @@ def example_votes():
         table[f"{scale}_s2"] = base.where(rag_left, rag)
     left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
     table["preferred"] = left.where(choice != "Tie", "Tie")
-    return _votes(
-        table.assign(**dict.fromkeys(("prompt", "rag", "base", "comment"), ""))
-    )
+    table[["prompt", "rag", "base", "comment"]] = ""
+    return _votes(table)
 
 
 def _votes(table):
