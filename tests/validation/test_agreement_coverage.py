@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
-from casebook.raters.coverage import COEFFICIENTS, TABLE, coverage_study
-from casebook.raters.severity_model import (
+from agreement_coverage import COEFFICIENTS, TABLE, coverage_study
+from severity_model import (
     Design,
     pair_distribution,
     simulate,

@@ -1,6 +1,6 @@
 """Do the two intervals of agreement hold what they promise? A study with known truth.
 
-``python -m casebook.raters.coverage`` writes the table of the book.
+``python tests/validation/agreement_coverage.py`` writes the table of the book.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from casebook.measures.agreement_measure import measure
 from casebook.measures.agreement_recipes import TITLES, recipe
 from casebook.measures.agreement_result import Settings
 from casebook.paths import ROOT
-from casebook.raters.severity_model import (
+from severity_model import (
     Design,
     pair_distribution,
     simulate,
