@@ -138,7 +138,7 @@ def test_guesses_are_counted_against_the_truth():
 
 
 def test_ratings_are_compared_by_item(panel):
-    table = likert_tests.rating_tests(panel, n_boot=2000, n_resamples=2000)
+    table = likert_tests.rating_tests(panel, n_boot=2000)
     assert table["difference"].round(3).tolist() == [0.545, 0.275]
     wider = (table["both high"] - table["both low"]) > (
         table["difference high"] - table["difference low"]
@@ -165,7 +165,7 @@ def test_missing_ratings_are_counted():
 
 def test_all_ratings_of_a_scale_may_be_missing():
     panel = panel_of(changed(factuality_left=np.nan, factuality_right=np.nan))
-    table = likert_tests.rating_tests(panel, n_boot=200, n_resamples=200)
+    table = likert_tests.rating_tests(panel, n_boot=200)
     assert table.loc[0, "n"] == 0 and table.loc[0, "p_holm"] is None
     alphas = agreement_tables.rating_agreement(panel, n_boot=20)
     assert alphas.loc[0, "alpha"] is None or np.isnan(alphas.loc[0, "alpha"])

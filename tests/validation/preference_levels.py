@@ -33,7 +33,7 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
     """Reject a true null hypothesis many times, under several kinds of dependence.
 
     That nobody is preferred is meant over all items and raters that could be drawn.
-    Rows: condition, raters, item_sd, rater_sd, test, rejected (share of studies), ci_low
+    Rows: condition, raters, item_sd, rater_sd, test, rejected (share), ci_low
     and ci_high (Wilson, 95 %), n and holds (whether that interval reaches down to
     `alpha`). The two lines come from `preference_lines`, study by study.
     """

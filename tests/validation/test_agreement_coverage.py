@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from casebook.measures import agreement
 from agreement_coverage import COEFFICIENTS, TABLE, coverage_study
 from severity_model import (
     Design,
@@ -12,6 +10,8 @@ from severity_model import (
     simulate,
     true_value,
 )
+
+from casebook.measures import agreement
 
 
 def test_truth_is_what_large_studies_approach():

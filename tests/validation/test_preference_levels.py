@@ -9,7 +9,7 @@ from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 @pytest.mark.slow
 def test_each_line_holds_in_the_scope_that_it_states():
     study = false_positive_study(studies=600)
-    rejected = study.set_index(["condition", "test"])["rejected"].unstack()  # noqa: PD010
+    rejected = study.set_index(["condition", "test"])["rejected"].unstack()
     same = ["votes independent", "items differ"]
     assert (rejected.loc[same, THESE_RATERS] <= 0.07).all()
     # Read as a statement on raters at large, the primary line rejects too often.

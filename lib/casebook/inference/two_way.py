@@ -67,7 +67,8 @@ def crossed_mean(
         )
     shares = known / (known.sum(axis=1, keepdims=True) if weights == "items" else 1.0)
     shares = shares * values.size / shares.sum()
-    mean = float((shares * np.nan_to_num(values)).mean())
+    means = np.nanmean(values, axis=1) if weights == "items" else values[known]
+    mean = float(means.mean())
     reason = "fewer_than_six_units" if n < 6 else None
     reason = "fewer_than_three_raters" if raters < FEWEST_RATERS else reason
     if reason:
