@@ -92,8 +92,11 @@ def test_only_answers_can_be_written_and_only_what_is_allowed(study):
 @pytest.mark.parametrize("rater, word", [("r1", "made up"), ("r3", "misquoted")])
 def test_raters_get_the_anchors_of_their_kind(study, rater, word):
     sheet = load_workbook(study / "for_raters" / f"pilot_{rater}.xlsx")["rubric"]
-    text = " ".join(str(c.value) for row in sheet for c in row)
-    assert word in text
+    cells = [str(c.value) for row in sheet for c in row]
+    assert word in " ".join(cells)
+    # The names of the levels, as documented, best first.
+    for name in ("Fully Grounded / Correct. ", "Weakly Useful. ", "Useful. "):
+        assert sum(cell.startswith(name) for cell in cells) == 1
 
 
 def test_key_and_forms_are_bound_by_hashes(study):
