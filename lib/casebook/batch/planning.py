@@ -9,7 +9,7 @@ from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
 
-_DATA = ("dataset", "datasets", "annotated_on", "paraphrases", "judgments")
+_DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
 _MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
 
 

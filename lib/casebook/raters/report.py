@@ -35,7 +35,7 @@ def analyse_panel(
     options=None,
     *,
     columns=None,
-    dataset=RECONSTRUCTION,
+    dataset=None,
 ):
     """Analyse returned forms, or the votes of a data set if there are none.
 
@@ -51,7 +51,7 @@ def analyse_panel(
         How.
     columns : dict of str, optional
         Documented column to its name in the forms.
-    dataset : str
+    dataset : str or None
         As `casebook.raters.example.votes_of`.
 
     Returns
