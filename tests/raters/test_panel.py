@@ -115,6 +115,24 @@ def test_the_example_has_no_copied_rater_and_a_copy_is_flagged(panel):
     assert flagged[["rater_a", "rater_b"]].to_numpy().tolist() == [["rater3", "rater4"]]
 
 
+@pytest.mark.parametrize(
+    ("items", "different", "flagged"), [(10, 0, True), (9, 0, False), (10, 2, False)]
+)
+def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
+    frame = example_votes().frame
+    frame = frame[frame["rater"].isin(["rater3", "rater4"])]
+    frame = frame[frame["item_id"] <= f"item{items:02d}"]
+    three = frame[frame["rater"] == "rater3"]
+    copy = three.assign(rater="rater4")
+    changed = copy.index[:different]
+    copy.loc[changed, "factuality_left"] = 6 - copy.loc[changed, "factuality_left"]
+    copy.loc[changed, "usefulness_left"] = 9 - copy.loc[changed, "usefulness_left"]
+    votes = replace(
+        example_votes(), frame=pd.concat([three, copy]), raters=("rater3", "rater4")
+    )
+    assert rater_checks.duplicate_raters(panel_of(votes))["suspicious"].all() == flagged
+
+
 def test_consistency_counts_every_judgement(panel):
     table = rater_checks.consistency(panel)
     sums = table[["agree", "contradict", "one_tied"]].sum(axis=1)

@@ -7,10 +7,12 @@ from forms_as_documented import HEADER, with_stored
 from openpyxl import Workbook
 from statsmodels.stats import inter_rater
 
+from casebook.batch.planning import inputs_of
 from casebook.datasets import load, registry, sources
 from casebook.datasets.cards import cards
 from casebook.datasets.loaders import read_split
 from casebook.errors import InputError
+from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters import example, legacy
 from casebook.raters.analysis import Options, analyse
@@ -107,6 +109,19 @@ def test_workbooks_from_the_public_place_are_found_in_the_cache(
     (folder / workbooks[0].name).write_bytes(workbooks[1].read_bytes())
     with pytest.raises(InputError, match="the content has the fingerprint"):
         load(KEY, kind="votes")
+
+
+def test_a_chapter_on_the_reconstruction_is_stale_once_the_votes_are_there(
+    votes, mirror, tmp_path, monkeypatch
+):
+    name = f"rater_agreement-{KEY}"
+    (cell,) = [cell for cell in load_grid(DEFAULT_GRID) if cell.name == name]
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    there = inputs_of(cell, {})
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR")
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
+    absent = inputs_of(cell, {})
+    assert {k for k in there if there[k] != absent[k]} == {"data"}
 
 
 def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import RECONSTRUCTION, SUFFIX, votes_of
+from casebook.raters.example import SUFFIX, votes_of
 from casebook.raters.legacy import (
     AGGREGATE,
     AGREEMENT,
