@@ -16,7 +16,7 @@ from casebook.inference.paired import (
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, check_share
 from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
-from casebook.inference.two_way import crossed_mean
+from casebook.inference.two_way import at_least, crossed_mean
 from casebook.inference.votes import (
     check_votes,
     count_votes,
@@ -237,15 +237,16 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     -------
     pandas.DataFrame
         Rows ``these raters, new items`` (the primary one: sign-flip over items) and
-        ``new raters and items`` (see `casebook.inference.two_way.crossed_mean`):
-        ``scope``, ``win_rate`` (mean over items), ``ci_low``, ``ci_high``, ``p``,
-        ``verdict`` (preferred, not preferred, undecided), ``items``, ``raters``,
-        ``method``, ``mc_error`` and ``reason``. With few raters the first line rejects
-        too often if it is read as a statement on raters at large.
+        ``new raters and items`` (`casebook.inference.two_way.crossed_mean`, but never
+        surer than the primary one): ``scope``, ``win_rate`` (mean over items),
+        ``ci_low``, ``ci_high``, ``p``, ``verdict`` (preferred, not preferred,
+        undecided), ``items``, ``raters``, ``method``, ``mc_error`` and ``reason``. With
+        few raters the first line rejects too often if it is read as a statement on
+        raters at large.
     """
     V = check_votes(votes)
     flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
-    crossed = crossed_mean(V, level=level, limits=(-1.0, 1.0))
+    crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
     for scope, found, error in (

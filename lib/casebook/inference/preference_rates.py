@@ -24,7 +24,8 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     unit : {"item", "vote", "rater", "item and rater"}
         What would be drawn anew. ``vote``: Wilson's interval, which takes the votes
         for independent. ``item``, ``rater``: the interval of a mean over clusters, from
-        six of them. Both: `casebook.inference.two_way.crossed_mean`, from three raters.
+        six of them. Both: `casebook.inference.two_way.crossed_mean`, from three raters,
+        and never narrower than ``item``.
     ties : {"drop", "half"}
         Leave ties out, or count each as half a win.
     level : float, default 0.95
@@ -50,12 +51,16 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     total, n = float(np.nansum(scores)), int(scored.sum())
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
-    if unit == "item and rater":
-        options = {"weights": "votes", "level": level, "limits": (0.0, 1.0)}
-        return crossed_mean(scores, 0.5, **options).interval
-    clusters = np.nonzero(scored)[("item", "rater").index(unit)]
+    clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
     options = {"level": level, "n_boot": n_boot, "seed": seed}
     found = mean_intervals(scores[scored], clusters, **options)[0]
+    if unit == "item and rater":
+        options = {"weights": "votes", "level": level, "limits": (0.0, 1.0)}
+        both = crossed_mean(scores, 0.5, **options).interval
+        if None in (found.low, both.low):
+            return both
+        low, high = min(found.low, both.low), max(found.high, both.high)
+        return replace(both, low=low, high=high)
     method = f"t and bootstrap over {unit}s"
     return replace(found, n=len(np.unique(clusters)), method=method)
 

@@ -1,6 +1,6 @@
 """Mean of items and raters that are both drawn anew: few raters, Student's t."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -83,6 +83,16 @@ def crossed_mean(
     low, high = (float(np.clip(x, *limits)) for x in (mean - reach, mean + reach))
     pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
     return Crossed(Interval(mean, low, high, level, n, METHOD), pvalue, df)
+
+
+def at_least(crossed, items):
+    """Never surer of new raters than of these: the hull with the interval of items."""
+    wide, narrow = crossed.interval, items.interval
+    if wide.low is None or narrow.low is None or crossed.pvalue is None:
+        return crossed
+    low, high = min(wide.low, narrow.low), max(wide.high, narrow.high)
+    pvalue = max(crossed.pvalue, items.pvalue)
+    return Crossed(replace(wide, low=low, high=high), pvalue, crossed.df)
 
 
 def crossed_variance(tables):

@@ -11,7 +11,7 @@ from casebook.inference.multiplicity import holm
 from casebook.inference.paired import paired_t, wilcoxon_signed_rank
 from casebook.inference.preference import item_flips
 from casebook.inference.samples import number_or_none
-from casebook.inference.two_way import crossed_mean
+from casebook.inference.two_way import at_least, crossed_mean
 from casebook.raters.rows import bounded_mean, rating_shares
 from casebook.raters.unblinding import SCALES
 
@@ -90,9 +90,9 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
         if not len(means):
             rows.append({"scale": scale, "n": 0, "p_sign_flip": None})
             continue
-        both = crossed_mean(table)
         sizes = effect_sizes(means)
         flip = item_flips(table, n_resamples=n_boot, seed=seed)
+        both = at_least(crossed_mean(table), flip)
         rows.append(
             {
                 "scale": scale,

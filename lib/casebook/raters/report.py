@@ -216,7 +216,7 @@ def kappa_pairs(analysis):
                 "quadratic": by.loc["cohen_kappa_quadratic", "estimate"],
                 "same votes": one["percent_agreement"],
                 "n": one["n_items"],
-                "reason": one["reason"],
+                "reason": one["reason"] if pd.isna(one["panel_low"]) else None,
             }
         )
     return pd.DataFrame(rows)
