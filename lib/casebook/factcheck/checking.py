@@ -1,10 +1,12 @@
 """Checking a file of claims against named collections, for the command line."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from casebook.datasets.beir import read_collection
 from casebook.datasets.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.claimset import (
@@ -36,7 +38,8 @@ def documents_of(names):
     Parameters
     ----------
     names : sequence of str
-        Names of data sets, folders in the BEIR layout, or ``own`` for the smoke and
+        Names of data sets, folders with ``corpus.jsonl`` (written with a separator),
+        or ``own`` for the smoke and
         insurance collections, all of whose documents are primary sources.
 
     Returns
@@ -53,7 +56,12 @@ def documents_of(names):
         raise InputError("name a collection to search, such as --corpus own")
     frames = []
     for name in names:
-        found = shipped_documents() if name == OWN else load(name).documents.copy()
+        if name == OWN:
+            found = shipped_documents()
+        elif {"/", os.sep} & set(name):
+            found = read_collection(name)
+        else:
+            found = load(name).documents.copy()
         if len(names) > 1 and name != OWN:
             found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
         frames.append(found)

@@ -36,7 +36,9 @@ S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 OWN = "factcheck_claims"
 
 
-def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
+def run_study(
+    dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000
+):
     """Check the claims of one dataset by its systems and controls.
 
     Parameters
@@ -52,6 +54,8 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
         Of the models that are fitted on the claims themselves, groups kept together.
     seed : int
         Of folds, shuffling and noise.
+    resamples : int
+        Of the tests of the ablation.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
         If the dataset is not one of these, or not here.
     """
     if dataset == OWN:
-        return _own_claims(ablation, noise_rates, seed)
+        return _own_claims(ablation, noise_rates, seed, resamples)
     builders = {
         "consumer_contracts_qa": (_consumer_contracts, "retrieval"),
         "feverous_s": (gold_evidence, "claims"),
@@ -78,7 +82,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
     return builder(load(dataset, kind=kind), folds, seed)
 
 
-def _own_claims(ablation=True, noise_rates=(), seed=0):
+def _own_claims(ablation, noise_rates, seed, resamples):
     """Check the project's own claims; everything is fitted on other sources."""
     own = own_study()
     test, results = own.test, own.results
@@ -101,7 +105,7 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
             recalled(claim, result)[1] == 1 if claim.atoms else None
             for claim, result in zip(test, results, strict=True)
         ],
-        ablation=_ablated(own, noise_rates, seed) if ablation else None,
+        ablation=_ablated(own, noise_rates, seed, resamples) if ablation else None,
         facts={"training claims": len(own.train), "documents": len(own.base)},
         pipeline=own,
         texts=[claim.text for claim in test],
@@ -110,7 +114,7 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
     )
 
 
-def _ablated(own, rates, seed):
+def _ablated(own, rates, seed, resamples):
     """Run all configurations, on clean documents and under planted notes."""
     cells, named = factorial_configs(), documented_configs()
     every = runs.run_configs(
@@ -127,7 +131,7 @@ def _ablated(own, rates, seed):
             documents, own.stance, own.test, rates=rates, seeds=seeds
         ).right
     noise = runs.NoiseStudy(right, factorial.groups(), seeds)
-    return AblationReport(factorial, nine, noise, seed)
+    return AblationReport(factorial, nine, noise, seed, resamples)
 
 
 def _own_rows(claims):

@@ -37,11 +37,9 @@ def answer(study, scores, two_class, comparisons):
     ]
     for row in comparisons.to_dict("records"):
         bounds = bounds_text(row["difference low"], row["difference high"], "+z.3f")
-        p = row["p_holm"]
-        tested = "" if p is None or p != p else f", corrected p {_shown(p)}"
         lines.append(
-            f"{study.main} minus {row['rival']}: {row['difference']:+z.3f} {bounds}"
-            f"{tested}."
+            f"{study.main} minus {row['rival']}: {row['difference']:+z.3f} {bounds}, "
+            f"p {_shown(row['p_adjusted'])}: {row['verdict']}."
         )
     lines.append(_policy_line(two_class[study.main]))
     lines += _evidence_line(study) + _ablation_line(study)
@@ -92,10 +90,10 @@ def _ablation_line(study):
         return []
     table = study.ablation.effects()
     clean = table[(table["kind"] == "main") & (table["rate"] == 0)]
-    real = clean[clean["p_holm"] < 0.05]["effect"].tolist()
+    real = clean[clean["verdict"].isin(["better", "worse"])]["effect"].tolist()
     named = ", ".join(real) if real else "none"
     return [
         f"Of the four components, switched on and off in all 16 combinations, {named} "
-        f"changed accuracy (corrected p below 0.05); the largest change is "
+        f"changed accuracy (p over the four below 0.05); the largest change is "
         f"{clean['value'].abs().max():.3f}."
     ]

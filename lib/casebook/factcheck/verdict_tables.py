@@ -73,14 +73,14 @@ def _line(name, kind, measures, parsed):
     return bounds
 
 
-def evidence_table(study, n_boot=1000):
+def evidence_table(study, *, n_boot=1000, seed=0):
     """Set accuracy beside whether the deciding evidence was found.
 
     Parameters
     ----------
     study : casebook.factcheck.verdict_study.VerdictStudy
         The study.
-    n_boot : int
+    n_boot, seed : int
         Of the intervals, which resample groups.
 
     Returns
@@ -100,7 +100,9 @@ def evidence_table(study, n_boot=1000):
         part = frame[frame["found"] == value]
         if len(part):
             right = part["right"].astype(float).to_numpy()
-            found = bootstrap_mean(right, clusters=part["group"], n_boot=n_boot)
+            found = bootstrap_mean(
+                right, clusters=part["group"], n_boot=n_boot, seed=seed
+            )
             rows.append(
                 {
                     "evidence": name,
