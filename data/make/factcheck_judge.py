@@ -73,11 +73,13 @@ def twins(pairs, seed=0):
             definite = row.qa_type in ("pure-definitive", "definitive-with-conditions")
             if not definite or row.abstain or len(text.split()) < 7 or not cited:
                 continue
-            text = text[0].upper() + text[1:]
-            false = twin(text, rng, swaps)
+            true = text[0].upper() + text[1:]
+            false = twin(true, rng, swaps)
             if false:
-                parts = [texts[doc][a:b] for doc in cited for a, b in sentences(texts[doc])]
-                rows += [(text, parts, True), (false, parts, False)]
+                parts = [
+                    texts[doc][a:b] for doc in cited for a, b in sentences(texts[doc])
+                ]
+                rows += [(true, parts, True), (false, parts, False)]
     return rows
 
 
@@ -99,7 +101,9 @@ def sets(pairs):
                 [f"{p.header}. {p.text}" if p.header else p.text for p in passages],
                 row.label == "SUPPORTED",
             )
-            for row, passages in zip(gold.claims.itertuples(), gold.evidence, strict=True)
+            for row, passages in zip(
+                gold.claims.itertuples(), gold.evidence, strict=True
+            )
             if key != OWN or row.id in train
         ]
         found[key] = described(rows)
@@ -144,7 +148,8 @@ def learnt(pairs):
     for key in parts:
         found[key] = fit([part for other, part in parts.items() if other != key])
     counts = {
-        key: {"claims": len(y), "supported": int(y.sum())} for key, (_, y) in parts.items()
+        key: {"claims": len(y), "supported": int(y.sum())}
+        for key, (_, y) in parts.items()
     }
     return found, counts
 
@@ -153,15 +158,24 @@ def as_text(found, counts):
     """Write the learnt part of the table."""
     lines = ["sets:"]
     for key, count in counts.items():
-        lines.append(f"  {key}: {{claims: {count['claims']}, supported: {count['supported']}}}")
+        lines.append(
+            f"  {key}: {{claims: {count['claims']}, supported: {count['supported']}}}"
+        )
     lines.append("weights:  # by the set that they never saw")
     for key, weights in found.items():
-        lines += [f"  {key}:", f"    intercept: {weights['intercept']}", "    features:"]
-        lines += [f"      {name}: {value}" for name, value in weights["features"].items()]
+        lines += [
+            f"  {key}:",
+            f"    intercept: {weights['intercept']}",
+            "    features:",
+        ]
+        lines += [
+            f"      {name}: {value}" for name, value in weights["features"].items()
+        ]
     return "\n".join(lines) + "\n"
 
 
 def main():
+    """Learn, and print or write."""
     pairs = read_yaml(public_judge.TABLE)["opposites"]
     text = as_text(*learnt(pairs))
     if "--write" in sys.argv:

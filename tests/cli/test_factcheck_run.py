@@ -35,7 +35,7 @@ def test_claims_are_checked_explained_and_written_for_scoring(
         '{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n'
     )
     code, text, _ = casebook(
-        "factcheck", "score", gold, out, "--resamples", 10, "--json"
+        "factcheck", "score", gold, out, "--resamples", 100, "--json"
     )
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 

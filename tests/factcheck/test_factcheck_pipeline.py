@@ -178,18 +178,6 @@ def test_a_shared_memo_changes_nothing_but_the_work(base, stance, claims):
         assert b.timings["search"] >= a.timings["search"] * 0.5
 
 
-def test_memo_computes_only_what_is_new():
-    memo, asked = Memo(), []
-
-    def compute(places):
-        asked.append(places)
-        return [place * 10 for place in places]
-
-    assert memo.get_many(["a", "b", "a"], compute)[0] == [0, 10, 0]
-    assert memo.get_many(["b", "c"], compute)[0] == [10, 10]
-    assert asked == [[0, 1], [1]]
-
-
 def test_fusion_of_queries():
     assert fuse_queries([[3, 1, 2]], 2) == [3, 1]
     assert fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]

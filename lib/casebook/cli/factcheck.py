@@ -46,7 +46,8 @@ Collections = Annotated[
     typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own"),
 ]
 Stance = Annotated[
-    str, typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME.")
+    str,
+    typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:."),
 ]
 Decomposition = Annotated[
     str, typer.Option(help="rules, documented, none, model:NAME.")
@@ -107,7 +108,7 @@ def run(
     claims: Claims,
     corpus: Collections = None,
     mode: Mode = "bm25_stemmed",
-    stance: Stance = "features",
+    stance: Stance = "public",
     decomposition: Decomposition = "rules",
     k: QueryCount = 3,
     gate: Gate = "low",
@@ -150,7 +151,7 @@ def run(
 
 
 def _refuse_beside_documented(context):
-    """The documented pipeline has its own judge, parts, gate and ratings."""
+    """Refuse what the documented pipeline sets itself."""
     for name in ("stance", "decomposition", "gate", "ratings"):
         if context.get_parameter_source(name).name == "COMMANDLINE":
             raise InputError(f"--documented sets --{name} itself: leave one out")

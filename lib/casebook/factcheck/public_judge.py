@@ -13,7 +13,7 @@ import numpy as np
 from casebook import paths
 from casebook.errors import InputError
 from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
-from casebook.factcheck.stance_features import negations, nearest_clause
+from casebook.factcheck.stance_features import nearest_clause, negations
 from casebook.factcheck.words import content, names, numbers, stems
 from casebook.plain_yaml import read_yaml
 
@@ -108,7 +108,13 @@ def _numbers(claim, evidence):
 
 
 class PublicJudge:
-    """Weighted sum of `joint_features`, its sign the verdict on all relevant evidence.
+    """Logistic regression on `joint_features`, document by document where it can be.
+
+    A document that alone covers nearly all that the evidence covers of the claim is
+    judged alone, so that documents can contradict each other; the others are judged
+    together, as they may each hold a part of what is needed. Documents that speak of
+    something else are neutral. How much is nearly all, and how little is something
+    else, stands in the table.
 
     Parameters
     ----------
@@ -119,6 +125,17 @@ class PublicJudge:
     ------
     InputError
         If there are no weights without that set.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.evidence import Passage
+    >>> text = "Money is limited to 500."
+    >>> passage = Passage(0, 0, len(text), text, "Theft clause")
+    >>> judge = PublicJudge()
+    >>> judge.judge("The theft clause limits money to 500.", [passage])[0][0]
+    'supports'
+    >>> judge.judge("The theft clause limits money to 750.", [passage])[0][0]
+    'refutes'
     """
 
     name = "public"
@@ -141,7 +158,7 @@ class PublicJudge:
         return round(1 / (1 + math.exp(-score)), 9)
 
     def judge(self, claim, passages):
-        """Judge the passages of one claim together.
+        """Judge the passages of one claim.
 
         Parameters
         ----------
@@ -153,26 +170,24 @@ class PublicJudge:
         Returns
         -------
         list of (str, float or None)
-            Relevant passages take one side together, with the probability of support;
-            the others are neutral.
+            Stance, and probability of support against refutation; None if neutral.
         """
-        texts = [f"{p.header}. {p.text}" if p.header else p.text for p in passages]
-        relevant = self.relevant(claim, texts)
-        if not any(relevant):
-            return [(NEUTRAL, None)] * len(texts)
-        kept = [text for text, keep in zip(texts, relevant, strict=True) if keep]
-        p = self.probability(claim, kept)
-        side = SUPPORTS if p >= 0.5 else REFUTES
-        return [(side, p) if keep else (NEUTRAL, None) for keep in relevant]
-
-    def relevant(self, claim, texts):
-        """Say which passages speak of what the claim speaks of, list of bool.
-
-        A passage does that has at least ``least`` of the claim's content, and at least
-        ``beside`` times as much as the passage that has most of it.
-        """
-        gate = _table()["relevance"]
-        wanted = content(claim)
-        shares = [_share(wanted, content(text)) for text in texts]
-        bar = max(gate["least"], gate["beside"] * max(shares, default=0.0))
-        return [share >= bar for share in shares]
+        documents = {}
+        for p in passages:
+            text = f"{p.header}. {p.text}" if p.header else p.text
+            documents.setdefault((p.header, p.row), []).append(text)
+        gate, wanted = _table()["relevance"], content(claim)
+        shares = {
+            name: _share(wanted, content(" ".join(texts)))
+            for name, texts in documents.items()
+        }
+        bar = max(gate["least"], gate["beside"] * max(shares.values(), default=0.0))
+        relevant = [name for name in documents if shares[name] >= bar]
+        together = [text for name in relevant for text in documents[name]]
+        alone = gate["alone"] * _share(wanted, content(" ".join(together)))
+        stances = {}
+        for name in relevant:
+            texts = documents[name] if shares[name] >= alone else together
+            p = self.probability(claim, texts)
+            stances[name] = (SUPPORTS if p >= 0.5 else REFUTES, p)
+        return [stances.get((p.header, p.row), (NEUTRAL, None)) for p in passages]

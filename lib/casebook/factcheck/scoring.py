@@ -148,6 +148,6 @@ def _majority(right, gold, labels, policy):
 
     def hits(label):
         found = is_right(gold, [label] * len(gold), labels, policy)
-        return (found[counted] == True).sum()  # noqa: E712: None is neither
+        return found[counted].eq(True).sum()
 
     return [max(verdict_labels.GOLD[:3], key=hits)] * len(gold)

@@ -17,6 +17,7 @@ from casebook.factcheck.consumer_verdicts import (
     SHUFFLED,
     consumer_study,
 )
+from casebook.factcheck.credibility import GATES, documented_rating
 from casebook.factcheck.own_study import own_study, recalled
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker
 from casebook.factcheck.stance import PlaceholderStance
@@ -25,8 +26,10 @@ from casebook.factcheck.study_public import (
     claim_only_study,
     gold_evidence,
 )
+from casebook.factcheck.transfer import FITTED_ON_OWN
 from casebook.factcheck.verdict_study import (
     CLAIM_ONLY,
+    PASS_GATE,
     WRONG,
     VerdictStudy,
     of_verdict,
@@ -87,16 +90,23 @@ def _own_claims(ablation, noise_rates, seed, resamples):
     own = own_study()
     test, results = own.test, own.results
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
-    placeholder = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    documented = placeholder.check_all([(claim.id, claim.text) for claim in test])
+    asked = [(claim.id, claim.text) for claim in test]
+    documented = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    fitted = FactChecker(own.base, own.fitted, own.config)
+    verdicts = {
+        "pipeline": [result.verdict for result in results],
+        FITTED_ON_OWN: [result.verdict for result in fitted.check_all(asked)],
+        "documented": [result.verdict for result in documented.check_all(asked)],
+        CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
+    }
+    pass_gate = sum(
+        documented_rating(own.base.url(row)).score >= GATES[DOCUMENTED_CONFIG.gate]
+        for row in range(len(own.base))
+    )
     return VerdictStudy(
         OWN,
         _own_rows(test),
-        {
-            "pipeline": [result.verdict for result in results],
-            "documented": [result.verdict for result in documented],
-            CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
-        },
+        verdicts,
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
         slices=("category", "hops"),
@@ -106,7 +116,11 @@ def _own_claims(ablation, noise_rates, seed, resamples):
             for claim, result in zip(test, results, strict=True)
         ],
         ablation=_ablated(own, noise_rates, seed, resamples) if ablation else None,
-        facts={"training claims": len(own.train), "documents": len(own.base)},
+        facts={
+            "training claims": len(own.train),
+            "documents": len(own.base),
+            PASS_GATE: pass_gate,
+        },
         pipeline=own,
         texts=[claim.text for claim in test],
         decisive=[cited_atoms(claim, texts) for claim in test],

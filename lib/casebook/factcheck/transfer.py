@@ -300,13 +300,13 @@ class Transfer:
     missing: dict
 
 
-def transfer(fitted_on_own, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
+def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
     """Evaluate the default judge and one that knows only our claims on every set.
 
     Parameters
     ----------
-    fitted_on_own : object
-        Judge that was fitted on our claims only; not evaluated on them.
+    study : casebook.factcheck.verdict_study.VerdictStudy
+        Of our own claims; of other claims there is nothing to add.
     sets : sequence of str
         Keys of ``SETS``.
     folds, n_boot, seed : int
@@ -315,21 +315,22 @@ def transfer(fitted_on_own, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0)
     Returns
     -------
     Transfer
-        The default judge has, for every set, the weights learnt without that set.
+        The default judge has, for every set, the weights learnt without that set; the
+        judge that was fitted on our claims is not evaluated on them.
     """
     parts, missing = [], {}
-    for key in sets:
+    for key in sets if study.pipeline is not None else ():
         try:
             gold = gold_claims(key)
         except Absent as reason:
             missing[key] = str(reason)
             continue
         if gold is None:
-            missing[key] = "names its evidence without the text"
+            missing[key] = f"dataset {key} names its evidence without the text"
             continue
         judges = {DEFAULT: PublicJudge(left_out=key)}
         if key != OWN:
-            judges[FITTED_ON_OWN] = fitted_on_own
+            judges[FITTED_ON_OWN] = study.pipeline.fitted
         parts.append(evaluate(gold, judges, folds=folds, n_boot=n_boot, seed=seed))
     if not parts:
         return Transfer(pd.DataFrame(), pd.DataFrame(), missing)

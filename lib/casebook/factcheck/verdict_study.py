@@ -10,6 +10,7 @@ from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
 
 CLAIM_ONLY = "claim only"
+PASS_GATE = "documents that pass the documented gate"
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
