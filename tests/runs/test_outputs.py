@@ -63,3 +63,14 @@ def test_items_have_a_file_and_an_address_from_the_chapter(results):
     assert json.loads(path.read_text())["items"] == [{"id": "ä"}]
     address = outputs.item_page("hops: 1")
     assert address == "../../generated/items/cell.html#only=hops%3A+1"
+
+
+def test_no_file_holds_a_negative_zero(results):
+    outputs = RunOutputs("study", "cell")
+    frame = pd.DataFrame({"gain": [-0.0, -1e-9, 0.5], "mixed": [-1e-9, None, "x"]})
+    texts = [outputs.table("gains", frame).read_text()]
+    texts.append(gzip.decompress(outputs.rows(frame).read_bytes()).decode())
+    number = {"value": -0.0, "ci": [-1e-9, 0.5], "n": 3, "control": -0.0}
+    values = {"smoke": {"full": {"gain": number}}}
+    texts.append(outputs.numbers("shift", values).read_text())
+    assert not any("-0" in text for text in texts)

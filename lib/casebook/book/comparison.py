@@ -9,22 +9,20 @@ from casebook.book.history import same_data
 from casebook.book.items import item_links
 from casebook.book.markup import as_cards, raw
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.multiplicity import holm
-from casebook.inference.permutation import paired_randomization
-from casebook.inference.verdicts import count_verdicts, verdicts
+from casebook.estimates import contrasts
+from casebook.inference.verdicts import count_verdicts
 from casebook.paths import run_dir
 from casebook.tables import Markup, estimate, to_html
 
-# What names a row in the tables that chapters keep, and what it was measured on.
+# What names a row in the tables that chapters keep, what was measured on it, and the
+# cluster that it belongs to where no column "group" says so.
 _KEYS = (
-    (["query_id"], "system"),
-    (["id"], "system"),
-    (["case_id", "node"], "system"),
-    (["condition", "explanation", "source", "sentence"], "rule"),
-    (["audited"], "check"),
+    (["query_id"], "system", "query_id"),
+    (["id"], "system", "id"),
+    (["case_id", "node"], "system", "case_id"),
+    (["condition", "explanation", "source", "sentence"], "rule", "explanation"),
+    (["audited"], "check", "audited"),
 )
-_DRAWS = 2000
 FLIPPED = 20  # rows shown of each kind
 
 
@@ -54,10 +52,12 @@ def comparison(run, other):
     found, silent = differences(run, other)
     title = f"# What changed from {other} to {run}\n\n"
     lead = (
-        "Each line pairs the rows of one system on one measure. An interval that "
-        "leaves out 0 and a Holm-corrected p below .05 speak of a change; all else is "
-        "undecided. Rows without a partner, or undefined in one run, are left out and "
-        "counted. Cells with other data are not compared.\n\n"
+        "Each line pairs the rows of one system on one measure. Rows of one group "
+        "(case, question group, claim twins) are resampled together. Intervals and "
+        "p-values are corrected for all lines of this page: a line is better or worse "
+        "exactly where its interval leaves out 0. Undecided is not unchanged. Rows "
+        "without a partner, or undefined in one run, are left out and counted. Cells "
+        "with other data are not compared.\n\n"
     )
     if len(found):
         lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
@@ -83,27 +83,56 @@ def differences(run, other):
     -------
     found : pandas.DataFrame
         One line per cell, system and measure whose values differ anywhere: ``n``,
-        rows ``left out`` (in one run only, or undefined in one), both means,
-        ``difference`` with ``low`` and ``high``, ``p`` (paired randomisation),
-        ``p_holm``, the ``verdict``, and the changed ``rows``.
+        ``groups``, rows ``left out`` (in one run only, or undefined in one), both
+        means, ``difference`` with ``low`` and ``high``, ``p`` (of this line alone),
+        ``p_adjusted`` (for all lines), the ``verdict``, its ``reason``, and the
+        changed ``rows``.
     silent : dict
         Cell to why it was not compared, or that nothing differs.
     """
-    lines, silent = [], {}
+    pairs, silent = [], {}
     cells = {name: _cells(name) for name in (run, other)}
     for cell in sorted(cells[run] | cells[other]):
         if cell not in cells[run] or cell not in cells[other]:
             silent[cell] = f"only in {run if cell in cells[run] else other}"
             continue
-        reason, pairs = _paired(cell, run, other)
-        lines += [_line(cell, *pair) for pair in pairs]
-        if reason or not pairs:
+        reason, changed = _paired(cell, run, other)
+        pairs += [(cell, *pair) for pair in changed]
+        if reason or not changed:
             silent[cell] = reason or "every row is the same"
-    found = pd.DataFrame(lines)
-    if len(found):
-        found["p_holm"] = holm(found["p"])
-        found["verdict"] = verdicts(found, "low", "high", "p_holm")
-    return found, silent
+    return _tested(pairs), silent
+
+
+def _tested(pairs):
+    """Test all lines as one family: max-T among those that share their rows.
+
+    Those sets of lines share the error between them (Bonferroni).
+    """
+    sets = {}
+    for cell, system, measure, pair in pairs:
+        key = (cell, tuple(pair.index))
+        sets.setdefault(key, []).append((system, measure, pair))
+    lines = []
+    for (cell, _), members in sets.items():
+        changes = [pair["now"] - pair["before"] for _, _, pair in members]
+        scores = pd.concat([*changes, 0 * changes[0]], axis=1, ignore_index=True)
+        found = contrasts(
+            scores,
+            [(k, len(changes)) for k in range(len(changes))],
+            members[0][2]["cluster"],
+            level=1 - 0.05 / len(sets),
+        ).to_dict("records")
+        for k, (system, measure, pair) in enumerate(members):
+            row = found[k]
+            known = {"cell": cell, "system": system, "measure": measure}
+            known |= {"left out": pair.attrs["left out"]}
+            known |= {"now": pair["now"].mean(), "before": pair["before"].mean()}
+            known["rows"] = changes[k]
+            row["p_adjusted"] = min(1.0, row["p_adjusted"] * len(sets))
+            lines.append(row | known)
+    order = ["cell", "system", "measure"]
+    found = pd.DataFrame(lines, columns=None if lines else order)
+    return found.sort_values(order, kind="stable", ignore_index=True)
 
 
 def _cells(run):
@@ -120,13 +149,15 @@ def _paired(cell, run, other):
         if not path.is_file():
             return "one of them kept no rows", []
         tables.append(pd.read_csv(path, keep_default_na=False, na_values=[""]))
-    units, system = next(
-        ((u, s) for u, s in _KEYS if {*u, s} <= set(tables[0]) & set(tables[1])),
-        (None, None),
+    both = set(tables[0]) & set(tables[1])
+    units, system, cluster = next(
+        (key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None)
     )
     if units is None or any(t.duplicated([*units, system]).any() for t in tables):
         return "its rows name no unit and system that pair them", []
-    return _one_sided(*tables, system), list(_changed(*tables, units, system))
+    cluster = "group" if "group" in both else cluster
+    changed = _changed(*tables, units, system, cluster)
+    return _one_sided(*tables, system), list(changed)
 
 
 def _one_sided(now, before, system):
@@ -141,7 +172,7 @@ def _one_sided(now, before, system):
     return "; ".join(parts) or None
 
 
-def _changed(now, before, units, system):
+def _changed(now, before, units, system, cluster):
     """Give system, measure and paired rows of what differs anywhere."""
     on = [*units, system]
     both = now.merge(before, how="outer", on=on, suffixes=("", " other"))
@@ -149,34 +180,18 @@ def _changed(now, before, units, system):
     measures = [
         name
         for name in now.select_dtypes(["number", "bool"])
-        if name not in (*units, system) and name in before
+        if name not in (*units, system, cluster) and name in before
     ]
     for name, rows in both.groupby(system, sort=True):
         for measure in measures:
-            every = rows[[measure, f"{measure} other"]]
+            every = rows[[measure, f"{measure} other"]].set_axis(
+                ["now", "before"], axis=1
+            )
             pair = every.dropna().astype(float)
+            pair["cluster"] = rows.loc[every.notna().all(axis=1), cluster].astype(str)
             pair.attrs["left out"] = len(every) - len(pair)
-            if not np.array_equal(pair[measure], pair[f"{measure} other"]):
+            if not np.array_equal(pair["now"], pair["before"]):
                 yield name, measure, pair
-
-
-def _line(cell, system, measure, pair):
-    a, b = pair[measure].to_numpy(float), pair[f"{measure} other"].to_numpy(float)
-    interval = bootstrap_mean(a - b, n_boot=_DRAWS)
-    return {
-        "cell": cell,
-        "system": system,
-        "measure": measure,
-        "n": len(a),
-        "left out": pair.attrs["left out"],
-        "now": a.mean(),
-        "before": b.mean(),
-        "difference": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "p": paired_randomization(a, b, n_resamples=_DRAWS).pvalue,
-        "rows": pd.Series(a - b, index=pair.index),
-    }
 
 
 def _shown(found):
@@ -199,8 +214,12 @@ def _shown(found):
                 )
             ],
             "Verdict": found["verdict"],
-            "p (Holm)": found["p_holm"],
+            "p, corrected": found["p_adjusted"],
             "n": found["n"],
+            "Groups": found["groups"],
+            "No interval because": found["reason"].map(
+                lambda x: x and x.replace("_", " ")
+            ),
             "Left out": found["left out"],
             "Better": [up for up, _ in changed],
             "Worse": [down for _, down in changed],

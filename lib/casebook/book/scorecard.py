@@ -52,7 +52,10 @@ def value_text(number):
     """
     if number["value"] is None:
         return f"undefined: {html.escape(number.get('reason') or 'no reason given')}"
-    return estimate(number["value"], *number["ci"])
+    text = estimate(number["value"], *number["ci"])
+    if None in number["ci"] and number.get("reason"):
+        text += f"<br><small>{html.escape(number['reason'].replace('_', ' '))}</small>"
+    return text
 
 
 def _rows(run, cell, title):

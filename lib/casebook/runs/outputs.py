@@ -173,12 +173,12 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]
     frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
-    return frame.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+    return frame.to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
 
 def _six_digits(value):
     if isinstance(value, float) and math.isfinite(value):
-        return f"{value:.{DIGITS}f}"
+        return f"{value:z.{DIGITS}f}"  # z: a rounded zero has no sign
     return value
 
 
@@ -187,7 +187,7 @@ def _rounded(value):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return round(value, DIGITS) if isinstance(value, float) else value
+    return round(value, DIGITS) + 0.0 if isinstance(value, float) else value
 
 
 def merge_numbers(run):
