@@ -176,7 +176,9 @@ class PublicJudge:
         for p in passages:
             text = f"{p.header}. {p.text}" if p.header else p.text
             documents.setdefault((p.header, p.row), []).append(text)
-        gate, wanted = _table()["relevance"], content(claim)
+        # Another number is a contradiction, and no other subject.
+        wanted = frozenset(s for s in content(claim) if not s[0].isdigit())
+        gate = _table()["relevance"]
         shares = {
             name: _share(wanted, content(" ".join(texts)))
             for name, texts in documents.items()
