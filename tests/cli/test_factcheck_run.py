@@ -74,6 +74,30 @@ def test_an_unreachable_decomposition_crashes_every_claim(
     assert [(row["id"], row["label"]) for row in written] == [("a", None), ("b", None)]
 
 
+def test_the_file_of_claims_is_never_overwritten(casebook, claims, tmp_path):
+    before = claims.read_bytes()
+    linked = tmp_path / "same.jsonl"
+    linked.symlink_to(claims)
+    for out in (claims, linked):
+        code, _, error = casebook("factcheck", "run", claims, "--out", out)
+        assert code == 1 and "is the file of claims" in error
+    assert claims.read_bytes() == before
+
+
+def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    row = {"_id": "d", "title": "Larkfield Home Insurance Policy"}
+    row["text"] = "Stolen money is limited to 500."
+    (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    code, text, _ = casebook(
+        "factcheck", "run", claims, "--corpus", f"{folder}", "--json"
+    )
+    first = json.loads(text)["claims"][0]
+    assert (code, first["verdict"]) == (0, "SUPPORTED")
+    assert first["evidence"][0]["doc_id"] == "d"
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -81,6 +105,8 @@ def test_an_unreachable_decomposition_crashes_every_claim(
         (["--stance", "magic"], "unknown stance"),
         (["--decomposition", "magic"], "unknown decomposition"),
         (["--gate", "x"], "gate"),
+        (["--documented", "--gate", "low"], "sets --gate itself"),
+        (["--documented", "--stance", "public"], "sets --stance itself"),
         (["--mode", "x"], "mode"),
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
     ],
