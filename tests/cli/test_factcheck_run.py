@@ -47,6 +47,22 @@ def test_documented_pipeline(casebook, claims):
     assert "refuted" not in text
 
 
+def test_an_endpoint_takes_the_place_of_the_judge(
+    casebook, claims, endpoint, monkeypatch
+):
+    pytest.importorskip("openai")
+    url, asked = endpoint('{"stance": "refutes"}')
+    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+    code, text, _ = casebook(
+        "factcheck", "run", claims, "--stance", "model:endpoint:x", "--json"
+    )
+    first = json.loads(text)["claims"][0]
+    assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
+    assert {item["stance"] for item in first["evidence"]} == {"refutes"}
+    prompt = asked[0]["messages"][0]["content"]
+    assert first["claim"] in prompt and first["evidence"][0]["passage"] in prompt
+
+
 def test_an_unreachable_endpoint_is_named_and_counted(casebook, claims, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
     code, text, error = casebook(

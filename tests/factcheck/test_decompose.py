@@ -153,6 +153,21 @@ def test_a_language_model_that_fails_twice_is_an_error_and_no_fallback():
         ModelDecomposer(Fake(InputError("unreachable")))("Hail is covered.")
 
 
+def test_the_bounds_of_both_splitters():
+    parts = " and ".join(f"the owner pays tax {n}" for n in range(10)) + "."
+    assert len(decompose(parts, 10)) == 10
+    with pytest.raises(InputError, match="10 parts, more than 9"):
+        decompose(parts, 9)
+    assert len(decompose("x" * 10_000)) == 1
+    with pytest.raises(InputError, match="10,001 characters"):
+        decompose("x" * 10_001)
+    many = ", ".join(f"piece {n}" for n in range(11))
+    assert [part.text for part in decompose_documented(many)][-1] == "piece 9"
+    nine = "some cats are in the house by the tree"
+    assert documented_verifiability(nine) == "vague"
+    assert documented_verifiability(nine + " today") == "verifiable"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
