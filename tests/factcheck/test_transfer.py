@@ -10,7 +10,7 @@ import pytest
 from casebook import paths
 from casebook.datasets.claims import ClaimSet
 from casebook.errors import InputError
-from casebook.factcheck import public_judge
+from casebook.factcheck import public_judge, verdict_tables
 from casebook.factcheck.evidence import Passage
 from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.public_judge import SIGNS, PublicJudge, joint_features
@@ -131,13 +131,20 @@ def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
     assert table.xs(DEFAULT, level="system")["abstained"].max() < 0.02
     assert table.xs(FITTED_ON_OWN, level="system")["abstained"].min() > 0.8
+    found = verdict_tables.verdict_numbers(study, study.scores(n_boot=50), None, moved)
+    number = found["feverous_s"][DEFAULT]["accuracy"]
+    assert number["value"] == feverous.loc[DEFAULT, "accuracy"]
+    assert number["control"] == feverous.loc["claim only", "accuracy"]
+    assert set(found["feverous_s"]) == {DEFAULT, FITTED_ON_OWN}
     verdicts = moved.contrasts.set_index(["dataset", "system", "rival"])["verdict"]
+    verdicts = verdicts.sort_index()
     assert set(verdicts.loc["feverous_s", DEFAULT]) == {"better"}
     assert verdicts.loc["climate_fever_claims", DEFAULT, "majority"] == "worse"
     scores, two = study.scores(n_boot=50), study.two_class(n_boot=50)
     text = answer(study, scores, two, study.comparisons(n_boot=200), moved)
     assert f"{feverous.loc[DEFAULT, 'accuracy']:.3f}" in text
-    assert "does not reach the stronger baseline on climate" in text
+    assert "better than both baselines on feverous\\_s, and not on climate" in text
+    assert "on 2962 claims of feverous" in text
     assert "names its evidence without the text" in text
 
 

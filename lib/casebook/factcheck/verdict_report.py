@@ -65,23 +65,24 @@ def _transfer_lines(moved):
         return []
     lines = []
     if not moved.table.empty:
-        table = moved.table.set_index(["dataset", "system"])
-        told, below = [], []
-        for key in table.index.unique("dataset"):
+        table = moved.table.set_index(["dataset", "system"]).sort_index()
+        told = []
+        for key in moved.table["dataset"].unique():
             row = table.loc[(key, DEFAULT)]
             rivals = table.loc[key].loc[[MAJORITY, CLAIM_ONLY], "accuracy"]
             bounds = bounds_text(row["accuracy low"], row["accuracy high"])
             told.append(
-                f"{row['accuracy']:.3f} {bounds} on {row['n']} claims of {key} "
+                f"{row['accuracy']:.3f} {bounds} on {row['n']:.0f} claims of {key} "
                 f"(majority {rivals[MAJORITY]:.3f}, claim only "
                 f"{rivals[CLAIM_ONLY]:.3f}, abstained {row['abstained']:.1%})"
             )
-            if row["accuracy"] <= rivals.max():
-                below.append(key)
+        ours = moved.contrasts[moved.contrasts["system"] == DEFAULT]
+        better = ours["verdict"].eq("better").groupby(ours["dataset"], sort=False).all()
         lines.append(
             "With gold evidence, and weights that never saw the set, the same judge "
-            f"reaches {'; '.join(told)}. It does not reach the stronger baseline on "
-            f"{', '.join(below) or 'none of them'}."
+            f"reaches {'; '.join(told)}. It is better than both baselines on "
+            f"{_listed(better[better].index)}, and not on "
+            f"{_listed(better[~better].index)}."
         )
         shut = moved.table[moved.table["system"] == FITTED_ON_OWN]
         if len(shut):
@@ -93,6 +94,10 @@ def _transfer_lines(moved):
             )
     lines += [f"Not evaluated: {reason}." for reason in moved.missing.values()]
     return lines
+
+
+def _listed(names):
+    return ", ".join(names) or "none"
 
 
 def _documented_line(study):

@@ -3,7 +3,9 @@
 import pandas as pd
 
 from casebook.factcheck.verdict_rows import SHOWN
+from casebook.factcheck.verdict_study import CLAIM_ONLY
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import Interval
 from casebook.measures.verdict_labels import OUTCOMES
 
 PARITY = {
@@ -216,7 +218,7 @@ def outcome_table(scores):
     return pd.DataFrame(rows, columns=["system", "n", *OUTCOMES])
 
 
-def verdict_numbers(study, scores, calibrated):
+def verdict_numbers(study, scores, calibrated, moved=None):
     """Give every measure for ``numbers.json``.
 
     Parameters
@@ -225,6 +227,8 @@ def verdict_numbers(study, scores, calibrated):
         As for `casebook.factcheck.verdict_report.answer`.
     calibrated : casebook.measures.calibration.Calibration or None
         Of the first system that states confidence.
+    moved : casebook.factcheck.transfer.Transfer, optional
+        Judges on other sets; their control is the stronger of majority and claim only.
 
     Returns
     -------
@@ -236,4 +240,27 @@ def verdict_numbers(study, scores, calibrated):
         system = next(iter(study.confidence))
         for name, interval in calibrated.measures.items():
             found[system][name] = interval.number(calibrated.controls.get(name))
-    return {study.name: found}
+    numbers = {study.name: found}
+    if moved is None or moved.table.empty:
+        return numbers
+    names = {"accuracy": "accuracy", "macro F1": "f1_macro", "AUROC": "auroc"}
+    for key, rows in moved.table.groupby("dataset", sort=False):
+        rows = rows.set_index("system")
+        baselines = rows.index.intersection(["majority", CLAIM_ONLY])
+        for system in rows.index.difference(baselines, sort=False):
+            row = rows.loc[system]
+            numbers.setdefault(key, {})[system] = {
+                name: Interval(
+                    row[title],
+                    *(_known(row[f"{title} {end}"]) for end in ("low", "high")),
+                    0.95,
+                    int(row["n"]),
+                    "transfer",
+                ).number(rows.loc[baselines, title].max())
+                for title, name in names.items()
+            }
+    return numbers
+
+
+def _known(bound):
+    return None if bound != bound else float(bound)
