@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.ablation import noise_study, run_configs
+from casebook.factcheck.ablation import NoiseStudy, noise_study, run_configs
 from casebook.factcheck.ablation_configs import (
     documented_configs,
     factorial_configs,
@@ -22,6 +22,7 @@ from casebook.factcheck.ablation_documented import (
     simulated_accuracy,
     simulated_seconds,
 )
+from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.factorial import (
     CELL_NAMES,
     CELLS,
@@ -97,6 +98,21 @@ def test_an_effect_that_is_there_is_found_and_the_others_are_not():
     assert main.loc["diversity", "p_adjusted"] < 0.01
     assert main.drop("diversity")["value"].eq(0).all()
     assert main.loc["weighting", "reason"] == "no_variation"
+
+
+def test_resamples_reach_the_tests_of_the_report():
+    """199 sign patterns and the one observed give p in two-hundredths."""
+    right = np.random.default_rng(3).integers(0, 2, (40, 16)).astype(float)
+    noise = NoiseStudy({0.0: pd.DataFrame(right, columns=list(CELL_NAMES))}, None, ())
+    report = AblationReport(None, None, noise, seed=1, resamples=199)
+    p = report.effects()["p"].to_numpy() * 200
+    assert np.allclose(p, p.round())
+    reported = report.reported().set_index("configuration")
+    without = report.effects().query("kind == 'without'").set_index("effect")
+    assert reported.loc["k=1", "p_adjusted"] == without.loc["diversity", "p_adjusted"]
+    assert reported.loc["k=1", "ours"] == pytest.approx(
+        -100 * without.loc["diversity", "value"]
+    )
 
 
 def test_bad_tables_are_refused():
