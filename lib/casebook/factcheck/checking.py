@@ -57,17 +57,28 @@ def documents_of(names):
         raise InputError("name a collection to search, such as --corpus own")
     frames = []
     for name in names:
+<<<<<<< HEAD
         if name == OWN:
             found = shipped_documents()
         elif {"/", os.sep} & set(name):
             found = read_collection(name)
         else:
             found = load(name).documents.copy()
+=======
+        found = shipped_documents() if name == OWN else _collection(name)
+>>>>>>> main
         if len(names) > 1 and name != OWN:
             found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
         frames.append(found)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
+
+
+def _collection(name):
+    """Load documents; their titles are headers, which are searched with the text."""
+    if "/" in str(name) or os.sep in str(name):  # a folder; judgements are not needed
+        return read_collection(name, titles=False)
+    return load(name, titles=False).documents.copy()
 
 
 def judge_of(name, base):
