@@ -57,16 +57,7 @@ def documents_of(names):
         raise InputError("name a collection to search, such as --corpus own")
     frames = []
     for name in names:
-<<<<<<< HEAD
-        if name == OWN:
-            found = shipped_documents()
-        elif {"/", os.sep} & set(name):
-            found = read_collection(name)
-        else:
-            found = load(name).documents.copy()
-=======
         found = shipped_documents() if name == OWN else _collection(name)
->>>>>>> main
         if len(names) > 1 and name != OWN:
             found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
         frames.append(found)
