@@ -33,6 +33,8 @@ class Labels:
         If given, only these are ranked for a question.
     repeated : tuple of str
         Judgements that stand in the file more than once.
+    copies : tuple of str
+        Documents that stand in the file more than once, under one id.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Labels:
     groups: dict = field(default_factory=dict)
     candidates: dict = field(default_factory=dict)
     repeated: tuple = ()
+    copies: tuple = ()
 
     @property
     def relevant(self):

@@ -51,7 +51,7 @@ def tables(
         int | None, typer.Option(help="Positive claims, for rows that do not say.")
     ] = None,
     decimals: Annotated[
-        int | None, typer.Option(min=0, help="Of all values; else as shown.")
+        int | None, typer.Option(min=0, max=12, help="Of all values; else as shown.")
     ] = None,
     rounding: Annotated[str, typer.Option(help="half, down or either.")] = "either",
     as_json: Json = False,
