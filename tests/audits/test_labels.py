@@ -227,12 +227,8 @@ def test_labels_dealt_in_permuted_order_are_found(texts):
     known = {}
     if texts:
         known = with_texts(questions, documents, lambda d: d)
-        known["query_texts"] = dict(
-            zip(
-                questions,
-                random.Random(2).sample([*known["query_texts"].values()], 200),
-            )
-        )
+        asked = random.Random(2).sample(list(known["query_texts"].values()), 200)
+        known["query_texts"] = dict(zip(questions, asked, strict=True))
     audit = audit_labels(Labels("dealt", {"all": questions}, documents, **known))
     found = verdicts(audit)
     assert found["round robin"] == "passed"  # no constant step

@@ -181,7 +181,7 @@ def excesses(audits):
     found = dict.fromkeys(auditor.EXCESS, 0.0)
     for audit in audits:
         for f in judged(audit):
-            if f.check in found and f.p <= auditor.ALPHA:
+            if f.check in found and (f.p is None or f.p <= auditor.ALPHA):
                 beyond = (f.value - f.chance) / max(1 - f.chance, 1e-9)
                 found[f.check] = max(found[f.check], beyond)
     return found
@@ -216,10 +216,13 @@ def calibrate(sets, repeats=10, seed=0):
             for check in own
         }
         for kind, group in parts.items():
+            again = [any(_nearly(f, without) for f in judged(a)) for a in group]
             auditor.EXCESS.update(without)
             left = [
-                audit_labels(s) if any(_nearly(f, without) for f in judged(a)) else a
-                for s, a in zip(forms[name][kind], group, strict=True)
+                audit_labels(labels) if differs else audit
+                for labels, audit, differs in zip(
+                    forms[name][kind], group, again, strict=True
+                )
             ]
             auditor.EXCESS.update(own)
             rows.append(
@@ -241,9 +244,11 @@ def calibrate(sets, repeats=10, seed=0):
 
 def _nearly(finding, thresholds):
     """Whether other thresholds could give another verdict."""
-    if finding.check not in thresholds or finding.p > auditor.ALPHA:
+    if finding.check not in thresholds or (finding.p or 0) > auditor.ALPHA:
         return False
-    return finding.value > finding.chance
+    beyond = (finding.value - finding.chance) / max(1 - finding.chance, 1e-9)
+    both = thresholds[finding.check], auditor.EXCESS[finding.check]
+    return min(both) <= beyond <= max(both)
 
 
 def found_defects(sets, seed=0):

@@ -83,18 +83,27 @@ def audit_labels(labels, seed=0):
 
 def _pattern(check, labels, statistic, interval, draws, concerned, evidence, seed):
     """Flag a pattern that neither chance nor the words of its questions explain."""
-    chance = float(np.mean(draws))
-    beyond = (interval.estimate - chance) / max(1 - chance, 1e-9)
-    flagged = p_value(draws, interval.estimate) <= ALPHA and beyond >= EXCESS[check]
+    flagged = p_value(draws, interval.estimate) <= ALPHA
+    flagged &= _excess(interval.estimate, np.mean(draws)) >= EXCESS[check]
     if flagged:
-        share = _word_shares(labels, concerned, seed)
-        if len(share) >= 5:
-            said = f"{len(share)} questions concerned share more words with their"
-            said += f" documents than with {share.mean():.0%} of the others"
-            evidence = [*evidence, said]
-            error = share.std(ddof=1) / np.sqrt(len(share))
-            flagged = share.mean() < 0.6 or share.mean() - 2 * error < 0.5
+        flagged, evidence = _unread(labels, concerned, evidence, seed)
     return judged(check, flagged, statistic, interval, evidence, draws)
+
+
+def _excess(value, chance):
+    """Share of the way from chance to 1."""
+    return (value - chance) / max(1 - chance, 1e-9)
+
+
+def _unread(labels, concerned, evidence, seed):
+    """Tell whether words fail to speak for the labels of questions; add evidence."""
+    share = _word_shares(labels, concerned, seed)
+    if len(share) < 5:
+        return True, evidence
+    said = f"{len(share)} questions concerned share more words with their documents"
+    error = share.std(ddof=1) / np.sqrt(len(share))
+    unread = share.mean() < 0.6 or share.mean() - 2 * error < 0.5
+    return unread, [*evidence, f"{said} than with {share.mean():.0%} of the others"]
 
 
 # --- order -------------------------------------------------------------------------
@@ -502,7 +511,7 @@ def popularity(labels, seed=0):
     """Recall at 10 of one ranking for all questions, the most relevant ones first.
 
     Mean recall of the ten documents relevant to most questions of other groups, ties in
-    the order of the collection. Chance: as many documents for each group at random.
+    the order of the collection. Chance: the random order.
     """
     statistic = f"recall of the {CUT} documents relevant to most other questions"
     groups = {labels.group(query) for query in labels.relevant}
@@ -516,20 +525,20 @@ def popularity(labels, seed=0):
     codes = {group: i for i, group in enumerate(dict.fromkeys(groups))}
     group = np.array([codes[labels.group(query)] for query in labels.relevant])
     recalls = _popular_recalls(sets, group, len(place))
-    rng = np.random.Generator(stream(seed, "popularity"))
-    random = []
-    for _ in range(99):
-        # One relabelling of the collection for each group keeps its wordings together.
-        order = [rng.permutation(len(place)) for _ in codes]
-        drawn = [order[g][s] for g, s in zip(group, sets, strict=True)]
-        random.append(_popular_recalls(drawn, group, len(place)).mean())
     clusters = [str(labels.group(query)) for query in labels.relevant]
     interval = bootstrap_mean(recalls, clusters=clusters, n_boot=2000, seed=seed)
     total = Counter(d for documents in labels.relevant.values() for d in documents)
-    common = ", ".join(f"{d} ({n})" for d, n in total.most_common(3))
-    concerned = [q for q, r in zip(labels.relevant, recalls, strict=True) if r > 0]
-    found = "popularity", labels, statistic, interval, random
-    return _pattern(*found, concerned, [f"most relevant: {common}"], seed)
+    evidence = [
+        "most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))
+    ]
+    chance = min(1.0, CUT / len(place))
+    flagged = _excess(interval.estimate, chance) >= EXCESS["popularity"]
+    if flagged:
+        relevant = zip(labels.relevant, recalls, strict=True)
+        concerned = [query for query, recall in relevant if recall > 0]
+        flagged, evidence = _unread(labels, concerned, evidence, seed)
+    found = judged("popularity", flagged, statistic, interval, evidence)
+    return replace(found, chance=chance)
 
 
 def _popular_recalls(sets, group, size):
