@@ -204,10 +204,7 @@ def calibrate(sets, repeats=10, seed=0):
         name: {kind: [audit_labels(s) for s in group] for kind, group in parts.items()}
         for name, parts in forms.items()
     }
-    largest = {
-        name: excesses([*parts["as it is"], *parts["bare judgements"]])
-        for name, parts in audits.items()
-    }
+    largest = {name: excesses(parts["as it is"]) for name, parts in audits.items()}
     own = dict(auditor.EXCESS)
     for name, parts in audits.items():
         others = [found for other, found in largest.items() if other != name]

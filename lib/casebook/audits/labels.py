@@ -41,7 +41,7 @@ EXCESS = {
     "popularity": 0.3,
 }
 """Share of the way from chance to 1 from which a pattern may be flagged: a quarter more
-than the largest of all sound collections at hand, at least 0.3
+than the largest of all sound collections at hand, as they are, at least 0.3
 (tests/validation/audit_calibration.py)."""
 TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
 UNRELATED = 0.53  # share of documents with fewer common words; 0.5 is chance
@@ -295,7 +295,7 @@ def unrelated_texts(labels, seed=0):
     signs = rng.choice([-1.0, 1.0], (DRAWS, len(shares)))
     random = 0.5 + (signs * (shares - 0.5)).mean(axis=1)
     interval = bootstrap_mean(shares, n_boot=2000, seed=seed)
-    flagged = shares.mean() < UNRELATED and p_value(random, shares.mean()) > 0.05
+    flagged = shares.mean() < UNRELATED and p_value(random, shares.mean()) > ALPHA
     evidence = [f"{np.mean(shares > 0.5):.0%} of {len(shares)} questions lie above 0.5"]
     found = "unrelated texts", flagged, statistic, interval, evidence, random
     return judged(*found)

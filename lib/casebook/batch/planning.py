@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 
 from casebook.errors import InputError
+from casebook.grid import EVERY
 from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
@@ -121,12 +122,29 @@ def plan(cells, run, force=False):
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
     planned, common = {}, common_inputs()
-    for cell in cells:  # a grid names a cell after those it needs
+    # A grid names a cell after those it needs; what reads all others comes last.
+    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         needed = {name: planned[name].key for name in cell.needs if name in planned}
+        again = force
+        if EVERY in cell.needs:
+            needed = _recorded_keys(cell, run) | {n: p.key for n, p in planned.items()}
+            # What failed the last time left the same key, and no record to be read.
+            again |= any(other.status != "cached" for other in planned.values())
         planned[cell.name] = _plan_one(
-            cell, run, force, inputs_of(cell, common, needed)
+            cell, run, again, inputs_of(cell, common, needed)
         )
     return list(planned.values())
+
+
+def _recorded_keys(cell, run):
+    """Content keys of what a run holds already, but for the cell's own kind."""
+    found = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = artifact.read_record(path)
+            if record.workflow != cell.experiment:
+                found[path.parent.name] = record.labels.get("ContentKey")
+    return found
 
 
 def _plan_one(cell, run, force, inputs):
