@@ -85,7 +85,7 @@ def test_shipped_grid_names_existing_notebooks():
 
 def test_the_planted_card_states_what_the_chapters_plant():
     caveats = " ".join(cards()["planted"].caveats)
-    rows = [c for c in grid.load_grid() if c.parameters.get("dataset") == "planted"]
+    rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
     found = [
         planted_collection(**c.parameters.get("planted", {}))
         for c in rows
