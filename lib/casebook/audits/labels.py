@@ -618,14 +618,15 @@ def _shared_documents(labels, first, other, seed):
     avoidable = len(everything) - tied >= n
     apart = p_value(random, share.estimate, "below") <= 0.05
     flagged = share.low > TOLERATED and avoidable and not apart and n >= CUT
-    evidence = [f"{len(leaking)} of {n} questions"]
+    why = ""
     if n < CUT:
-        evidence.append(f"fewer than {CUT} questions: stated, not judged")
+        why = f", fewer than {CUT} questions: stated, not judged"
     elif not avoidable:
-        evidence.append(f"no split avoids it: documents tie {tied} questions together")
+        why = f", which no split avoids: documents tie {tied} questions together"
     elif share.low > TOLERATED:
         than = "fewer than" if apart else "as many as"
-        evidence.append(f"{than} in a split of the same questions drawn at random")
+        why = f", {than} in a split of the same questions drawn at random"
+    evidence = [f"{len(leaking)} of {n} questions{why}"]
     evidence += [f"{q}: {sorted(parts[1][q] & known)[0]}" for q in leaking[:SHOWN]]
     found = check, flagged, STATISTIC, share, evidence, random
     finding = judged(*found, side="below")
