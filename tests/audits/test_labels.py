@@ -10,6 +10,7 @@ from casebook.audits.label_set import Labels
 from casebook.audits.label_tables import natural
 from casebook.audits.labels import audit_labels, read_labels
 from casebook.audits.study import audit_numbers
+from casebook.datasets import load
 from casebook.errors import InputError
 
 
@@ -319,8 +320,38 @@ def test_documents_of_one_text_are_named_and_counted():
     }
     labels = Labels("copies", {"all": {"q": ["c"]}}, list(texts), document_texts=texts)
     found = audit_labels(labels).finding("duplicates")
-    assert found.evidence[1] == "2 documents repeat the text of another"
+    assert found.evidence[1] == "documents that repeat the text of another: 2"
     assert found.evidence[2] == "a = b = d" and found.verdict == "passed"
+
+
+def test_a_folder_with_exact_duplicates_is_read_and_audited(tmp_path, casebook):
+    folder = tmp_path / "copied"
+    (folder / "qrels").mkdir(parents=True)
+    line = '{"_id": "d%s", "title": "", "text": "Clause %s."}\n'
+    lines = [line % (i, i) for i in range(30)]
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join([*lines, lines[4], lines[7], line % ("30", "9")]))
+    asked = [f'{{"_id": "q{i}", "text": "What says clause {i}?"}}\n' for i in range(30)]
+    (folder / "queries.jsonl").write_text("".join(asked))
+    judged = [f"q{i}\td{i}\t1\n" for i in range(30)]
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(judged)
+    )
+    code, out, _ = casebook("audit", "labels", folder, "--json")
+    found = {f["check"]: f for f in json.loads(out)["findings"]}["duplicates"]
+    assert code == 0 and found["value"] == 1 / 30
+    assert found["evidence"][1:5] == [
+        "documents that repeat the text of another: 3",
+        "d9 = d30",
+        "line 31: d4, as in line 5",
+        "line 32: d7, as in line 8",
+    ]
+    dataset = load(str(folder), "test")
+    assert dataset.counts["documents"] == 31
+    assert dataset.missing == "2 document(s) stand twice, and are read once"
+    corpus.write_text("".join([*lines, line % ("4", "5")]))
+    code, _, error = casebook("audit", "labels", folder)
+    assert code == 1 and "corpus.jsonl:31: id 'd4' stood already in line 5" in error
 
 
 def test_a_handful_of_checks_has_no_interval():

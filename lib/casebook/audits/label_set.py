@@ -102,6 +102,7 @@ def labels_of(datasets, name=None):
         query_years=_years(queries, "query_id"),
         document_years=_years(first.documents, "doc_id"),
         groups={q: g for d in datasets for q, g in (d.groups or {}).items()},
+        copies=tuple(first.documents.attrs.get("copies", ())),
         candidates={q: c for d in datasets for q, c in (d.candidates or {}).items()},
     )
 

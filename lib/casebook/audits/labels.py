@@ -416,7 +416,7 @@ def duplicates(labels, seed=0):
     }
     doubled = len(labels.repeated) + len(pairs) - len(set(pairs))
     copies = sum(len(group) - 1 for group in groups) + len(labels.copies)
-    known = f"{copies} documents repeat the text of another"
+    known = f"documents that repeat the text of another: {copies}"
     evidence = (
         f"{doubled} repeated judgements",
         known if labels.document_texts else "texts of the documents unknown",

@@ -141,7 +141,7 @@ def plan(cells, run, force=False):
 
 
 def _recorded_keys(cell, run):
-    """Content keys of what a run holds already, but for the cell's own kind."""
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
     found = {}
     for path in sorted(run_dir(run).glob("runs/*/run.json")):
         with contextlib.suppress(InputError, FileNotFoundError):
