@@ -16,6 +16,7 @@ from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.raters.likert import make_likert_forms
+from casebook.stats import intervals
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -74,7 +75,7 @@ def test_each_detector_sees_its_defect():
 
 
 def test_numbers_carry_interval_n_and_control(study):
-    numbers = quality.score_numbers(study, n_boot=500)
+    numbers = quality.score_numbers(study)
     json.dumps(numbers, allow_nan=False)
     for rule in ("documented", "corrected"):
         area, score = numbers[rule]["AUROC"], numbers[rule]["faithfulness"]
@@ -253,3 +254,23 @@ def test_the_last_sentence_becomes_anothers(text, other, wrong):
 def test_half_of_a_quotation_becomes_anothers(ours, theirs, wrong):
     made = spoilt(f"It says: “{ours}”", f"It says: “{theirs}”")
     assert made["quotation stitched"] == f"It says: “{wrong}”"
+
+
+def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch):
+    study = quality.run_quality(explain(load("smoke")), n_boot=123, seed=5)
+    asked = []
+    draw = intervals.resample_counts
+    monkeypatch.setattr(
+        intervals,
+        "resample_counts",
+        lambda units, n_boot, seed: (
+            asked.append((n_boot, seed)) or draw(units, n_boot, seed)
+        ),
+    )
+    noted = []
+    monkeypatch.setattr(intervals, "check_count", lambda name, n: noted.append(n))
+    numbers = quality.score_numbers(study)
+    quality_report.rule_table(study, numbers)
+    assert len(study.sweep) and len(study.lengths()) and len(study.sentences())
+    assert set(noted) == {123}
+    assert set(asked) == {(123, 5)}

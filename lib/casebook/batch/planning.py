@@ -5,14 +5,23 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from casebook.datasets.cards import card_of
 from casebook.datasets.registry import load
+from casebook.datasets.sources import status
 from casebook.errors import InputError
 from casebook.grid import EVERY
 from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
 
-_DATA = ("dataset", "datasets", "annotated_on", "paraphrases", "judgments")
+_DATA = (
+    "dataset",
+    "datasets",
+    "rating_set",
+    "annotated_on",
+    "paraphrases",
+    "judgments",
+)
 _MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
 
 
@@ -95,7 +104,13 @@ def _data_of(parameters):
 
 def _hashed(value):
     if isinstance(value, str):
-        return fingerprint.dataset_digest(value)
+        card = card_of(value)
+        digest = fingerprint.dataset_digest(value)
+        if card and card.kind == "votes" and status(card)[0] != "ok":
+            return fingerprint.digest(
+                [digest, "reconstructed"]
+            )  # the chapter stands in
+        return digest
     return fingerprint.digest([fingerprint.dataset_digest(name) for name in value])
 
 
