@@ -100,10 +100,10 @@ def differences(run, other):
         pairs += [(cell, *pair) for pair in changed]
         if reason or not changed:
             silent[cell] = reason or "every row is the same"
-    return _tested(pairs), silent
+    return tested(pairs), silent
 
 
-def _tested(pairs):
+def tested(pairs):
     """Test all lines as one family: max-T among those that share their rows.
 
     Those sets of lines share the error between them (Bonferroni).
