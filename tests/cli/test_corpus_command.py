@@ -26,7 +26,7 @@ def expected(depth):
     documents, questions = lines("corpus.jsonl"), lines("queries.jsonl")
     encoder = load_encoder(cache=False)
     # In the batches that the shards were encoded in.
-    texts = [document["text"] for document in documents]
+    texts = [f"{d['title']} {d['text']}" for d in documents]
     parts = [texts[start : start + 20] for start in range(0, len(texts), 20)]
     vectors = np.concatenate([encoder.encode_documents(part) for part in parts])
     asked = encoder.encode_queries([question["text"] for question in questions])

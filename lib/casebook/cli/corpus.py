@@ -23,6 +23,9 @@ def encode(
     out: Annotated[str, typer.Option(help=f"Where the shards go: {Address}.")],
     encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents a shard.")] = 50_000,
+    titles: Annotated[
+        bool, typer.Option(help="Whether texts begin with their titles.")
+    ] = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     as_json: Json = False,
@@ -34,7 +37,7 @@ def encode(
     from casebook.retrieval.corpus_files import encode_folder
 
     with _cluster(workers, scheduler) as client:
-        made = encode_folder(folder, out, encoder, shard_size, client)
+        made = encode_folder(folder, out, encoder, shard_size, client, titles)
     line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
     show(made, as_json, [line.format_map(made)])
 

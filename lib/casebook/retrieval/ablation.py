@@ -108,7 +108,7 @@ class Ablation(ScoredSystems):
         measures : sequence of str
             Measure names.
         **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
+            ``n_boot`` and ``seed`` of the intervals.
 
         Returns
         -------
@@ -118,7 +118,9 @@ class Ablation(ScoredSystems):
         result = {system: self.results[system]}
         frames = score(self.dataset, result, measures)
         return {
-            name: bootstrap_mean(frame[system].to_numpy(), **options)
+            name: bootstrap_mean(
+                frame[system].to_numpy(), clusters=self.clusters, **options
+            )
             for name, frame in frames.items()
         }
 

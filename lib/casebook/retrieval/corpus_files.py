@@ -40,7 +40,7 @@ class DocumentEncoder:
 _loaded = cache(lambda name: load_encoder(name, cache=False))
 
 
-def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
+def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
     """Encode the documents of a BEIR folder into shards.
 
     Parameters
@@ -56,6 +56,8 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
         the texts that they are encoded with, so equal shards need equal sizes.
     client : distributed.Client, optional
         Cluster that does the work.
+    titles : bool
+        Whether the text of a document begins with its title.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
     InputError
         If a file has a defect, a name is unknown, or the store refuses.
     """
-    documents = read_collection(folder)
+    documents = read_collection(folder, titles)
     work = DocumentEncoder(encoder)
     entries = encode_shards(
         documents["text"].tolist(),

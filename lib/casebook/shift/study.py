@@ -84,8 +84,9 @@ class ShiftStudy(ScoredSystems):
         table = super().numbers(**options)
         frame = self.scores[MEASURE]
         gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-        seed = options.get("seed", 0)
-        intervals = difference_intervals(gains, self.clusters, seed=seed)
+        draws = {"n_resamples": options.get("n_boot", 10_000)}
+        draws |= {"seed": options.get("seed", 0)}
+        intervals = difference_intervals(gains, self.clusters, **draws)
         for system, interval in zip(gains, intervals, strict=True):
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
             control = float(gains[random].mean())
