@@ -22,7 +22,7 @@ from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.plain_yaml import read_yaml
-from casebook.raters.grids import read_book
+from casebook.formats.grids import read_book
 from casebook.raters.responses import read_form
 from casebook.runs.artifact import read_record
 from casebook.runs.chain import read_entries

@@ -10,7 +10,7 @@ from toy_study import RATERS, SECRET, make_study, toy_answers
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.raters import celltext
+from casebook.formats import celltext
 from casebook.raters.answers import PDPABENCH, read_answers
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.layouts import LIKERT, SHEET

@@ -10,6 +10,7 @@ KINDS = {
     "claims": "claims",
     "annotations": "annotated records",
     "ratings": "ratings",
+    "votes": "votes on pairs of answers",
 }
 
 
@@ -73,4 +74,9 @@ def read_split(card, files, split):
                 f"{card.key}, split {split}: expected {expected:,} {name}, found "
                 f"{found:,}: the files are not the ones of the card"
             )
+    if card.fingerprint not in (None, dataset.fingerprint):
+        raise InputError(
+            f"{card.key}: the content has the fingerprint {dataset.fingerprint}, not "
+            f"{card.fingerprint}: these are not the votes, texts or ratings of the card"
+        )
     return dataset

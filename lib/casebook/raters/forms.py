@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from casebook.errors import InputError
+from casebook.formats.celltext import clean
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_study import RECOMMENDED
 from casebook.inference.samples import check_share
-from casebook.raters.celltext import clean
 from casebook.raters.design import make_design
 from casebook.raters.item_draw import draw_items
 from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS

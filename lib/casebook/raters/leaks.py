@@ -6,7 +6,7 @@ import zipfile
 
 import pandas as pd
 
-from casebook.raters.grids import read_book
+from casebook.formats.grids import read_book
 from casebook.raters.layouts import SHEET
 from casebook.raters.responses import OWN_SHEETS, read_form
 
