@@ -19,7 +19,7 @@ from casebook.counterfactual.paraphrase import (
     invariance_table,
     wording_pairs,
 )
-from casebook.counterfactual.placebo import MONTHS, Inert, inert_words
+from casebook.counterfactual.placebo import MONTHS, inert_words
 from casebook.counterfactual.report import retriever_table
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.sensitivity import case_scores, documented_scores
@@ -56,7 +56,7 @@ def run(cases, systems, settings, encoder=None, context="all"):
     check_choice("context", context, ("all", "month"))
     inert = None
     if context == "month":
-        inert = Inert(MONTHS, (), ())
+        inert = inert_words(cases.documents["text"], (MONTHS, (), ()), 1)
         settings = replace(settings, context_words=1)
     return run_study(
         cases.name,
@@ -100,9 +100,7 @@ def budget_table(cases, settings):
     search = CaseSearch(retriever)
     rows = []
     for name, own in budgets.items():
-        trees = grow_trees(
-            cases.sheets, search, own, neighbours=cases.neighbours, inert=inert_words()
-        )
+        trees = grow_trees(cases.sheets, search, own, neighbours=cases.neighbours)
         rows.append({"budget": name} | _budget(edge_frame(trees), cases))
     return pd.DataFrame(rows)
 

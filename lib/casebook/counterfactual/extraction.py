@@ -89,7 +89,7 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     start, end = facts_region(folded, documented_region)
     part = folded[start:end]
     found = {
-        "parties": parties(part),
+        "parties": parties(folded, start, end),
         "evidence_items": evidence(part),
         "sections_cited": _sections(part, country),
         "numerical_facts.amounts": _distinct(amounts(part, country), "context"),

@@ -1,7 +1,13 @@
 """Whether an edited case could exist: accept, reject, or undetermined."""
 
+import itertools
+
 import pandas as pd
 
+from casebook import paths
+from casebook.counterfactual.cases import read_cases
+from casebook.counterfactual.edits import edit_fact
+from casebook.counterfactual.extraction_gold import read_gold
 from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
 from casebook.counterfactual.plausibility_rules import (
     ACCEPT,
@@ -11,7 +17,9 @@ from casebook.counterfactual.plausibility_rules import (
     Decision,
     rules,
 )
-from casebook.errors import CasebookError
+from casebook.datasets.jsonl import read_jsonl
+from casebook.errors import CasebookError, InputError
+from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
 
@@ -23,8 +31,11 @@ __all__ = [
     "Decision",
     "ModelValidator",
     "accept_rates",
+    "labelled_edits",
     "rules",
+    "validator_table",
 ]
+LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -144,3 +155,76 @@ def accept_rates(decisions, level=0.95):
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
+
+
+def labelled_edits(path=LABELLED):
+    """Read edits that a person called sensible or absurd.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON lines with id, split (``dev``, on which the rules were chosen, or
+        ``heldout``), sheet (id of an annotated text or case), fact, new, sensible and
+        why.
+
+    Returns
+    -------
+    list of (dict, FactSheet, Edit)
+        The record, the sheet, and the edit of it.
+    """
+    sheets = {one.id: one.sheet for one in read_gold()}
+    sheets |= {case.sheet.case_id: case.sheet for case in read_cases().cases}
+    found = []
+    for number, record in read_jsonl(path, {"sheet": str, "fact": str, "split": str}):
+        if record["sheet"] not in sheets:
+            raise InputError.at(path, number, f"no sheet {record['sheet']!r}")
+        sheet = sheets[record["sheet"]]
+        found.append((record, sheet, edit_fact(sheet, record["fact"], record["new"])))
+    return found
+
+
+def validator_table(validator=rules, edits=None):
+    """Measure a validator on the labelled edits.
+
+    Parameters
+    ----------
+    validator : callable
+        As `rules`.
+    edits : list, optional
+        From `labelled_edits`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per split: ``sensible accepted`` and ``absurd rejected``, shares of the edits
+        so labelled, with bounds (sheets are clusters), n, undetermined ones (which
+        count as neither), and the same of a validator that accepts all as control.
+    """
+    rows = [
+        {
+            "split": record["split"],
+            "sheet": record["sheet"],
+            "sensible": record["sensible"],
+            "outcome": validator(sheet, edit).outcome,
+        }
+        for record, sheet, edit in edits or labelled_edits()
+    ]
+    frame, table = pd.DataFrame(rows), []
+    for split, label in itertools.product(("dev", "heldout"), (True, False)):
+        part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
+        right = (part["outcome"] == (ACCEPT if label else REJECT)).groupby(
+            part["sheet"]
+        )
+        share = clustered_wilson(right.sum().to_numpy(), right.size().to_numpy())
+        table.append(
+            {
+                "edits": split,
+                "measure": "sensible accepted" if label else "absurd rejected",
+                **bounded("share", share),
+                "n": len(part),
+                "sheets": right.ngroups,
+                "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+                "accepting all": float(label),
+            }
+        )
+    return pd.DataFrame(table)

@@ -18,7 +18,7 @@ from casebook.retrieval.report import bullets
 TYPE_ALONE = "type alone"
 
 
-def answer(study, system):
+def answer(study, system, **options):
     """Answer the chapter's question in a few lines.
 
     Parameters
@@ -27,6 +27,8 @@ def answer(study, system):
         The study.
     system : str
         System to speak about.
+    **options
+        ``n_boot`` and ``seed`` of `type_table`, whose numbers it tells.
 
     Returns
     -------
@@ -34,20 +36,26 @@ def answer(study, system):
         Markdown.
     """
     edges, placebos = study.edges[system], study.placebos[system]
-    frame = sensitivity(edges, PRIMARY, seed=study.seed).dropna(subset="excess")
+    frame = sensitivity(edges, PRIMARY, **options)
     lines = []
     for row in frame.sort_values("excess", ascending=False).to_dict("records"):
+        if row["excess"] != row["excess"]:
+            lines.append(f"{row['fact type']}: excess undefined, {row['reason']}")
+            continue
         bounds = bounds_text(row["excess low"], row["excess high"], "+z.3f")
         lines.append(
             f"{row['fact type']}: one edit moves the results of {system} by "
-            f"{row['excess']:+z.3f} {bounds} normalised footrule beyond a placebo of "
-            f"its size ({row['edges']} edits in {row['cases']} cases)"
+            f"{row['excess']:+z.3f} {bounds} normalised footrule "
+            f"{'beyond' if row['excess'] >= 0 else 'against'} a placebo of its size, "
+            f"which moves them by {row['placebo']:.3f} ({row['edges']} edits in "
+            f"{row['cases']} cases)"
         )
     valid = placebos[placebos["status"] == OK][PARITY]
-    lines.append(
-        f"{(valid > THRESHOLD).mean():.0%} of {len(valid)} placebos, which change no "
-        f"fact, exceed the documented threshold of {THRESHOLD}"
-    )
+    if len(valid):
+        lines.append(
+            f"{(valid > THRESHOLD).mean():.0%} of {len(valid)} placebos, which change "
+            f"no fact, exceed the documented threshold of {THRESHOLD}"
+        )
     if len(study.annotations):
         found = study.evaluated(system)["auroc"]
         lines.append(

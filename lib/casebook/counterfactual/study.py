@@ -175,7 +175,7 @@ def run_study(
     index = documents
     if not isinstance(documents, CorpusIndex):
         index = CorpusIndex(documents, encoder)
-    inert = inert or inert_words(index.texts)
+    inert = inert_words(index.texts) if inert is None else inert
     options = {"neighbours": neighbours, "validator": validator, "inert": inert}
     systems = list(dict.fromkeys([*systems, CONTROL]))
     trees = dict.fromkeys(systems)
