@@ -96,7 +96,8 @@ def notebook_project(tmp_path, monkeypatch):
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
         monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.
-        monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+        for name in ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"):
+            monkeypatch.setenv(name, str(tmp_path))
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
         return tmp_path
 

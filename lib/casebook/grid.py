@@ -12,6 +12,8 @@ from casebook.runs.fingerprint import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 _KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
+# Other data than a configuration's make its other parameters meaningless.
+OWN_DATA = {"dataset", "datasets", "forms"}
 _KINDS = {dict: "mapping", list: "list"}
 
 
@@ -131,8 +133,9 @@ def select(cells, names=(), tag="default", overrides=None):
     tag : str
         Which cells of an experiment count when no cell is named.
     overrides : dict, optional
-        Parameters set on the command line. With an experiment's name they make one
-        cell of their own, with the notebook's defaults for all others.
+        Parameters set on the command line, in place of those of each cell. With an
+        experiment's name, those that name data make one cell of their own, with the
+        notebook's defaults for all others.
 
     Returns
     -------
@@ -161,7 +164,7 @@ def _named(cells, name, tag, overrides):
     if not exact and not group:
         known = sorted({c.experiment for c in cells} | {c.name for c in cells})
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
-    if exact or not overrides:
+    if exact or not OWN_DATA & set(overrides):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
 

@@ -13,6 +13,7 @@ from casebook.datasets import registry
 from casebook.datasets.sources import MIRROR_VARIABLE, Absent
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
+from casebook.paths import data_folder
 
 
 def audit_all(names=None, extra=(), seed=0):
@@ -37,7 +38,8 @@ def audit_all(names=None, extra=(), seed=0):
     audits, absent = [], {}
     for name in [*(registry.list_datasets() if names is None else names), *extra]:
         try:
-            labels = read_labels(_table(name) if name in extra else name)
+            called, place = data_folder(name) or (name, name)
+            labels = read_labels(_table(name) if name in extra else place)
         except Absent as error:
             absent[name] = str(error)
         except InputError as error:
@@ -46,7 +48,7 @@ def audit_all(names=None, extra=(), seed=0):
                 raise
             absent[name] = str(error)
         else:
-            audits.append(replace(audit_labels(labels, seed), name=name))
+            audits.append(replace(audit_labels(labels, seed), name=called))
     return audits, absent
 
 

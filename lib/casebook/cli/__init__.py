@@ -25,7 +25,7 @@ from casebook.cli import (
     shift,
 )
 from casebook.errors import CasebookError
-from casebook.paths import check_readable
+from casebook.paths import check_folders
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
@@ -92,7 +92,7 @@ def main(arguments=None):
 
 def _run(arguments):
     try:
-        check_readable()
+        check_folders()
         code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)

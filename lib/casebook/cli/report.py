@@ -1,7 +1,7 @@
 """``casebook report | run | build | publish``: execute, render, hand out."""
 
 import json
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -22,6 +22,7 @@ from casebook.cli.batch_options import (
 from casebook.cli.printing import Json, show
 from casebook.cli.progress_bar import batch_progress
 from casebook.errors import InputError
+from casebook.paths import data_folder
 
 
 def report(
@@ -62,7 +63,9 @@ def run(
 ):
     """Execute experiments; unchanged ones are skipped.
 
-    Example: casebook run retrieval_ablation --run mine -p dataset=my_beir_folder
+    Paths in -p count from the folder where the command is given.
+
+    Example: casebook run retrieval_ablation --run mine -p dataset=./my_beir_folder
     """
     overrides = _overrides(parameter or [])
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
@@ -114,16 +117,22 @@ def _pull(grid, tag):
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    names = {cell.parameters.get("dataset") for cell in cells}
-    folders = {name for name in names if name is None or Path(name).is_dir()}
-    registry.pull(sorted(names - folders))
+    names = {cell.parameters.get("dataset") for cell in cells} - {None}
+    registry.pull(sorted(name for name in names if data_folder(name) is None))
 
 
 def _plan(run, names, grid, tag, force, overrides):
     from casebook import batch
+    from casebook.batch.bookkeeping import data_folders
     from casebook.grid import DEFAULT_GRID, load_grid, select
+    from casebook.notebook_parameters import resolved
 
-    cells = select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+    taken = data_folders(run)
+    overrides = resolved(overrides, taken)
+    cells = [
+        replace(cell, parameters=resolved(cell.parameters, taken))
+        for cell in select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+    ]
     planned = batch.plan(cells, run, force)
     for item in planned:
         if item.note:
