@@ -13,6 +13,7 @@ hold other queries (a held-out half, say) than the metric was computed on.
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.formats.celltext import table_from_csv
 from casebook.runs.artifact import read_record
 from casebook.runs.layout import check_tenant, owner_of
 from casebook.runs.metrics import canonical
@@ -113,6 +114,7 @@ def _of_report(folder, metric):
         table = pd.read_csv(path, dtype={"query_id": str, "system": str})
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a table of rows: {error}") from None
+    table = table_from_csv(table)
     if not {"query_id", "system"} <= set(table.columns):
         raise NoRows(f"{path.name} has no query_id and system")
     for system in table["system"].unique():
