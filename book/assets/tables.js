@@ -29,7 +29,7 @@ const FORMULA = /^'*(?:[\t\r]|[\s\u200b\ufeff]*[=+@＝＋－＠-])/;
 const NUMBER = /^[-+]?[\d.,]+(?:e[-+]?\d+)?%?(?: \[[-+\d.,e ]+\])?$/i;
 const inert = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
 
-const field = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
 function csvOf(table) {
   const line = (cells) => [...cells].map((cell) => field(inert(cell.textContent.trim()))).join(",");

@@ -58,8 +58,15 @@ def test_every_cell_comes_back(text):
         float(written)
 
 
+def test_a_line_end_within_a_cell_begins_no_row():
+    frame = pd.DataFrame({"a": ["x\r=1", "y\r\n@z"]})
+    written = table_for_csv(frame).to_csv(index=False, lineterminator="\n")
+    assert written == 'a\n"x\n=1"\n"y\n@z"\n'
+
+
 @given(st.lists(st.tuples(cells, st.floats(allow_nan=False, allow_infinity=False))))
 def test_tables_keep_their_numbers_and_their_ids(rows):
+    rows = [(text.replace("\r\n", "\n").replace("\r", "\n"), n) for text, n in rows]
     frame = pd.DataFrame(rows, columns=["=id", "value"])
     text = table_for_csv(frame).to_csv(index=False)
     found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
