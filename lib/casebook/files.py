@@ -211,6 +211,31 @@ def _sync(folder):
         os.close(handle)
 
 
+def refuse_overwriting(output, *inputs):
+    """Refuse to write where the command reads.
+
+    Parameters
+    ----------
+    output : path-like or None
+        File to be written, if any.
+    *inputs : path-like or None
+        What is read: files, or data folders.
+
+    Raises
+    ------
+    InputError
+        If the output is one of them, by whatever path or link.
+    """
+    for source in map(Path, filter(None, inputs if output else ())):
+        path, place = Path(output).resolve(), source.resolve()
+        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
+        same = path in (place, *(file.resolve() for file in below))
+        with contextlib.suppress(OSError):  # of hard links, only one name may be known
+            same |= any(path.samefile(file) for file in (place, *below))
+        if same:
+            raise InputError(f"{output}: {source} is read here: name another file")
+
+
 def write_text(path, text):
     """Write text atomically, as UTF-8 with the newlines given.
 

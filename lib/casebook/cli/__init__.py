@@ -3,7 +3,10 @@
 Heavy imports stay inside the commands, so that ``casebook --help`` answers at once.
 """
 
+import contextlib
 import errno
+import itertools
+import math
 import os
 import sys
 
@@ -24,7 +27,7 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.errors import CasebookError
+from casebook.errors import CasebookError, InputError
 from casebook.paths import check_folders
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -93,6 +96,7 @@ def main(arguments=None):
 def _run(arguments):
     try:
         check_folders()
+        _check_words(sys.argv[1:] if arguments is None else arguments)
         code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
@@ -112,6 +116,24 @@ def _run(arguments):
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
+
+
+def _check_words(words):
+    """Refuse what no command can mean: nothing, an endless number, bytes of no text."""
+    for before, word in itertools.pairwise(["", *words]):
+        name, equals, value = word.partition("=")
+        if not (equals and name.startswith("--")):
+            name, value = before, word
+        name = name if name.startswith("-") else "an argument"
+        if not value.strip():
+            raise InputError(f"{name} is empty: is a variable of the shell not set?")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{name}: {word!a} is not text in this locale") from None
+        with contextlib.suppress(ValueError):
+            if name.startswith("-") and not math.isfinite(float(value)):
+                raise InputError(f"{name} {value}: give a finite number")
 
 
 def _reader_left():

@@ -21,11 +21,13 @@ from casebook.cli.batch_options import (
 )
 from casebook.cli.printing import Json, show
 from casebook.cli.progress_bar import batch_progress
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
 
 def report(
+    context: typer.Context,
     run: RunName = "report",
     grid: Grid = None,
     tag: Tag = "default",
@@ -40,6 +42,7 @@ def report(
 
     Example: casebook report --run nightly --tag full --workers 2 --compare report
     """
+    exclusive(context, "scheduler", "workers")
     _pull(grid, tag)
     planned = _plan(run, (), grid, tag, force, {})
     _execute(planned, run, workers, scheduler, timeout, retries)
@@ -47,6 +50,7 @@ def report(
 
 
 def run(
+    context: typer.Context,
     experiments: Annotated[
         list[str] | None, typer.Argument(help="Experiments or cells; none means all.")
     ] = None,
@@ -67,6 +71,7 @@ def run(
 
     Example: casebook run retrieval_ablation --run mine -p dataset=./my_beir_folder
     """
+    exclusive(context, "scheduler", "workers")
     overrides = _overrides(parameter or [])
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
     if not dry_run:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli.printing import Json, print_json
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
 DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
@@ -67,7 +68,7 @@ def _print_evaluation(result, intervals, tied):
         bounds = bounds_text(interval.low, interval.high, "z.4f")
         why = f"  {interval.reason}" if interval.reason else ""
         typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={interval.n}{why}")
-    typer.echo("intervals: 95 %, percentile bootstrap of queries")
+    typer.echo("intervals: 95 %, over queries")
     typer.echo(_account(result.accounting))
     if tied is not None:
         typer.echo("under all orders of tied documents:")
@@ -110,6 +111,7 @@ def _account(accounting):
 
 
 def compare(
+    context: typer.Context,
     qrels: Qrels,
     runs: Annotated[list[Path], typer.Argument(help="Two or more TREC runs.")],
     measure: Measures = None,
@@ -118,7 +120,7 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of bootstrap and randomisation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of resamples.")] = 0,
 ):
     """Compare runs query by query: intervals, corrected tests, effect sizes.
 
@@ -126,6 +128,8 @@ def compare(
     """
     from casebook.inference.comparison import compare_systems
 
+    exclusive(context, "as_json", "latex", "markdown")
+    exclusive(context, "latex", "markdown")
     scores = _scores(qrels, runs, measure or DEFAULT)
     found = {name: compare_systems(table, seed=seed) for name, table in scores.items()}
     if as_json:
