@@ -73,6 +73,7 @@ REQUIRED = {
         *(*AFFECTED, *ABSENT, "excess", "rbo", "rbo_weight", "placebo_edits"),
         *("explain_result", "explain_edge", "ModelValidator"),
     ],
+    "run_registry": ["contrasts", "judge"],
     "embedding_shift": [
         *(*MODES, *NAMES, *PROFILES),
         *functions_of("shift.keyword", "shift.learner", "shift.ridge"),

@@ -89,7 +89,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles
     }
 
 
-def search_folder(url, questions, depth, encoder=None, client=None):
+def search_folder(url, questions, depth, encoder=None, client=None, verify=False):
     """Search shards for the questions of a BEIR folder, exactly.
 
     Parameters
@@ -105,6 +105,8 @@ def search_folder(url, questions, depth, encoder=None, client=None):
         it must be the same model.
     client : distributed.Client, optional
         Cluster that does the work.
+    verify : bool
+        Hash every shard, whatever its time says.
 
     Returns
     -------
@@ -128,5 +130,5 @@ def search_folder(url, questions, depth, encoder=None, client=None):
             f"({about['model'][:12]}, not {found.model_hash[:12]})"
         )
     vectors = found.encode_queries(asked["text"].tolist())
-    lists = search_shards(store, vectors, depth, client, about)
+    lists = search_shards(store, vectors, depth, client, about, verify)
     return to_run(lists, asked["query_id"].tolist(), store.ids(about))

@@ -39,6 +39,10 @@ def canonical(metric):
     key = str(metric).strip().lower()
     if not key:
         raise InputError("a metric needs a name, such as ndcg@3")
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"metric {key!a}: not text in UTF-8") from None
     return key
 
 
