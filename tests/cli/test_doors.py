@@ -22,9 +22,7 @@ CASE = {
 @pytest.fixture
 def case(tmp_path):
     path = tmp_path / "case.txt"
-    text = (
-        "Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine of Rs 500."
-    )
+    text = "Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine."
     path.write_text(text)
     return path
 
@@ -39,7 +37,7 @@ def test_an_output_is_never_an_input_by_whatever_path(tmp_path, kind):
         os.link(source, output)
     else:
         output = source if kind == "itself" else tmp_path / "x" / ".." / "in.json"
-    with pytest.raises(InputError, match="is read here: name another file"):
+    with pytest.raises(InputError, match="is read by this command"):
         refuse_overwriting(output, None, source)
     refuse_overwriting(tmp_path / "other.json", source)
     refuse_overwriting(None, source)
@@ -47,7 +45,7 @@ def test_an_output_is_never_an_input_by_whatever_path(tmp_path, kind):
 
 def test_an_output_is_no_file_of_a_data_folder(tmp_path):
     for name in ("corpus.jsonl", "qrels/test.tsv"):
-        with pytest.raises(InputError, match="is read here"):
+        with pytest.raises(InputError, match="is read by this command"):
             refuse_overwriting(DATA / "smoke" / name, DATA / "smoke")
     refuse_overwriting(DATA / "smoke" / "dense.trec", DATA / "smoke")
 
@@ -82,22 +80,22 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o is empty"),
-        (["corpus", "search", "c", "q", "--out="], "--out is empty"),
-        (["corpus", "encode", "c", "--out", " "], "--out is empty"),
-        (["factcheck", "run", "c.jsonl", "--out", ""], "--out is empty"),
-        (["publish", "report", ""], "an argument is empty"),
+        (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o: it is empty"),
+        (["corpus", "search", "c", "q", "--out="], "--out: it is empty"),
+        (["corpus", "encode", "c", "--out", " "], "--out: it is empty"),
+        (["factcheck", "run", "c.jsonl", "--out", ""], "--out: it is empty"),
+        (["publish", "report", ""], "an argument: it is empty"),
         (["gate", "run", "--margin", "inf"], "--margin inf: give a finite number"),
         (["gate", "run", "--margin=nan"], "--margin nan: give a finite number"),
         (["runs", "decide", "--eps", "1e999"], "give a finite number"),
         (["sensitivity", "run", "c", "smoke", "--threshold", "nan"], "finite"),
         (["run", "--timeout", "Infinity"], "finite"),
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
-        (["runs", "promote", "--reason", "\udcff"], "is not text in this locale"),
+        (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
         (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown means nothi"),
         (
             ["compare", "q", "a", "b", "--json", "--latex"],
-            "means nothing beside --json",
+            "nothing beside --json",
         ),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "means nothing beside"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "means nothing beside"),
@@ -107,15 +105,16 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         ),
         (["evaluate", "{q}", "{other}"], "quer"),
         (["compare", "{q}", "{other}", "{run}"], "quer"),
-        (["agreement", "{q}", "--boot", "1"], "--boot"),
+        (["agreement", "{r}", "--boot", "1"], "--boot"),
         (["audit", "labels", "smoke", "--seed", "-1"], "--seed"),
     ],
 )
 def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, message):
     (tmp_path / "q").write_text("q1 0 d1 1\n")
+    (tmp_path / "r").write_text("item,A,B\nx,1,2\ny,2,2\nz,1,1\n")
     write_run(tmp_path / "run", {"q1": {"d1": 1.0}})
     write_run(tmp_path / "other", {"q9": {"d1": 1.0}})
-    names = {name: str(tmp_path / name) for name in ("q", "run", "other")}
+    names = {name: str(tmp_path / name) for name in ("q", "r", "run", "other")}
     code, out, err = casebook(*[word.format_map(names) for word in arguments])
     assert (code, out) == (1, "")
     assert err.startswith("casebook: ") and err.count("\n") == 1
@@ -185,4 +184,4 @@ def test_arguments_in_bytes_of_no_text_are_refused_by_the_real_command(tmp_path)
     command = [sys.executable, "-m", "casebook", "data", "card", b"\xff"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1
-    assert b"is not text in this locale" in done.stderr
+    assert b"not text in UTF-8" in done.stderr

@@ -126,11 +126,13 @@ def _check_words(words):
             name, value = before, word
         name = name if name.startswith("-") else "an argument"
         if not value.strip():
-            raise InputError(f"{name} is empty: is a variable of the shell not set?")
+            raise InputError(
+                f"{name}: it is empty: is a shell variable not set?"
+            )
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{name}: {word!a} is not text in this locale") from None
+            raise InputError(f"{name}: {word!a} not text in UTF-8") from None
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} {value}: give a finite number")

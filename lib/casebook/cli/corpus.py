@@ -10,7 +10,8 @@ import typer
 
 from casebook.cli.batch_options import Scheduler, Workers
 from casebook.cli.printing import Json, show
-from casebook.cli.run_options import apart, exclusive, output
+from casebook.cli.run_options import exclusive, output
+from casebook.files import refuse_overwriting
 
 app = typer.Typer(
     help="Encode and search a collection in shards, here or on a cluster.",
@@ -82,8 +83,7 @@ def search(
     from casebook.retrieval.shards import ShardStore
 
     exclusive(context, "scheduler", "workers")
-    if out is not None:
-        apart(out, queries, queries / "queries.jsonl")
+    refuse_overwriting(out, queries)
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as client:

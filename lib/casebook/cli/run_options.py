@@ -46,13 +46,6 @@ def output(text: str):
     return Path(text)
 
 
-def apart(out, *inputs):
-    """Refuse to write over a file that is read."""
-    for path in inputs:
-        if path is not None and out.exists() and path.exists() and out.samefile(path):
-            raise InputError(f"{out}: is read by this command: write to another file")
-
-
 Out = Annotated[
     Path | None, typer.Option(parser=output, help="Folder for the report files.")
 ]

@@ -158,7 +158,7 @@ def export(
     Example: casebook runs export smoke/runs/retrieval_ablation-smoke --system
     smoke.full --out full.json
     """
-    from casebook.files import write_json
+    from casebook.files import refuse_overwriting, write_json
     from casebook.formats.trec import read_run
     from casebook.runs import export as library
     from casebook.runs.artifact import read_record
@@ -172,7 +172,7 @@ def export(
             raise InputError(f"--{option} is for --format {form}, not {kind}")
     listing = common.open_registry(domain, tenant, runs_root)
     folder = listing.folder(find(listing, run))
-    common.apart(out, ranking, folder / "run.json")
+    refuse_overwriting(out, ranking, folder / "run.json")
     record = read_record(folder / "run.json")
     if kind == "mteb":
         write_json(out, mteb_result(record, system, task, revision))
