@@ -12,7 +12,7 @@ from casebook.datasets.cards import card_of, cards
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
-DATA = ("dataset", "datasets", "annotated_on", "paraphrases", "judgments")
+DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
 MODELS = ("encoder", "reranker", "second_encoder")
 FILES = ("forms", "key", "ratings", "ratings_key")
 

@@ -112,15 +112,11 @@ REQUIRED = {
     ],
     "preference": [
         *functions_of(
-            "inference.bradley_terry",
-            "inference.bradley_terry_bootstrap",
             "inference.equivalence",
-            "inference.kappa_power",
             "inference.position",
             "inference.preference",
             "inference.preference_power",
             "inference.vote_dependence",
-            "raters.preference_models",
         ),
         *("documented_sign_test", "exact_sign_test", "win_rate", *UNITS, *TIES),
         *item_tests([[1], [0], [-1]])["test"],

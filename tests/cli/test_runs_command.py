@@ -265,6 +265,10 @@ def test_two_runs_query_by_query(casebook):
     assert code == 0
     assert "gained: 1" in out and "lost: 1" in out and "unchanged: 1" in out
     assert out.rstrip().endswith("lost")
+    add("more", [1, 2, 3, 4])
+    assert casebook("runs", "compare", "more", "one")[0] == 5
+    code, out, _ = casebook("runs", "compare", "more", "one", "--force", "--json")
+    assert (json.loads(out)["incomparable"], json.loads(out)["n"]) == (True, 3)
     code, _, err = casebook("runs", "compare", "two", "one", "-m", "ndcg@9")
     assert code == 1 and "two holds no value of 'ndcg@9'" in err
 

@@ -7,10 +7,13 @@ from forms_as_documented import HEADER, with_stored
 from openpyxl import Workbook
 from statsmodels.stats import inter_rater
 
+from casebook.batch.planning import inputs_of
 from casebook.datasets import load, registry, sources
 from casebook.datasets.cards import cards
 from casebook.datasets.loaders import read_split
 from casebook.errors import InputError
+from casebook.grid import DEFAULT_GRID, load_grid
+from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters import example, legacy
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.legacy_records import records_of
@@ -35,7 +38,7 @@ def analysis(votes):
         patch.setattr(example, "load", lambda *_, **__: votes)
         found, name = example.votes_of(KEY)
     assert name == KEY
-    return analyse(found, options=Options(n_boot=1_000, mixed=False))
+    return analyse(found, options=Options(resamples=1_000, permutations=19))
 
 
 @pytest.fixture
@@ -108,6 +111,19 @@ def test_workbooks_from_the_public_place_are_found_in_the_cache(
         load(KEY, kind="votes")
 
 
+def test_a_chapter_on_the_reconstruction_is_stale_once_the_votes_are_there(
+    votes, mirror, tmp_path, monkeypatch
+):
+    name = f"rater_agreement-{KEY}"
+    (cell,) = [cell for cell in load_grid(DEFAULT_GRID) if cell.name == name]
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    there = inputs_of(cell, {})
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR")
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
+    absent = inputs_of(cell, {})
+    assert {k for k in there if there[k] != absent[k]} == {"data"}
+
+
 def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
@@ -145,3 +161,15 @@ def test_agreement_as_published_and_as_in_statsmodels(analysis):
         np.add.at(table, tuple(pair.to_numpy().T), 1)
         kappa = inter_rater.cohens_kappa(table, return_results=False)
         assert row.estimate == pytest.approx(kappa, abs=1e-12)
+
+
+def test_the_primary_line_and_the_one_for_new_raters(analysis):
+    lines = analysis.tables["lines"].set_index("scope")
+    these, new = lines.loc[THESE_RATERS], lines.loc[NEW_RATERS]
+    assert these["p"] == pytest.approx(0.004258, abs=5e-7) and these["mc_error"] == 0
+    assert these["ci_low"] > 0.5 and these["verdict"] == "preferred"
+    assert new["ci_low"] < 0.5 < new["ci_high"] and new["verdict"] == "undecided"
+    tests = analysis.tables["item_tests"].set_index("test")["pvalue"]
+    assert tests["majority sign"] == pytest.approx(0.0115, abs=5e-5)
+    both = analysis.win_rate("item and rater")
+    assert both["ci_low"] < 0.5 < both["ci_high"]

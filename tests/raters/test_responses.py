@@ -64,6 +64,8 @@ def test_a_filled_form_has_no_defect(returned):
         ("F4", " 4", ("factuality_s1", "spelling", "' 4'", "repaired"), 4),
         ("F4", "4", None, 4),
         ("F4", 4.0, None, 4),
+        ("F4", 1, None, 1),
+        ("F4", 5, None, 5),
         ("J4", "=1", ("comment", "formula", "'=1'", "note"), "=1"),
         ("J4", "é 契約", None, "é 契約"),
     ],

@@ -139,7 +139,9 @@ def test_other_queries_are_incomparable(registry):
     assert found.evidence.verdict == "incomparable"
     assert "50 queries" in " ".join(found.evidence.notes)
     forced = decide(registry.read(), "ndcg@3", force=True)
-    assert forced.evidence.n == 150
+    assert forced.evidence.n == 150 and forced.evidence.incomparable is True
+    apply(registry.read(), forced)
+    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):

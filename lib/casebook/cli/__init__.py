@@ -126,9 +126,7 @@ def _check_words(words):
             name, value = before, word
         name = name if name.startswith("-") else "an argument"
         if not value.strip():
-            raise InputError(
-                f"{name}: it is empty: is a shell variable not set?"
-            )
+            raise InputError(f"{name}: it is empty: is a shell variable not set?")
         try:
             word.encode()
         except UnicodeEncodeError:

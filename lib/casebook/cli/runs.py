@@ -131,7 +131,12 @@ def _compare_two(listing, pair, metric, top, force, as_json):
         )
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        found = compare_runs(*folders, metric, force=force)
+        try:
+            found = compare_runs(*folders, metric)
+        except Incomparable:  # other queries or groups
+            if not force:
+                raise
+            differ, found = True, compare_runs(*folders, metric, force=True)
     except NoRows as reason:
         raise InputError(f"{metric}: no comparison by query: {reason}") from None
     names = ("difference", "low", "high", "level", "n", "groups", "p_value", "mde")

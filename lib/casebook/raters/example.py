@@ -18,8 +18,8 @@ def votes_of(dataset):
 
     Parameters
     ----------
-    dataset : str
-        A data set of votes, such as ``pdpabench_votes``, or ``reconstruction``.
+    dataset : str or None
+        A data set of votes, such as ``pdpabench_votes``; None: the reconstruction.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def votes_of(dataset):
     name : str
         What they are: the data set, or ``reconstruction``.
     """
-    if dataset == RECONSTRUCTION:
+    if dataset is None:
         return example_votes(), RECONSTRUCTION
     try:
         data = load(dataset, kind="votes")

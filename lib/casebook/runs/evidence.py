@@ -166,21 +166,26 @@ def _fill(result, listing, runs, metric, options):
     from casebook.runs.pairing import compare_runs
 
     folders = [listing.folder(run) for run in runs]
+    force = options.pop("force")
     try:
-        pairs = compare_runs(*folders, metric, **options)
+        try:
+            pairs = compare_runs(*folders, metric, **options)
+        except Incomparable as reason:
+            result.incomparable = True
+            result.notes.append(str(reason))
+            if not force:
+                return
+            pairs = compare_runs(*folders, metric, force=True, **options)
     except NoRows as reason:
         result.basis = "eps"
         result.notes.append(f"no interval, only the two scores: {reason}")
-    except Incomparable as reason:
-        result.incomparable = True
-        result.notes.append(str(reason))
-    else:
-        result.basis = PAIRED
-        result.improvement = pairs.difference
-        for name in _SHARED:
-            setattr(result, name, getattr(pairs, name))
-        if pairs.reason:
-            result.notes.append(f"interval: {pairs.reason.replace('_', ' ')}")
+        return
+    result.basis = PAIRED
+    result.improvement = pairs.difference
+    for name in _SHARED:
+        setattr(result, name, getattr(pairs, name))
+    if pairs.reason:
+        result.notes.append(f"interval: {pairs.reason.replace('_', ' ')}")
 
 
 def settle(verdict, message):
