@@ -193,7 +193,9 @@ def test_the_report_of_a_decision_has_the_documented_keys(registry, tmp_path):
     documented |= {"candidate", "active", "action", "delta", "reason", "profile"}
     assert documented <= set(stored)
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
-    assert first.with_suffix(".md").read_text().startswith("# decision: ndcg@3")
+    assert (
+        first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
+    )
 
 
 def test_judge_at_the_margin():

@@ -40,7 +40,9 @@ def test_numbers_carry_interval_n_control_and_reason(study, gained):
     assert set(numbers) == set(study.scores[MEASURE])
     number = numbers["ridge"][f"{MEASURE} gain"]
     assert set(number) == {"value", "ci", "n", "control", "reason"}
-    assert numbers["ridge"]["map@1"]["value"] == numbers["ridge"]["RR"]["value"]
+    assert (
+        numbers["ridge"]["original:map@1"]["value"] == numbers["ridge"]["RR"]["value"]
+    )
     assert number["n"] == len(study.data)
 
 
@@ -73,7 +75,7 @@ def test_queries_segments_gate_and_parity(study):
     verdicts = analyses.gate_table(study, 200)
     assert set(verdicts["verdict"]) <= {"pass", "fail", "undecided"}
     parity = analyses.parity_table(study).set_index("documented")
-    same = parity.loc["map@1", ["baseline", "standard baseline"]]
+    same = parity.loc["original:map@1", ["baseline", "standard baseline"]]
     assert same.iloc[0] == same.iloc[1]
 
 

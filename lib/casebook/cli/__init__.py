@@ -9,6 +9,7 @@ import itertools
 import math
 import os
 import sys
+import warnings
 
 import typer
 
@@ -27,7 +28,7 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.errors import CasebookError, InputError
+from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -97,7 +98,10 @@ def _run(arguments):
     try:
         check_folders()
         _check_words(sys.argv[1:] if arguments is None else arguments)
-        code = app(arguments, standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MeasureNote)
+            warnings.showwarning = _speaker()
+            code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -130,10 +134,25 @@ def _check_words(words):
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{name}: {word!a} not text in UTF-8") from None
+            raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} {value}: give a finite number")
+
+
+def _speaker():
+    """Show each note to the user as one line once, other warnings as Python does."""
+    said = set()
+
+    def say(message, category, filename, lineno, file=None, line=None):
+        shown = warnings.formatwarning(message, category, filename, lineno, line)
+        if issubclass(category, MeasureNote):
+            shown = f"note: {message}\n"
+        if shown not in said:
+            typer.echo(shown, err=True, nl=False)
+        said.add(shown)
+
+    return say
 
 
 def _reader_left():

@@ -1,12 +1,13 @@
 """Options that the commands on runs share, and what is refused of them."""
 
 import math
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.errors import InputError
+from casebook.errors import InputError, MeasureNote
 
 Root = Annotated[
     Path | None,
@@ -21,7 +22,13 @@ Domain = Annotated[
 ]
 Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
 Metric = Annotated[
-    str, typer.Option("-m", "--metric", help="Metric key, in any letter case.")
+    str,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="Metric key, in any letter case.",
+        callback=lambda metric: noted(metric),
+    ),
 ]
 
 
@@ -66,7 +73,19 @@ Key = Annotated[
     typer.Option(callback=filled, help="Only runs whose comparability key starts so."),
 ]
 Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
-DEFAULT_METRIC = "ndcg@3"
+DEFAULT_METRIC = "original:ndcg@3"
+
+
+def noted(metric):
+    """Say which formula a document's key names, where no prefix does."""
+    from casebook.runs.metrics import DOCUMENTED, label
+
+    if metric and metric.strip().lower() in DOCUMENTED:
+        key = metric.strip().lower()
+        text = f"{metric} of a run record is EmbeddingShift's formula, {label(key)}; "
+        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        warnings.warn(text, MeasureNote, stacklevel=2)
+    return metric
 
 
 def finite(value: float | None):

@@ -8,6 +8,7 @@ from casebook.cli import run_options as common
 from casebook.cli import runs_decide, runs_repeat
 from casebook.cli.printing import Json, filled_lines, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
+from casebook.runs.metrics import label
 
 app = typer.Typer(
     help="List, compare, promote and repeat runs of any experiment.",
@@ -97,7 +98,7 @@ def compare(
     report = reports.comparison_report(listing, metric, rows)
     if write or out:
         common.written(reports.write_report(listing.root, "compare", report, out))
-    lines = [f"{listing.root}: {report['metricKey']}, {len(listing.runs)} runs"]
+    lines = [f"{listing.root}: {label(report['metricKey'])}, {len(listing.runs)} runs"]
     ranked = any(row["rank"] for row in rows)
     lines += _ranked_lines(rows) if ranked else [no_run_holds(listing.runs, metric)]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
@@ -192,7 +193,7 @@ def active(
 ):
     """Show the active run of a metric, who made it so and why.
 
-    Example: casebook runs active -m ndcg@3
+    Example: casebook runs active -m original:ndcg@3
     """
     from casebook.runs import promotion
 
@@ -216,7 +217,7 @@ def history(
 ):
     """Show promotions and rollbacks, newest first.
 
-    Example: casebook runs history -m ndcg@3 --max 5
+    Example: casebook runs history -m original:ndcg@3 --max 5
     """
     from casebook.runs import promotion
 

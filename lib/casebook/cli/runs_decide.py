@@ -8,6 +8,7 @@ import typer
 from casebook.cli import run_options as common
 from casebook.cli.printing import Json, filled_lines, show
 from casebook.errors import Incomparable, InputError
+from casebook.runs.metrics import label
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 Rules = Annotated[
@@ -67,7 +68,7 @@ def decide(
     it lies below; 4: undecided; 5: measured on different data; 0 also if the runs are
     the same, so that there is nothing to promote.
 
-    Example: casebook runs decide -m ndcg@3 --apply
+    Example: casebook runs decide -m original:ndcg@3 --apply
     """
     from casebook.runs import decision as library
     from casebook.runs import reports
@@ -147,7 +148,7 @@ def promote(
 def _now_active(entry, before):
     same = before and before["path"] == entry["path"]
     kept = ", as before: the active run did not change" if same else ""
-    return f"active for {entry['metric']}: {entry['runId']}{kept}"
+    return f"active for {label(entry['metric'])}: {entry['runId']}{kept}"
 
 
 def _across(listing, target, metric, profile, force, rivals):
@@ -202,7 +203,7 @@ def rollback(
 ):
     """Make the run active again that was so before; a second time goes further back.
 
-    Example: casebook runs rollback -m ndcg@3 --reason "regression in production"
+    Example: casebook runs rollback -m original:ndcg@3 --reason "it regressed"
     """
     from casebook.runs import promotion
 

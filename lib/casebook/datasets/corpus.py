@@ -65,8 +65,9 @@ class RetrievalDataset:
         queries = _unique_ids(self.queries, "query_id", self.key)
         for mapping in (self.qrels, self.candidates or {}, self.groups or {}):
             _refuse_unknown(mapping, queries, "query", self.key)
+        named = documents | self.lacking
         for judged in self.qrels.values():
-            _refuse_unknown(judged, documents | self.lacking, "document", self.key)
+            _refuse_unknown(judged, named, "document", self.key)
         for ranked in (self.candidates or {}).values():
             _refuse_unknown(ranked, documents, "document", self.key)
 

@@ -18,11 +18,11 @@ CONTROL = "random"  # whose score stands beside every number
 
 # Names that the documented systems print, and the standard measure beside each.
 PARITY = {
-    "MRR@10": "RR@10",
-    "NDCG@10": "nDCG@10",
-    "Recall@10": "R@10",
-    "map@1": "RR",
-    "ndcg@3": "nDCG@3",
+    "original:MRR@10": "RR@10",
+    "original:NDCG@10": "nDCG@10",
+    "original:Recall@10": "R@10",
+    "original:map@1": "RR",
+    "original:ndcg@3": "nDCG@3",
 }
 
 

@@ -69,17 +69,23 @@ def answer(study, comparison, numbers):
     ]
     others = table.drop(index="full")["mean"]
     lines.append(f"Full: {_value(table.loc['full'])}.")
-    if len(others):
-        strongest = others.idxmax()
-        lines.append(f"{_gain(comparison, strongest)} (the strongest other system).")
-        single = others[[name for name in others.index if _is_list(study, name)]]
-        if len(single) and single.idxmax() != strongest:
-            lines.append(
-                f"{_gain(comparison, single.idxmax())} (the strongest single list)."
-            )
-    stages = [name for name in study.systems if name.startswith("no_")]
-    lines += [f"{_gain(comparison, name)}." for name in stages]
+    told = {}
+    for what, names in _parts(study, others.index).items():
+        if len(names):
+            told.setdefault(others[names].idxmax(), []).append(what)
+    told |= {n: [] for n in study.systems if n.startswith("no_") and n not in told}
+    for name, what in told.items():
+        note = f" (the strongest {' and '.join(what)})" if what else ""
+        lines.append(f"{_gain(comparison, name)}{note}.")
     return bullets([*lines, *_counts(comparison, "full")])
+
+
+def _parts(study, names):
+    """Sort the other systems: all, those that end with the first stage, and lists."""
+    configs = {name: study.results[name].config for name in names}
+    first = [n for n, c in configs.items() if not c.mmr and c.reranker is None]
+    lists = [n for n in first if len(configs[n].lists) == 1]
+    return {"other system": list(names), "first stage": first, "single list": lists}
 
 
 def _best(where, comparison):
@@ -101,17 +107,15 @@ def _best(where, comparison):
     )
     if len(table) == 1:
         return f"{text}."
-    return f"{text}; not told apart from it: {', '.join(tied) or 'none'}."
+    shown = ", ".join(tied) or "none"
+    if 1 < len(tied) == len(table) - 1:
+        shown = "all others"
+    return f"{text}; not told apart from it: {shown}."
 
 
 def _control(number):
     bounds = bounds_text(*number["ci"])
     return f"Random order reaches {number['value']:.3f} {bounds}."
-
-
-def _is_list(study, name):
-    config = study.results[name].config
-    return len(config.lists) == 1 and not config.mmr and config.reranker is None
 
 
 def _counts(comparison, focus):
@@ -213,12 +217,13 @@ def _gain(comparison, other, focus="full"):
     """Say the planned contrast with another system: interval, p and verdict."""
     pairs = comparison.pairs
     pair = pairs[(pairs["system_a"] == focus) & (pairs["system_b"] == other)].iloc[0]
-    bounds = bounds_text(pair["ci_low"], pair["ci_high"], "+z.3f")
-    why = str(pair["reason"]).replace("_", " ")
-    decided = pair["verdict"] if pd.notna(pair["ci_low"]) else f"no interval: {why}"
+    bounds, why = bounds_text(pair["ci_low"], pair["ci_high"], "+z.3f"), ""
+    if pd.isna(pair["ci_low"]):
+        bounds = bounds.strip("[]")
+        why = f": {str(pair['reason']).replace('_', ' ')}"
     return (
         f"{focus.capitalize()} minus {other}: {pair['difference']:+z.3f} {bounds}, "
-        f"corrected p {pair['p_max_t']:.2g}, {decided}"
+        f"corrected p {pair['p_max_t']:.2g}, {pair['verdict']}{why}"
     )
 
 

@@ -204,8 +204,9 @@ class ScoredSystems:
             {system: {measure: {"value", "ci", "n", "control", "reason"}}}.
         """
         table = {system: {} for system in next(iter(self.scores.values()))}
+        options = {"clusters": self.clusters, **options}
         for measure, frame in self.scores.items():
-            found = bootstrap_mean(frame, clusters=self.clusters, **options)
+            found = bootstrap_mean(frame, **options)
             for system, interval in zip(frame.columns, found, strict=True):
                 control = frame[self.control].mean() if self.control in frame else None
                 table[system][measure] = interval.number(control)

@@ -12,7 +12,7 @@ from casebook.shift.learner import DOCUMENTED
 from casebook.shift.per_query import per_query
 
 # What the documented keys are called in the field.
-PARITY = {"map@1": "RR", "ndcg@3": "nDCG@3"}
+PARITY = {"original:map@1": "RR", "original:ndcg@3": "nDCG@3"}
 
 
 def ranks(study, system=DOCUMENTED):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.files import write_json, write_text
+from casebook.measures.ranking_documented import ORIGINAL
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run
@@ -99,7 +100,10 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     for name in SYSTEMS:
         labels = {"Training": result.folder.name, "Scale": used * (name == "posneg")}
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
-        means |= {f"train.{key}": float(v) for key, v in trained[name].items()}
+        means |= {
+            f"train.{key.removeprefix(ORIGINAL)}": float(v)
+            for key, v in trained[name].items()
+        }
         record = _record(ready, name, ready.labels | labels, means, started)
         records.append(record_run(layout, record, frames[name], arguments))
     return RunReport(folder, records, metrics, values, unapplied(result, used))
@@ -137,7 +141,9 @@ def _intervals(scores, groups, seed):
         found = mean_intervals(table, groups, seed=seed)
         found += difference_intervals(gain, groups, seed=seed)
         numbers = [interval.number() for interval in found]
-        metrics[measure] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
+        metrics[measure.removeprefix(ORIGINAL)] = dict(
+            zip((*SYSTEMS, "delta"), numbers, strict=True)
+        )
     return metrics
 
 
@@ -157,8 +163,8 @@ def _documented(data, metrics, trained, started):
         values[f"{stem}PosNeg"] = found["posneg"]["value"]
         values[f"Delta{stem}"] = found["delta"]["value"]
         values[f"Delta{stem}Ci"] = found["delta"]["ci"]
-        values[f"Train{stem}Baseline"] = float(trained["baseline"][key])
-        values[f"Train{stem}PosNeg"] = float(trained["posneg"][key])
+        values[f"Train{stem}Baseline"] = float(trained["baseline"][ORIGINAL + key])
+        values[f"Train{stem}PosNeg"] = float(trained["posneg"][ORIGINAL + key])
     return values
 
 

@@ -82,7 +82,7 @@ class ShiftStudy(ScoredSystems):
             {system: {measure: {"value", "ci", "n", "control", "reason"}}}; the control
             of a mean is chance, that of ``nDCG@10 gain`` what random directions gain.
         """
-        table = super().numbers(**options)
+        table = super().numbers(clusters=self.clusters, **options)
         rows = gained.astype(object).where(gained.notna(), None).set_index("system")
         for system, row in rows.iterrows():
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from casebook.errors import InputError
+from casebook.measures.ranking_documented import ORIGINAL
 from casebook.shift import evaluate, training, trainings
 from casebook.shift.learner import learn_posneg
 from casebook.shift.preparation import Setup, load_dataset, prepare
 
-KPI = ("map@1", "ndcg@3")
+KPI = ("original:map@1", "original:ndcg@3")
 LARGEST_SCALE = 1e6
 _BOUND = ("DatasetHash", "SplitHash", "EncoderHash")
 
@@ -74,7 +75,10 @@ def _choose_scale(dev, shift):
         tried[scale] = dev.score(vectors).mean()
     top = max(means[evaluate.SELECTION] for means in tried.values())
     scale = min(s for s, m in tried.items() if m[evaluate.SELECTION] >= top - 1e-12)
-    pairs = {key: (float(tried[0.0][key]), float(tried[scale][key])) for key in KPI}
+    pairs = {
+        key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key]))
+        for key in KPI
+    }
     return scale, pairs
 
 
