@@ -137,7 +137,7 @@ def _check_words(words):
             raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
-                raise InputError(f"{name} {value}: give a finite number")
+                raise InputError(f"{name} must be a finite number, not {value}")
 
 
 def _speaker():

@@ -10,7 +10,7 @@ import typer
 
 from casebook.cli.batch_options import Scheduler, Workers
 from casebook.cli.printing import Json, show
-from casebook.cli.run_options import exclusive, output
+from casebook.cli.run_options import exclusive
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(
@@ -61,9 +61,7 @@ def search(
     top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
     out: Annotated[
         Path | None,
-        typer.Option(
-            parser=output, help="TREC run to write, plain or .gz; else stdout."
-        ),
+        typer.Option(help="TREC run to write, plain or .gz; else stdout."),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="The encoder's name here, if it is another one.")

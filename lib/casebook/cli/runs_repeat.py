@@ -80,9 +80,7 @@ def rerun(
     only_print: Annotated[
         bool, typer.Option("--print", help="Print the command only.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=1, callback=common.finite, help="Seconds.")
-    ] = None,
+    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
@@ -141,7 +139,7 @@ def _compare_records(former, latter):
 def export(
     context: typer.Context,
     run: common.Run,
-    out: Annotated[Path, typer.Option(parser=common.output, help="File to write.")],
+    out: Annotated[Path, typer.Option(help="File to write.")],
     kind: Annotated[
         str, typer.Option("--format", help="trec, mteb or every-eval.")
     ] = "mteb",
