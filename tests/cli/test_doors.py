@@ -188,3 +188,20 @@ def test_arguments_in_bytes_of_no_text_are_refused_by_the_real_command(tmp_path)
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1
     assert b"not text in UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sheet", "keys"),
+    [
+        ({"evidence": []}, "case_id, parties, "),
+        ({"parties": {"kind": "x"}}, "petitioner_type, respondent_type"),
+        ({"parties": []}, "petitioner_type, respondent_type"),
+        ({"numerical_facts": {"ages": [{"years": 3}]}}, "value, descriptor"),
+        ({"numerical_facts": {"ages": [3]}}, "value, descriptor"),
+    ],
+)
+def test_a_wrong_key_of_a_case_names_the_right_ones(casebook, tmp_path, sheet, keys):
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({"case_id": "c"} | sheet))
+    code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
+    assert (code, out) == (1, "") and f"; the keys there are {keys}" in err
