@@ -255,7 +255,9 @@ def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
         ["rollback", "--reason", "x"],
     ):
         out = casebook("runs", *command)[1]
-    assert out == ("active for ndcg@3: one, as before: the active run did not change\n")
+    assert out == (
+        "active for original:ndcg@3: one, as before: the active run did not change\n"
+    )
 
 
 def test_two_runs_query_by_query(casebook):
