@@ -233,7 +233,8 @@ def refuse_overwriting(output, *inputs):
         with contextlib.suppress(OSError):  # of hard links, only one name may be known
             same |= any(path.samefile(file) for file in (place, *below))
         if same:
-            raise InputError(f"{output}: is read by this command: write to another file")
+            why = "is read by this command: write to another file"
+            raise InputError(f"{output}: {why}")
 
 
 def write_text(path, text):

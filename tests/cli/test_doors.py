@@ -106,6 +106,11 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
             ["sensitivity", "run", "c", "smoke", "--documented", "--placebos", "3"],
             "--placebos means nothing beside --documented",
         ),
+        (["raters", "analyse", "f", "--legacy", "--out", "x"], "--out means nothing"),
+        (
+            ["raters", "forms", "x", "--explanations", "e", "--system", "a=b"],
+            "--system means nothing beside --explanations",
+        ),
         (["evaluate", "{q}", "{other}"], "quer"),
         (["compare", "{q}", "{other}", "{run}"], "quer"),
         (["agreement", "{r}", "--boot", "1"], "--boot"),
