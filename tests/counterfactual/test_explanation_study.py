@@ -16,6 +16,7 @@ from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.raters.likert import make_likert_forms
+from casebook.stats import intervals
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -74,7 +75,7 @@ def test_each_detector_sees_its_defect():
 
 
 def test_numbers_carry_interval_n_and_control(study):
-    numbers = quality.score_numbers(study, n_boot=500)
+    numbers = quality.score_numbers(study)
     json.dumps(numbers, allow_nan=False)
     for rule in ("documented", "corrected"):
         area, score = numbers[rule]["AUROC"], numbers[rule]["faithfulness"]
@@ -192,3 +193,23 @@ def fill(path, rating):
             row[place] = str(rating)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
+
+
+def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch):
+    study = quality.run_quality(explain(load("smoke")), n_boot=123, seed=5)
+    asked = []
+    draw = intervals.resample_counts
+    monkeypatch.setattr(
+        intervals,
+        "resample_counts",
+        lambda units, n_boot, seed: (
+            asked.append((n_boot, seed)) or draw(units, n_boot, seed)
+        ),
+    )
+    noted = []
+    monkeypatch.setattr(intervals, "check_count", lambda name, n: noted.append(n))
+    numbers = quality.score_numbers(study)
+    quality_report.rule_table(study, numbers)
+    assert len(study.sweep) and len(study.lengths()) and len(study.sentences())
+    assert set(noted) == {123}
+    assert set(asked) == {(123, 5)}

@@ -38,8 +38,8 @@ _NAMES = (
     ),
     (
         "State",
-        r"\bstate\b|\bgovt\b|\bgovernment\b|public prosecutor|attorney-general|collector|"
-        r"magistrate|\bpolice\b|secretary|commissioner|tahsildar|superintendent|"
+        r"\bstate\b|\bgovt\b|\bgovernment\b|public prosecutor|attorney-general|"
+        r"collector|magistrate|\bpolice\b|secretary|commissioner|tahsildar|superintendent|"
         r"land acquisition officer|\bnct\b|union territory|\bthe queen\b|^r$|regina|"
         r"united states|people of",
     ),
@@ -109,7 +109,7 @@ _BESIDE = r"(?:\s?nos?\.?\s?[1i]\b)?\s?[-–/]?\s?(?:the\s)?"
 _COMPOUND = {
     side: re.compile(
         rf"\b{role}{_BESIDE}(?P<w>{_WORDS})\b|\b(?P<w2>{_WORDS})\s?[-–/]\s?{role}\b"
-        rf"|\b(?P<w3>{_WORDS})\b[^.;,]{{0,12}}, (?:the )?{role}(?: herein| before us)?\b",
+        rf"|\b(?P<w3>{_WORDS})\b[^.;,]{{0,12}}, (?:the )?{role}\b",
         re.IGNORECASE,
     )
     for side, role in (
@@ -121,7 +121,8 @@ _FILED = re.compile(
     r"\b(?:this|these|present|instant|special leave)\b[^.;]{0,20}"
     r"\b(?:appeals?|petitions?)\b[^.;]{0,60}\b(?:filed|preferred|brought) by (?:the )?"
     r"(?P<w>State\b|Union of India|Revenue|[A-Z][\w.&]+(?: [A-Z][\w.&]+){0,5})"
-    r"|^(?P<w2>[A-Z][\w.&]+(?: [A-Z][\w.&]+){1,6}) (?:\([^)]{0,60}\) )?calls in question",
+    r"|^(?P<w2>[A-Z][\w.&]+(?: [A-Z][\w.&]+){1,6}) (?:\([^)]{0,60}\) )?"
+    r"calls in question",
     re.MULTILINE,
 )
 _COUNSEL = re.compile(

@@ -11,6 +11,7 @@ LEAST_TERMS = 3
 
 _WORD = re.compile(r"\w+")
 _TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
+_TEMPLATE |= {"section", "article", "order", "rule"}  # of citations in normal form
 
 
 class Vocabulary:

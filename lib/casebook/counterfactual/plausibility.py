@@ -123,7 +123,8 @@ def accept_rates(decisions, level=0.95):
     Parameters
     ----------
     decisions : pandas.DataFrame
-        One row per edit: fact_type and outcome.
+        One row per edit: fact_type, outcome and, where edits of one case are not
+        independent, case_id.
     level : float
         Coverage of the interval.
 
@@ -131,17 +132,18 @@ def accept_rates(decisions, level=0.95):
     -------
     pandas.DataFrame
         Per fact type and for all: accepted, rejected, undetermined, their total n, the
-        rate accepted / (accepted + rejected) with Wilson's bounds (``rate``, ``rate
-        low``, ``rate high``; missing without a decision), and ``undetermined share``
-        of n with its bounds: never part of the rate.
+        rate accepted / (accepted + rejected) with bounds (``rate``, ``rate low``,
+        ``rate high``; missing without a decision), and ``undetermined share`` of n
+        with its bounds: never part of the rate. Bounds are Wilson's, at the effective
+        size where cases are clusters.
     """
     rows = []
     for name in (*FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = {o: int((part["outcome"] == o).sum()) for o in OUTCOMES}
-        decided = count[ACCEPT] + count[REJECT]
-        rate = wilson(count[ACCEPT], decided, level)
-        open_ = wilson(count[UNDETERMINED], len(part), level)
+        decided = part[part["outcome"] != UNDETERMINED]
+        rate = _share(decided, ACCEPT, level)
+        open_ = _share(part, UNDETERMINED, level)
         rows.append(
             {
                 "fact type": name,
@@ -155,6 +157,15 @@ def accept_rates(decisions, level=0.95):
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
+
+
+def _share(part, outcome, level):
+    """Share of an outcome, with cases as clusters where they are known."""
+    hits = part["outcome"] == outcome
+    if "case_id" not in part:
+        return wilson(int(hits.sum()), len(part), level)
+    by = hits.groupby(part["case_id"])
+    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy(), level)
 
 
 def labelled_edits(path=LABELLED):

@@ -59,7 +59,7 @@ def sensitivity(
     noops : bool
         Whether edits that leave the query as it was count as 0, as documented.
     n_boot, seed : int
-        As for `casebook.inference.bootstrap.bootstrap_mean`.
+        As for `casebook.inference.bootstrap.bootstrap_mean`; of the test too.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _aggregate(used, measure, clusters, weight, options):
         **bounded("sensitivity", found),
         "placebo": placebo,
         **bounded("excess", beyond),
-        "p": _sign_flip(moved, options["seed"]),
+        "p": _sign_flip(moved, options),
         "reason": reason,
     }
 
@@ -193,9 +193,10 @@ def _weighted(used, values, weight, clusters):
     return frame.groupby(by, sort=False)["value"].mean().reset_index()
 
 
-def _sign_flip(moved, seed):
+def _sign_flip(moved, options):
     """Two-sided p of the clusters' mean excess; None with fewer than two clusters."""
     means = moved.groupby("cluster", sort=False)["value"].mean()
     if len(means) < 2:
         return None
-    return paired_randomization(means.to_numpy(), n_resamples=20_000, seed=seed).pvalue
+    draws = {"n_resamples": options["n_boot"], "seed": options["seed"]}
+    return paired_randomization(means.to_numpy(), **draws).pvalue
