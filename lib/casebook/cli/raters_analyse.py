@@ -60,7 +60,7 @@ def analyse(
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
-    others = ("out", "report", "against", "mixed", "resamples", "seed")
+    others = ("out", "report", "against", "resamples", "seed")
     exclusive(context, "legacy", *others)
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
