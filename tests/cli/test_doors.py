@@ -58,7 +58,9 @@ def commands(case, tmp_path):
     record = "retrieval_ablation-smoke"
     tree = tmp_path / "tree.json"
     tree.write_text("{}")
+    corpus = records(tmp_path / "mine") / "corpus.jsonl"
     return {
+        corpus: ["sensitivity", "run", case, corpus.parent, "-o", corpus],
         case: ["sensitivity", "run", case, "smoke", "--mode", "bm25", "-o", case],
         queries: ["corpus", "search", tmp_path, queries, "--out", queries],
         ranking: [
@@ -157,7 +159,7 @@ def test_an_age_of_400_digits_in_a_judgment_is_survived(casebook, tmp_path):
 def records(tmp_path, **changes):
     corpus = [{"_id": "d1", "text": "water"}, {"_id": "d2", "text": "fire"}]
     corpus[0] |= changes
-    (tmp_path / "qrels").mkdir(exist_ok=True)
+    (tmp_path / "qrels").mkdir(parents=True)
     lines = "".join(json.dumps(line) + "\n" for line in corpus)
     (tmp_path / "corpus.jsonl").write_text(lines)
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')

@@ -71,6 +71,10 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         line = shlex.split(command(record, "mine"))
         done = elsewhere(folders / "empty", *line[1:])
         assert done.stderr.startswith(f"cached  {cell}: unchanged"), done.stderr
+    for cell in cells:
+        if "contracts-2" in titles[cell]:
+            done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{cell}")
+            assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
