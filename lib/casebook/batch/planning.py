@@ -98,7 +98,7 @@ def _hashed(value):
     if isinstance(value, str):
         card = card_of(value)
         digest = fingerprint.dataset_digest(value)
-        if card and card.loader == "pdpabench_votes" and status(card)[0] != "ok":
+        if card and card.kind == "votes" and status(card)[0] != "ok":
             return fingerprint.digest(
                 [digest, "reconstructed"]
             )  # the chapter stands in

@@ -125,7 +125,7 @@ def _pull(grid, tag):
     given = ("dataset", "rating_set")
     names = {cell.parameters.get(name) for cell in cells for name in given}
     names = {name for name in names if name and data_folder(name) is None}
-    votes = {n for n in names if registry.resolve(n)[0].loader == "pdpabench_votes"}
+    votes = {n for n in names if registry.resolve(n)[0].kind == "votes"}
     registry.pull(sorted(names - votes))
     for name in sorted(votes):
         try:

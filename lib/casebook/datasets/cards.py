@@ -167,6 +167,11 @@ class Card(_Strict):
         return self
 
     @property
+    def kind(self):
+        """Kind of data that the loader gives, such as ``retrieval`` or ``votes``."""
+        return LOADERS[self.loader][2]
+
+    @property
     def file_sets(self):
         """Sets of files of which each is the whole data set."""
         return list(dict.fromkeys(tuple(s.files or self.files) for s in self.sources))

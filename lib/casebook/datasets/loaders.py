@@ -29,17 +29,13 @@ def check_kind(card, kind):
     InputError
         With the datasets that would fit.
     """
-    found = _kind(card)
+    found = card.kind
     if found != kind:
-        fitting = [key for key, other in cards().items() if _kind(other) == kind]
+        fitting = [key for key, other in cards().items() if other.kind == kind]
         raise InputError(
             f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
             f"from {', '.join(fitting)}"
         )
-
-
-def _kind(card):
-    return LOADERS[card.loader][2]
 
 
 def read_split(card, files, split):
