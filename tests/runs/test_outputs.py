@@ -80,7 +80,7 @@ def test_no_file_holds_a_negative_zero(results):
 
 def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results):
     scores = {"system": "=cmd|s", "nDCG@10": -0.5}
-    frame = pd.DataFrame([{"query_id": q, **scores} for q in ("=1+1", "@q", "-3")])
+    frame = pd.DataFrame([{"query_id": q, **scores} for q in ("=1+1", "@q", "NA")])
     outputs = RunOutputs("mine", "made")
     rows = gzip.decompress(outputs.rows(frame).read_bytes()).decode()
     assert (
@@ -88,7 +88,7 @@ def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results
         == outputs.table("t", frame).read_text()
         == (
             "query_id,system,nDCG@10\n'=1+1,'=cmd|s,-0.500000\n'@q,'=cmd|s,-0.500000\n"
-            "-3,'=cmd|s,-0.500000\n"
+            "NA,'=cmd|s,-0.500000\n"
         )
     )
     metrics = {"smoke.=cmd|s.ndcg@10": -0.5}
@@ -98,4 +98,4 @@ def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results
     record |= {"CompletedAtUtc": "2026-01-01T00:00:01Z"}
     write_json(results / "mine" / "runs" / "made" / "run.json", record)
     found = query_scores(results / "mine" / "runs" / "made", "smoke.=cmd|s.ndcg@10")
-    assert sorted(found.index) == ["-3", "=1+1", "@q"]
+    assert sorted(found.index) == ["=1+1", "@q", "NA"]

@@ -113,7 +113,8 @@ def _of_report(folder, metric):
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")
     try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(_NAMES, str))
+        texts = dict.fromkeys(_NAMES, str)  # of which one may be "NA"
+        table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a table of rows: {error}") from None
     table = table_from_csv(table)
