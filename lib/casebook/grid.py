@@ -6,6 +6,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.grid_rows import expand
+from casebook.notebook_parameters import parameter_names
 from casebook.paths import NOTEBOOKS, valid_name
 from casebook.plain_yaml import read_yaml
 from casebook.runs.fingerprint import digest
@@ -133,9 +134,9 @@ def select(cells, names=(), tag="default", overrides=None):
     tag : str
         Which cells of an experiment count when no cell is named.
     overrides : dict, optional
-        Parameters set on the command line, in place of those of each cell. With an
-        experiment's name, those that name data make one cell of their own, with the
-        notebook's defaults for all others.
+        Parameters set on the command line, in place of those of each cell; without
+        names, of each cell that has them. With an experiment's name, those that name
+        data make one cell of their own, with the notebook's defaults for all others.
 
     Returns
     -------
@@ -154,8 +155,22 @@ def select(cells, names=(), tag="default", overrides=None):
     if not chosen:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
-    unique = {cell.name: cell for cell in chosen}
-    return [_overridden(cell, overrides) for cell in unique.values()]
+    unique = list({cell.name: cell for cell in chosen}.values())
+    if overrides and not names:
+        return _where_declared(unique, overrides)
+    return [_overridden(cell, overrides) for cell in unique]
+
+
+def _where_declared(cells, overrides):
+    """Set parameters in the cells whose notebooks have them; the others stay."""
+    known = [set(parameter_names(NOTEBOOKS / cell.notebook)) for cell in cells]
+    unknown = sorted(set(overrides).difference(*known))
+    if unknown:
+        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+    return [
+        _overridden(cell, {name: overrides[name] for name in overrides if name in its})
+        for cell, its in zip(cells, known, strict=True)
+    ]
 
 
 def _named(cells, name, tag, overrides):

@@ -13,6 +13,7 @@ from casebook.batch import plan
 from casebook.batch.bookkeeping import stored_record
 from casebook.book.pages import chapters
 from casebook.book.reproduce import command
+from casebook.errors import InputError
 from casebook.grid import load_grid, select
 from casebook.notebook_parameters import resolved
 from casebook.paths import DATA, data_folder
@@ -154,6 +155,21 @@ def test_an_encoder_for_an_experiment_keeps_the_data_of_its_configurations():
     ]
     (own,) = select(grid, ["retrieval_ablation"], overrides={"dataset": "smoke"})
     assert own.parameters == {"dataset": "smoke"}
+
+
+def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
+    grid = load_grid()
+    before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
+    after = {
+        cell.name: cell.parameters
+        for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})
+    }
+    changed = {name for name in before if after[name] != before[name]}
+    assert "embedding_shift-smoke" in changed and "audits-smoke" not in changed
+    for name in changed:
+        assert after[name] == before[name] | {"encoder": "some/model"}
+    with pytest.raises(InputError, match="no experiment has a parameter colour"):
+        select(grid, tag="smoke", overrides={"colour": "red"})
 
 
 def test_models_of_unchanged_cells_need_not_be_here(monkeypatch):
