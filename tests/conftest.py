@@ -89,6 +89,7 @@ def notebook_project(tmp_path, monkeypatch):
             metadata={"kernelspec": kernel},
         )
         (tmp_path / "notebooks").mkdir()
+        (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
         for module in (notebooks, planning):
             monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
