@@ -16,6 +16,8 @@ _KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
 # Other data than a configuration's make its other parameters meaningless.
 OWN_DATA = {"dataset", "datasets", "forms"}
 _KINDS = {dict: "mapping", list: "list"}
+EVERY = "*"
+"""Need of a cell that runs after every other cell of its run, done or failed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Cell:
     tags : tuple of str
         Sets that the cell belongs to: smoke, default, permissive, full.
     needs : tuple of str
-        Cells that must be complete before this one starts.
+        Cells that must be complete before this one starts; `EVERY` stands for all
+        others of the run.
     """
 
     name: str
@@ -117,7 +120,7 @@ def _check_names(path, cells):
     if twice:
         raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
     for cell in cells:
-        unknown = sorted(set(cell.needs) - set(names))
+        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
         if unknown:
             raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
 

@@ -12,7 +12,6 @@ import pytest
 from casebook.audits.labels import CHECKS
 from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
-from casebook.factcheck.decomposition_study import MEASURES as DECOMPOSITION
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
 from casebook.inference.preference import item_tests
@@ -123,21 +122,15 @@ REQUIRED = {
     ],
     "factcheck": [
         *functions_of(
-            "factcheck.averitec",
-            "factcheck.fever",
-            "factcheck.hover",
-            "factcheck.scifact",
             "factcheck.explanation_quality",
             "factcheck.performance",
             "inference.mcnemar_power",
             "measures.classification",
             "measures.classification_documented",
         ),
-        *("official_feverous_score", "score_feverous", "mcnemar", "mcnemar_counts"),
-        *("performance_score", "honest_accuracy", "evaluate_policy", "reward"),
+        *("mcnemar", "mcnemar_counts", "performance_score", "honest_accuracy"),
         *("at_prevalence", "diversity", "support_score", "degree_of_support"),
         *("minimal_removal", "effects", "documented_rating", "rate", "similarities"),
-        *(*DECOMPOSITION, "exact"),
         *(*REASONS, *calibration([True, False], [0.5, 0.5]).measures),
     ],
     "audits": [

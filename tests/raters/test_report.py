@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from casebook.errors import InputError
 from casebook.raters import report
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import example_votes
@@ -112,12 +111,10 @@ def test_without_a_data_set_there_is_no_further_agreement():
 
 
 @pytest.mark.data
-def test_published_agreement_of_the_vader_lexicon(mirror, monkeypatch):
+def test_published_agreement_of_the_vader_lexicon(mirror, monkeypatch, require):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    try:
-        table, caveats = further_agreement("vader_lexicon", n_boot=50)
-    except InputError as absent:
-        pytest.skip(str(absent))
+    require("vader_lexicon")
+    table, caveats = further_agreement("vader_lexicon", n_boot=50)
     found = table.set_index("coefficient")["estimate"]
     expected = {
         "krippendorff_alpha": 0.726,

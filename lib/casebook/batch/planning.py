@@ -8,6 +8,7 @@ from casebook.datasets.cards import card_of
 from casebook.datasets.registry import load
 from casebook.datasets.sources import status
 from casebook.errors import InputError
+from casebook.grid import EVERY
 from casebook.models.load import load_encoder
 from casebook.models.weights import PACKAGED, locate_model
 from casebook.notebook_parameters import DATA, MODELS, check_parameters, defaults
@@ -134,14 +135,31 @@ def plan(cells, run, force=False):
         check_parameters(NOTEBOOKS / cell.notebook, named)
     notes = {cell.name: _check_data(cell) for cell in cells}
     planned, common = {}, common_inputs()
-    for cell in cells:  # a grid names a cell after those it needs
+    # A grid names a cell after those it needs; what reads all others comes last.
+    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         needed = {name: planned[name].key for name in cell.needs if name in planned}
+        again = force
+        if EVERY in cell.needs:
+            needed = _recorded_keys(cell, run) | {n: p.key for n, p in planned.items()}
+            # What failed the last time left the same key, and no record to be read.
+            again |= any(other.status != "cached" for other in planned.values())
         inputs = inputs_of(cell, common, needed)
-        one = _plan_one(cell, run, force, inputs)
+        one = _plan_one(cell, run, again, inputs)
         planned[cell.name] = replace(one, note=notes[cell.name])
         if one.status != "cached":
             _check_models(cell.parameters)
     return list(planned.values())
+
+
+def _recorded_keys(cell, run):
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    found = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = artifact.read_record(path)
+            if record.workflow != cell.experiment:
+                found[path.parent.name] = record.labels.get("ContentKey")
+    return found
 
 
 def _check_data(cell):

@@ -123,6 +123,12 @@ def reachable(card):
     return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
 
 
+def available(card):
+    """Tell whether a whole set of a dataset's files lies here, whatever they hold."""
+    sets = card.file_sets or [()]
+    return any(all(_place(card, name) for name in names) for names in sets)
+
+
 def _absent(card, name):
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if any(source.wheel or source.url for source in card.sources):
@@ -136,17 +142,18 @@ def _cached(card, name):
 
 def _local(card, name):
     """Give the verified path of a file in a folder or in the cache, or None."""
-    for source in _holding(card, name):
-        root = _folder(source)
-        if root is not None and (root / source.path_of(name)).is_file():
-            path = root / source.path_of(name)
-            _verify(card, name, path, origin=path)
-            return path
-    path = _cached(card, name)
-    if not path.is_file():
-        return None
-    _verify(card, name, path, origin=path, aside=_rejected(path))
+    path = _place(card, name)
+    if path is not None:
+        cached = path == _cached(card, name)
+        _verify(card, name, path, path, aside=_rejected(path) if cached else None)
     return path
+
+
+def _place(card, name):
+    """Give the path of a file in a folder or in the cache, or None."""
+    folders = [(_folder(source), source) for source in _holding(card, name)]
+    paths = [root / s.path_of(name) for root, s in folders if root is not None]
+    return next((p for p in [*paths, _cached(card, name)] if p.is_file()), None)
 
 
 def _holding(card, name):
