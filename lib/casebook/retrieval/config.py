@@ -3,14 +3,20 @@
 import math
 from dataclasses import dataclass, fields, replace
 
+import numpy as np
+
 from casebook.errors import InputError
 from casebook.inference.samples import check_choice
 from casebook.retrieval.checks import between, whole_number
 from casebook.retrieval.modes import MODES
 from casebook.retrieval.sparse import PRESETS
 
-LISTS = ("bm25", "dense", "dense2", "random", "constant")
+LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
+# Lists that also match what is not the same word. They lose weight as queries grow.
+LOOSE = ("bm25_stemmed", "dense", "dense2")
 FUSIONS = ("rrf", "weighted_sum")
+# Below this, a stage would cost minutes and move next to nothing.
+LEAST_TRUST = 1 / 32
 CROSS_ENCODER = "cross-encoder:"
 RERANKERS = ("maxsim", "maxsim-mean", "pass-through")
 
@@ -24,14 +30,18 @@ class PipelineConfig:
     top_k : int
         Documents to return, at least 1 and at most ``pool``.
     lists : tuple of str
-        First-stage lists: ``bm25``, ``dense``, ``dense2`` (the second encoder), and
-        the controls ``random`` and ``constant``. One list alone is not fused.
+        First-stage lists: ``bm25``, ``bm25_stemmed``, ``dense``, ``dense2`` (the second
+        encoder), and the controls ``random`` and ``constant``. One list alone is not
+        fused.
     fusion : {"rrf", "weighted_sum"}
         How lists are joined.
     rrf_k : float
         Rank constant of reciprocal rank fusion, above 0.
     fusion_weights : tuple of float, optional
-        Weight of each list; 1 each by default.
+        Weight of each list; 1 by default, which the BM25 lists share.
+    question_tokens : float, optional
+        Longest query, in the encoder's tokens, that is a question: see :meth:`trust`.
+        Late interaction was proposed for queries of 32 tokens. None: no length counts.
     pool : int
         Documents taken from each list for fusion.
     mmr : bool
@@ -46,12 +56,15 @@ class PipelineConfig:
         ``pass-through``, or None (``none`` in parameters).
     first_stage_weight : float
         Share of the fused score in the reranked score, in [0, 1); both are brought to
-        mean 0 and deviation 1 over the reranked documents first.
+        mean 0 and deviation 1 over the reranked documents first. The reranker's share
+        falls with :meth:`trust`.
     chunking : bool
         Whether encoder and reranker read chunks; otherwise each document is one text,
         cut at the encoder's limit.
     max_words, overlap : int
         Longest chunk and what neighbours share, in words.
+    max_passages : int, optional
+        Chunks kept of one document, its most central ones by BM25; None keeps all.
     bm25_chunks : bool
         Whether BM25 scores chunks too. It has no limit of length, so by default it
         reads whole documents.
@@ -67,10 +80,11 @@ class PipelineConfig:
     """
 
     top_k: int = 10
-    lists: tuple = ("bm25", "dense")
-    fusion: str = "rrf"
+    lists: tuple = ("bm25", "bm25_stemmed", "dense")
+    fusion: str = "weighted_sum"
     rrf_k: float = 20
     fusion_weights: tuple | None = None
+    question_tokens: float | None = 32
     pool: int = 50
     mmr: bool = True
     mmr_lambda: float = 0.7
@@ -80,6 +94,7 @@ class PipelineConfig:
     chunking: bool = True
     max_words: int = 130
     overlap: int = 40
+    max_passages: int | None = 16
     bm25_chunks: bool = False
     bm25_preset: str = "default"
     seed: int = 0
@@ -110,8 +125,9 @@ class PipelineConfig:
 
     def _check_numbers(self):
         """Refuse numbers out of range."""
-        for name in ("top_k", "pool", "mmr_pool", "max_words"):
-            whole_number(name, getattr(self, name), 1)
+        for name in ("top_k", "pool", "mmr_pool", "max_words", "max_passages"):
+            if getattr(self, name) is not None or name != "max_passages":
+                whole_number(name, getattr(self, name), 1)
         whole_number("overlap", self.overlap, 0)
         whole_number("seed", self.seed, 0)
         between("mmr_lambda", self.mmr_lambda, 0, 1)
@@ -120,6 +136,10 @@ class PipelineConfig:
             raise InputError("first_stage_weight 1 would ignore the reranker: use none")
         if not 0 < self.rrf_k < math.inf:
             raise InputError(f"rrf_k must be above 0, got {self.rrf_k}")
+        if self.question_tokens is not None and not self.question_tokens > 0:
+            raise InputError(
+                f"question_tokens must be above 0, got {self.question_tokens}"
+            )
         if self.overlap >= self.max_words:
             raise InputError(
                 f"overlap ({self.overlap}) must be below max_words ({self.max_words})"
@@ -160,7 +180,40 @@ class PipelineConfig:
     @property
     def passage_key(self):
         """What decides the passages that encoder and reranker read: tuple or None."""
-        return (self.max_words, self.overlap) if self.chunking else None
+        cut = (self.max_words, self.overlap, self.max_passages)
+        return cut if self.chunking else None
+
+    @property
+    def weights(self):
+        """Weight of each list before the length of a query counts: tuple."""
+        bm25 = [name.startswith("bm25") for name in self.lists]
+        shared = tuple(1 / sum(bm25) if one else 1.0 for one in bm25)
+        return self.fusion_weights or shared
+
+    def trust(self, tokens):
+        """Say how far anything but the very words of each query is believed.
+
+        A question has few words, so that other forms and near meanings of them help. A
+        text of hundreds says itself what it is about; whatever else it comes near to
+        then misleads, and an encoder, which makes one vector of it, misleads most.
+
+        Parameters
+        ----------
+        tokens : array of int, shape (Q,)
+            Length of each query.
+
+        Returns
+        -------
+        array of float, shape (Q,)
+            ``min(1, question_tokens / tokens)``, and 0 below ``LEAST_TRUST``: such a
+            query is left to BM25. It is 1 without ``question_tokens`` and where the
+            list ``bm25``, to which the weight goes, is not among the lists.
+        """
+        tokens = np.maximum(np.asarray(tokens), 1)
+        if self.question_tokens is None or "bm25" not in self.lists:
+            return np.ones(tokens.shape)
+        trust = np.minimum(1.0, self.question_tokens / tokens)
+        return np.where(trust < LEAST_TRUST, 0.0, trust)
 
 
 def config_for(mode, **settings):

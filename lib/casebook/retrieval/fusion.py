@@ -31,8 +31,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         Rank constant, at least 0; the larger, the less the top ranks weigh.
     depth : int, optional
         Cut every list here first; by default lists are used whole.
-    weights : sequence of float, optional
-        Weight of each list, at least 0 and not all 0; 1 each by default.
+    weights : array-like of float, shape (m,) or (m, Q), optional
+        Weight of each list, or of each list for each query, at least 0 and not all 0;
+        1 each by default.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     if depth is not None:
         lists = [entry.truncate(depth) for entry in lists]
     gains = [
-        weight / (k + np.arange(1.0, entry.shape[1] + 1))
+        weight[:, None] / (k + np.arange(1.0, entry.shape[1] + 1))
         for entry, weight in zip(lists, weights, strict=True)
     ]
     return _sum_by_id(
@@ -73,8 +74,9 @@ def weighted_sum(lists, weights=None, normalisation="min-max"):
     ----------
     lists : sequence of RankedLists
         One per first-stage retriever, with the same queries in the same order.
-    weights : sequence of float, optional
-        Weight of each list, at least 0 and not all 0; 1 each by default.
+    weights : array-like of float, shape (m,) or (m, Q), optional
+        Weight of each list, or of each list for each query, at least 0 and not all 0;
+        1 each by default.
     normalisation : {"min-max", "z", "sum", "none"}
         Applied to each list of each query over its own entries: ``min-max`` to
         [0, 1]; ``z`` to mean 0 and standard deviation 1; ``sum`` shifts the minimum
@@ -102,7 +104,7 @@ def weighted_sum(lists, weights=None, normalisation="min-max"):
     lists, weights = _checked(lists, weights)
     check_choice("normalisation", normalisation, NORMALISATIONS)
     parts = [
-        weight * normalised_scores(entry, normalisation)
+        weight[:, None] * normalised_scores(entry, normalisation)
         for entry, weight in zip(lists, weights, strict=True)
     ]
     return _sum_by_id(lists, parts)
@@ -171,13 +173,14 @@ def _checked(lists, weights):
         sizes = ", ".join(str(entry.shape[0]) for entry in lists)
         raise InputError(f"fused lists must have the same queries, got {sizes}")
     weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
-    valid = weights.shape == (len(lists),) and np.isfinite(weights).all()
-    if not valid or (weights < 0).any() or not weights.any():
+    shapes = (len(lists),), (len(lists), lists[0].shape[0])
+    valid = weights.shape in shapes and np.isfinite(weights).all()
+    if not valid or (weights < 0).any() or (weights.size and not weights.any()):
         raise InputError(
             f"fusion of {len(lists)} lists needs as many weights, at least 0 and not "
             f"all 0, got {weights.tolist()}"
         )
-    return lists, weights
+    return lists, weights.reshape(len(lists), -1)
 
 
 def _sum_by_id(lists, parts):

@@ -28,7 +28,7 @@ class Reranked:
     passages: np.ndarray
 
 
-def rerank(index, config, queries, given, passages, fused):
+def rerank(index, config, request, given, passages, fused):
     """Order documents by a reranker.
 
     Parameters
@@ -37,8 +37,8 @@ def rerank(index, config, queries, given, passages, fused):
         The collection.
     config : PipelineConfig
         Settings; ``config.reranker`` is not None.
-    queries : list of str
-        Query texts.
+    request : Request
+        Queries, and the trust in each.
     given : RankedLists
         Documents to rerank.
     passages : array of int, shape (Q, C)
@@ -65,12 +65,13 @@ def rerank(index, config, queries, given, passages, fused):
         return Reranked(same, same, passages)
     reranker = index.reranker(config)
     if config.reranker.startswith(CROSS_ENCODER):
-        scores = reranker.scores(queries, passages)
+        scores = reranker.scores(request.queries, passages)
     else:
-        scores, passages = reranker.scores(queries, given.ids)
+        scores, passages = reranker.scores(request.queries, given.ids)
     share = config.first_stage_weight
     first = RankedLists(given.ids, fused.scores_of(given.ids))
-    mixed = (1 - share) * _z(RankedLists(given.ids, scores)) + share * _z(first)
+    own = (1 - share) * request.trust[:, None]
+    mixed = own * _z(RankedLists(given.ids, scores)) + share * _z(first)
     mixed = np.where(given.ids >= 0, mixed, -np.inf)
     ranks = fused.ranks_of(given.ids)
     own = _ordered(given, scores, ranks)
