@@ -16,7 +16,7 @@ from casebook.retrieval.config import MODES, PipelineConfig, config_for
         ({"rrf_k": float("inf")}, "rrf_k must be above 0"),
         ({"pool": 5}, r"pool \(5\) must be at least top_k \(10\)"),
         ({"mmr_pool": 9}, r"mmr_pool \(9\) must be at least top_k"),
-        ({"fusion": "borda"}, "unknown fusion 'borda': choose from rrf, weighted_sum"),
+        ({"fusion": "borda"}, "unknown fusion 'borda': choose from standardised, rrf"),
         ({"reranker": "magic"}, "unknown reranker 'magic'"),
         ({"reranker": "cross-encoder:"}, "name the model"),
         ({"lists": ("bm25", "splade")}, "unknown list 'splade'"),

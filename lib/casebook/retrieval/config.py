@@ -14,7 +14,7 @@ from casebook.retrieval.sparse import PRESETS
 LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
 # Lists that also match what is not the same word. They lose weight as queries grow.
 LOOSE = ("bm25_stemmed", "dense", "dense2")
-FUSIONS = ("rrf", "weighted_sum")
+FUSIONS = ("standardised", "rrf", "weighted_sum")
 # Below this, a stage would cost minutes and move next to nothing.
 LEAST_TRUST = 1 / 32
 CROSS_ENCODER = "cross-encoder:"
@@ -33,8 +33,9 @@ class PipelineConfig:
         First-stage lists: ``bm25``, ``bm25_stemmed``, ``dense``, ``dense2`` (the second
         encoder), and the controls ``random`` and ``constant``. One list alone is not
         fused.
-    fusion : {"rrf", "weighted_sum"}
-        How lists are joined.
+    fusion : {"standardised", "rrf", "weighted_sum"}
+        How lists are joined: by the sum of their scores in standard deviations, by
+        reciprocal ranks, or by the sum of scores scaled to [0, 1].
     rrf_k : float
         Rank constant of reciprocal rank fusion, above 0.
     fusion_weights : tuple of float, optional
@@ -81,7 +82,7 @@ class PipelineConfig:
 
     top_k: int = 10
     lists: tuple = ("bm25", "bm25_stemmed", "dense")
-    fusion: str = "weighted_sum"
+    fusion: str = "standardised"
     rrf_k: float = 20
     fusion_weights: tuple | None = None
     question_tokens: float | None = 32

@@ -45,6 +45,10 @@ MODES = {
         {**_PLAIN, **_FIRST_STAGE},
         "reciprocal rank fusion of bm25 and dense_chunked, nothing after it",
     ),
+    "weighted_sum": (
+        {"fusion": "weighted_sum"},
+        "the full system with scores scaled to [0, 1] instead of standardised",
+    ),
     "constant_weights": (
         _PLAIN,
         "the documented combination: rank fusion of bm25 and dense_chunked, marginal "

@@ -161,7 +161,8 @@ class HybridRetriever:
             depth = max([depth, *map(len, candidates)])
         with clock.stage("encode queries"):
             trust = self._trust(queries)
-        request = Request(queries, max(depth, self.config.pool), allowed, trust)
+        # Fusion reads scores below the pool too.
+        request = Request(queries, max(depth, 2 * self.config.pool), allowed, trust)
         parts = []
         for config, rows in (
             (self.config, np.flatnonzero(trust)),

@@ -8,6 +8,9 @@ from casebook.retrieval.config import CROSS_ENCODER
 from casebook.retrieval.fusion import normalised_scores
 from casebook.retrieval.rankings import RankedLists
 
+# Sums over more or less padding differ in their last bits.
+_DECIMALS = 9
+
 
 @dataclass(frozen=True, eq=False)
 class Reranked:
@@ -72,7 +75,7 @@ def rerank(index, config, request, given, passages, fused):
     first = RankedLists(given.ids, fused.scores_of(given.ids))
     own = (1 - share) * request.trust[:, None]
     mixed = own * _z(RankedLists(given.ids, scores)) + share * _z(first)
-    mixed = np.where(given.ids >= 0, mixed, -np.inf)
+    mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
     ranks = fused.ranks_of(given.ids)
     own = _ordered(given, scores, ranks)
     return Reranked(own, _ordered(given, mixed, ranks), passages)

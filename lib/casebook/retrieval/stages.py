@@ -7,7 +7,11 @@ import numpy as np
 
 from casebook.retrieval.config import LOOSE
 from casebook.retrieval.diversity import maximal_marginal_relevance
-from casebook.retrieval.fusion import reciprocal_rank_fusion, weighted_sum
+from casebook.retrieval.fusion import (
+    reciprocal_rank_fusion,
+    standardised_sum,
+    weighted_sum,
+)
 from casebook.retrieval.rankings import ABSENT, RankedLists, collapse
 
 # Passages fetched for each document wanted; more are fetched when they are too few.
@@ -157,6 +161,8 @@ def fuse(config, lists, depth, trust):
             for name, weight in zip(config.lists, config.weights, strict=True)
         ]
     )
+    if config.fusion == "standardised":
+        return standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
     if config.fusion == "weighted_sum":
         return weighted_sum(cut, weights)
     return reciprocal_rank_fusion(cut, config.rrf_k, weights=weights)
