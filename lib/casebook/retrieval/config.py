@@ -42,7 +42,7 @@ class PipelineConfig:
         Weight of each list; 1 by default, which the BM25 lists share.
     question_tokens : float, optional
         Longest query, in the encoder's tokens, that is a question: see :meth:`trust`.
-        Late interaction was proposed for queries of 32 tokens. None: no length counts.
+        None: no length counts.
     pool : int
         Documents taken from each list for fusion.
     mmr : bool
@@ -85,7 +85,7 @@ class PipelineConfig:
     fusion: str = "standardised"
     rrf_k: float = 20
     fusion_weights: tuple | None = None
-    question_tokens: float | None = 32
+    question_tokens: float | None = 64
     pool: int = 50
     mmr: bool = True
     mmr_lambda: float = 0.7
