@@ -114,8 +114,8 @@ def test_windows_of_one_query_are_bounded_and_span_it(hashing):
 
 
 def test_trust_falls_with_length_and_needs_bm25():
-    trust = PipelineConfig(question_tokens=64).trust([1, 64, 128, 2048, 2049])
-    assert trust.tolist() == [1, 1, 1 / 2, 1 / 32, 0]
+    trust = PipelineConfig(question_tokens=64).trust([1, 64, 128, 640, 641])
+    assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
     assert (PipelineConfig(question_tokens=None).trust([9999]) == 1).all()
     assert (PipelineConfig(lists=("dense",)).trust([9999]) == 1).all()
 

@@ -15,8 +15,8 @@ LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
 # Lists that also match what is not the same word. They lose weight as queries grow.
 LOOSE = ("bm25_stemmed", "dense", "dense2")
 FUSIONS = ("standardised", "rrf", "weighted_sum")
-# Below this, a stage would cost minutes and move next to nothing.
-LEAST_TRUST = 1 / 32
+# Below this, encoding a collection would cost minutes and move next to nothing.
+LEAST_TRUST = 0.1
 CROSS_ENCODER = "cross-encoder:"
 RERANKERS = ("maxsim", "maxsim-mean", "pass-through")
 
