@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help report test smoke lab lint bench faults lock clean
+.PHONY: help report test smoke lab lint bench validate faults lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,6 +56,9 @@ lint: $(VENV)/.test ## check style, formatting and that notebooks hold no output
 
 bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book's table
 	$(BIN)/python tests/benchmarks/run.py
+
+validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
+	$(BIN)/python tests/validation/intervals.py book/methods/validity.csv
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
 	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs

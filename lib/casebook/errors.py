@@ -1,6 +1,10 @@
 """Errors that a user can act on, each with the exit code of the command line."""
 
 
+class MeasureNote(UserWarning):
+    """A measure is named as a document names another one."""
+
+
 class CasebookError(Exception):
     """Base of every error that ends a command with one clear line.
 

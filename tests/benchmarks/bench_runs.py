@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from measuring import limit_row
 
+from casebook.files import write_json
 from casebook.runs import chain
 from casebook.runs.layout import locate
 from casebook.runs.ordering import order
@@ -110,6 +111,8 @@ def _write_history(root):
         previous = chain.line_hash(line)
         lines.append(line + b"\n")
     (root / FOLDER / LOG).write_bytes(b"".join(lines))
+    head = {"seq": RUNS, "lineSha256": previous}
+    write_json(chain.head_path(root / FOLDER / LOG), head)
 
 
 def _write_pair(root):

@@ -263,6 +263,7 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
     page, text = loaded(files), files[PAGE]
     assert "Here are the 3 of 5 edits" in text and "by their ids" in text
     assert "2 edits leave it as it was." in text
+    assert page["wrong"] is None and not any(item["wrong"] for item in page["items"])
     first, failed, untried = (item["parts"] for item in page["items"])
     _, change, placebo, moved, precedents, lists = first
     assert change == ["=cites", "-IPC-302", "+<i>"] and placebo is None

@@ -26,7 +26,7 @@ from casebook.measures.mentions import KINDS as MENTIONS
 from casebook.measures.quotes import STATES
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
-from casebook.measures.rankshift_changes import ABSENT, AFFECTED
+from casebook.measures.rankshift import ABSENT, AFFECTED
 from casebook.paths import ROOT
 from casebook.shift.evaluators import NAMES
 from casebook.shift.gate import PROFILES
@@ -69,14 +69,11 @@ REQUIRED = {
             "counterfactual.sensitivity",
             "measures.rank_agreement",
             "measures.rankshift",
-            "measures.rankshift_changes",
-            "measures.rankshift_kendall",
-            "measures.rankshift_overlap",
-            "measures.rankshift_ties",
         ),
         *(*AFFECTED, *ABSENT, "excess", "rbo", "rbo_weight", "placebo_edits"),
         *("explain_result", "explain_edge", "ModelValidator"),
     ],
+    "run_registry": ["contrasts", "judge"],
     "embedding_shift": [
         *(*MODES, *NAMES, *PROFILES),
         *functions_of("shift.keyword", "shift.learner", "shift.ridge"),

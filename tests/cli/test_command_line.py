@@ -37,8 +37,8 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
     }
     assert found["measures"]["RR"]["mean"] == pytest.approx(0.5)
     assert found["measures"]["RR"]["n"] == 3
-    low, high = found["measures"]["RR"]["ci"]
-    assert 0 <= low <= 0.5 <= high <= 1
+    assert found["measures"]["RR"]["ci"] == [None, None]
+    assert found["measures"]["RR"]["reason"] == "fewer_than_six_units"
     assert found["queries"] == {
         "judged": 3,
         "retrieved": 2,
@@ -47,6 +47,22 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
         "empty": 0,
         "no_relevant": 0,
     }
+
+
+def test_names_of_measures_in_every_command(casebook, files):
+    plain = ("evaluate", *files[:2], "--json", "-m")
+    code, out, err = casebook(*plain, "MAP", "-m", "ndcg@10", "-m", "recall@10")
+    assert code == 0 and err == ""
+    assert list(json.loads(out)["measures"]) == ["MAP", "ndcg@10", "recall@10"]
+    code, out, err = casebook(*plain, "map@1", "-m", "original:map@1")
+    means = {n: m["mean"] for n, m in json.loads(out)["measures"].items()}
+    # AP@1: q1 alone has its document at rank 1; RR: 1, 1/2, 0.
+    assert means == pytest.approx({"map@1": 1 / 3, "original:map@1": 0.5})
+    assert err == (
+        "note: map@1 is AP@1; EmbeddingShift's map@1 is original:map@1, which is RR\n"
+    )
+    code, out, err = casebook("compare", *files, "-m", "NDCG@3")
+    assert code == 0 and err.count("original:NDCG@3") == 1 and "original" not in out
 
 
 def test_evaluate_for_people(casebook, files):

@@ -3,15 +3,20 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from casebook.cli.corpus import _cluster
+from casebook.errors import InputError
 from casebook.formats.trec import read_run
 from casebook.models.load import load_encoder
 from casebook.paths import DATA
 from casebook.retrieval.dense import DenseIndex
+from casebook.retrieval.scale_out import encode_shards, search_shards
+from casebook.retrieval.shards import ShardStore
 
 SMOKE = DATA / "smoke"
 QRELS = SMOKE / "qrels" / "test.tsv"
@@ -26,7 +31,7 @@ def expected(depth):
     documents, questions = lines("corpus.jsonl"), lines("queries.jsonl")
     encoder = load_encoder(cache=False)
     # In the batches that the shards were encoded in.
-    texts = [document["text"] for document in documents]
+    texts = [f"{d['title']} {d['text']}" for d in documents]
     parts = [texts[start : start + 20] for start in range(0, len(texts), 20)]
     vectors = np.concatenate([encoder.encode_documents(part) for part in parts])
     asked = encoder.encode_queries([question["text"] for question in questions])
@@ -79,7 +84,115 @@ def test_more_than_one_worker_is_processes_of_their_own():
         assert client is None
 
 
+@pytest.fixture
+def encoded(tmp_path, casebook):
+    """Give a small folder, its two shards, and a function that searches them."""
+    small = tmp_path / "small"
+    small.mkdir()
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        first = (SMOKE / name).read_text().splitlines(keepends=True)[:12]
+        (small / name).write_text("".join(first))
+    place = tmp_path / "corpus"
+    encode = ("corpus", "encode", small, "--out", place, "--shard-size", 6)
+    assert casebook(*encode)[0] == 0
+
+    def search(*options):
+        return casebook("corpus", "search", place, small, *options)
+
+    return encode, place, search
+
+
+def overwrite_one_vector(path):
+    vectors = np.load(path, mmap_mode="r+")
+    vectors[2] = 0
+    vectors.flush()
+
+
+def test_a_vector_that_was_overwritten_is_found_and_encoded_again(casebook, encoded):
+    encode, place, search = encoded
+    (first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
+    times = (
+        second.stat().st_atime_ns,
+        (place / "shards.json").stat().st_mtime_ns - 10**9,
+    )
+    overwrite_one_vector(second)
+    code, out, err = search()
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert f"{second}: changed since it was encoded" in err
+    os.utime(second, ns=times)  # even its time was set back
+    assert search()[0] == 0
+    code, out, err = search("--verify")
+    assert (code, out) == (1, "") and str(second) in err and "encode it again" in err
+    # A new list of shards makes no good one of it.
+    before = first.stat().st_mtime_ns
+    assert casebook(*encode)[0] == 0
+    assert search() == (0, run, "") and search("--verify") == (0, run, "")
+    assert first.stat().st_mtime_ns == before
+
+
+def test_the_questions_are_not_written_over(encoded):
+    encode, _, search = encoded
+    asked = encode[2] / "queries.jsonl"
+    before = asked.read_text()
+    code, out, err = search("--out", asked)
+    assert (code, out) == (1, "") and f"{asked}: is read by this command" in err
+    assert asked.read_text() == before and search("--out", "")[0] == 1
+
+
+def test_a_shard_that_is_missing_cut_or_copied(encoded):
+    _, place, search = encoded
+    (_first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
+    whole = second.read_bytes()
+    second.write_bytes(whole)  # the same bytes, but newer than the list
+    assert search() == (0, run, "")
+    for left in (whole[:-4], whole + b"0", b"", None):
+        second.unlink()
+        if left is not None:
+            second.write_bytes(left)
+        code, out, err = search()
+        assert (code, out) == (1, "") and str(second) in err and err.count("\n") == 1
+    second.write_bytes(whole)
+    (ids,) = place.glob("ids-*.json")
+    ids.write_text(ids.read_text().replace("[", '["x", ', 1).replace('"sd', '"se', 1))
+    code, out, err = search()
+    assert (code, out) == (1, "") and ids.name in err
+
+
+def test_vectors_in_an_object_store_are_hashed_whenever_they_are_read(
+    tmp_path, casebook, object_store
+):
+    store = ShardStore(f"{object_store}/corpus")
+    entries = encode_shards(["one", "two"], lambda t: np.eye(2)[: len(t)], store, 1)
+    data = bytearray(store._store.read(f"{entries[1]['name']}.npy"))
+    data[-1] ^= 1
+    store._store.write(f"{entries[1]['name']}.npy", bytes(data))
+    with pytest.raises(InputError, match=f"{entries[1]['name']}.npy: changed since"):
+        search_shards(store, np.eye(2), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [6, 12])
+def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path, size):
+    small = encoded[0][2]
+    command = ["corpus", "encode", small, "--out", tmp_path / "two", "--workers", "2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "casebook", *command, "--shard-size", str(size)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(f"{tmp_path / 'two'}: 12 documents")
+    assert done.stderr == ""
+
+
 BAD = [
+    (["encode", "{dir}/good", "--out", ""], "shards need an address"),
+    (["encode", "{dir}/good", "--out", " "], "shards need an address"),
+    (["search", "", "{dir}/good"], "shards need an address"),
+    (
+        [*("search", "{dir}/x", "{dir}/good", "--workers", "2"), "--scheduler=x"],
+        "--workers means nothing beside --scheduler",
+    ),
     (["encode", "{dir}/absent", "--out", "{dir}/x"], "no corpus.jsonl"),
     (["encode", "{dir}/broken", "--out", "{dir}/x"], "corpus.jsonl:2: is not JSON"),
     (["encode", "{dir}/empty", "--out", "{dir}/x"], "holds no records"),

@@ -55,7 +55,7 @@ def test_from_the_first_run_to_a_rollback(casebook):
     add("two", np.maximum(1, WEAK - 2))
     code, out, _ = casebook("runs", "decide", "-m", "NDCG@3", "--apply", "--json")
     assert code == 0
-    assert json.loads(out)["evidence"]["basis"] == "paired_bootstrap"
+    assert json.loads(out)["evidence"]["basis"] == "paired_randomisation"
     entry = json.loads(casebook("runs", "active", "--json")[1])
     assert entry["runId"] == "two" and entry["decision"]["verdict"] == "pass"
     assert casebook("runs", "rollback", "--reason", "regression")[0] == 0
@@ -99,6 +99,10 @@ def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
     code, _, err = casebook(*arguments, "worse")
     assert code == 2 and "FAIL: ndcg@3" in err and "n=100 against" in err
     add("better", np.maximum(1, WEAK - 1))
+    # Where nothing is active the gate had nothing to decide, and is not logged.
+    code, out, err = casebook(*arguments, "better", "--profile", "new", "--json")
+    assert code == 0 and json.loads(out)["gateSha256"] is None
+    assert err == "no run was active: there was nothing to hold the gate to\n"
     assert casebook(*arguments, "better")[0] == 0
     assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
 
@@ -138,7 +142,6 @@ def test_every_score_has_its_n_and_interval(casebook):
 
 
 def test_a_metric_that_no_run_holds_is_answered_with_those_that_are(casebook):
-    assert "there are no such runs yet" in casebook("runs", "best")[2]
     add("one", WEAK)
     for command in ("compare", "best"):
         code, out, err = casebook("runs", command, "-m", "ndcg@7")
@@ -160,6 +163,103 @@ def test_the_next_step_of_a_decision_is_named(casebook):
     assert "reason: no run was active" in casebook("runs", "active")[1]
 
 
+def test_a_folder_without_runs_is_no_registry(casebook, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for command in (*EACH[:7], "promote", "rollback"):
+        why = ["--reason", "x"] if command in ("promote", "rollback") else []
+        code, out, err = casebook(
+            "runs", command, *why, "--runs-root", tmp_path / "empty"
+        )
+        assert (code, out) == (1, ""), command
+        assert "no registry" in err and err.count("\n") == 1
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_one_level_too_high_is_not_the_registry(casebook):
+    add("one", WEAK)
+    own = locate(domain="insurance").root
+    below = ["--runs-root", own]
+    assert "no run was promoted yet" in casebook("runs", "verify", *below)[1]
+    assert casebook("runs", "promote", "--reason", "x", *below)[0] == 0
+    assert casebook("runs", "verify", *below)[1] == "1 entries, the chain holds\n"
+    above = ["--runs-root", own.parent]
+    for command in (
+        *(["verify"], ["active"], ["history"], ["decide", "--apply"], ["decide"]),
+        *(["promote", "--reason", "x"], ["rollback", "--reason", "x"]),
+    ):
+        for place in (above, []):  # [] is all of the results
+            code, out, err = casebook("runs", *command, *place)
+            assert (code, out) == (1, ""), command
+            assert f"--runs-root {own}" in err and err.count("\n") == 1
+    assert {path.name for path in own.parent.iterdir()} == {"runs"}
+    assert len(json.loads(casebook("runs", "list", *above, "--json")[1])["runs"]) == 1
+
+
+def test_a_damaged_log_is_refused_by_every_command(casebook):
+    add("one", WEAK)
+    add("two", np.maximum(1, WEAK - 2))
+    for name in ("one", "two"):
+        casebook("runs", "promote", "--run", name, "--reason", "x")
+    log = locate().root / "_active" / "history.jsonl"
+    whole = log.read_bytes()
+    for left in (whole[: whole.index(b"\n") + 1], None):
+        log.unlink()
+        if left is not None:
+            log.write_bytes(left)
+        for command in (
+            *(["promote", "--run", "one", "--reason", "x"], ["decide", "--apply"]),
+            *(["rollback", "--reason", "x"], ["active"], ["history"]),
+        ):
+            code, out, err = casebook("runs", *command)
+            assert (code, out) == (1, ""), command
+            assert "restore it from a copy" in err and err.count("\n") == 1
+        code, out, _ = casebook("runs", "verify")
+        assert code == 2 and "line 2 of the log is missing" in out
+        assert (log.read_bytes() if log.exists() else None) == left
+        log.write_bytes(whole)
+    assert casebook("runs", "verify")[:2] == (0, "2 entries, the chain holds\n")
+
+
+def test_an_identical_run_leaves_nothing_to_promote(casebook):
+    add("one", WEAK)
+    casebook("runs", "promote", "--run", "one", "--reason", "first")
+    add("again", WEAK)
+    code, out, _ = casebook("runs", "decide", "--run", "again", "--apply")
+    assert code == 0 and "verdict: same" in out and "the same scores" in out
+    assert json.loads(casebook("runs", "active", "--json")[1])["runId"] == "one"
+    assert casebook("gate", "again", "--margin", 0)[0] == 0
+    code, out, _ = casebook("runs", "decide", "--run", "one")
+    assert code == 0 and "verdict: same" in out and "nothing to promote" in out
+
+
+def test_incomparable_is_said_where_it_is_the_verdict(casebook):
+    add("old", WEAK, DatasetHash="1")
+    casebook("runs", "promote", "--run", "old", "--reason", "first")
+    add("other", np.ones(100, int), DatasetHash="2")
+    code, out, _ = casebook("runs", "decide", "--run", "other")
+    assert code == 5 and "incomparable: True" in out
+    assert "incomparable: False" not in out
+
+
+def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
+    add("one", WEAK)
+    err = casebook("runs", "compare", "--write")[2]
+    (path,) = locate().root.glob("_compare/*.json")
+    assert err == f"written: {path} and {path.stem}.md\n"
+    _code, out, err = casebook("runs", "best", "--out", tmp_path / "x", "--json")
+    assert json.loads(out)["runId"] == "one" and "x/best_ndcg@3.json" in err
+    assert "_decisions/decision_ndcg@3_" in casebook("runs", "decide")[2]
+    assert casebook("runs", "decide", "--no-write")[2] == ""
+    for command in (
+        *(["promote", "--run", "one", "--reason", "x"],) * 2,
+        ["rollback", "--reason", "x"],
+    ):
+        out = casebook("runs", *command)[1]
+    assert out == (
+        "active for original:ndcg@3: one, as before: the active run did not change\n"
+    )
+
+
 def test_two_runs_query_by_query(casebook):
     add("one", [1, 2, 3])
     add("two", [1, 1, 9])
@@ -167,6 +267,10 @@ def test_two_runs_query_by_query(casebook):
     assert code == 0
     assert "gained: 1" in out and "lost: 1" in out and "unchanged: 1" in out
     assert out.rstrip().endswith("lost")
+    add("more", [1, 2, 3, 4])
+    assert casebook("runs", "compare", "more", "one")[0] == 5
+    code, out, _ = casebook("runs", "compare", "more", "one", "--force", "--json")
+    assert (json.loads(out)["incomparable"], json.loads(out)["n"]) == (True, 3)
     code, _, err = casebook("runs", "compare", "two", "one", "-m", "ndcg@9")
     assert code == 1 and "two holds no value of 'ndcg@9'" in err
 
@@ -213,6 +317,11 @@ def test_exports_and_import(casebook, tmp_path):
     assert casebook(*arguments)[0] == 1
     assert casebook(*arguments, "--ranking", ranking)[0] == 0
     assert out.read_text().startswith("# ir_metadata.start\n")
+    for own in (ranking, locate(domain="insurance").root / "PosNeg/one/run.json"):
+        before, arguments[-1] = own.read_text(), own
+        code, _, err = casebook(*arguments, "--ranking", ranking)
+        assert code == 1 and "is read by this command" in err
+        assert own.read_text() == before
     entry = {"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"]}
     value = {"task_name": "T", "dataset_revision": "1", "scores": {"test": [entry]}}
     out.write_text(json.dumps(value | {"mteb_version": "2"}))
@@ -226,7 +335,7 @@ def test_a_tenant_is_alone(casebook):
     assert casebook("runs", "list", "--tenant", "acme")[0] == 1
     root = locate(tenant="acme").root
     root.mkdir(parents=True)
-    assert casebook("runs", "list", "--tenant", "acme")[1] == "no runs yet\n"
+    assert "holds neither runs" in casebook("runs", "list", "--tenant", "acme")[2]
     code, _, err = casebook("runs", "list", "--tenant", "b", "--runs-root", root)
     assert code == 1 and "belongs to tenant acme" in err
 
@@ -240,6 +349,53 @@ BAD = [
     (["runs", "rollback", "--reason", "x"], "nothing to roll back"),
     (["runs", "decide", "--eps", "-1"], "--eps"),
     (["runs", "decide", "--eps", "many"], "--eps"),
+    (["runs", "decide", "--eps", "inf"], "--eps"),
+    (["runs", "decide", "--eps", "nan"], "--eps"),
+    (["runs", "decide", "--level", "2"], "--level"),
+    (["runs", "decide", "--level", "0"], "--level"),
+    (["runs", "decide", "--level", "nan"], "--level"),
+    (["runs", "decide", "--run", "one", "--workflow", "x"], "--workflow means nothing"),
+    (["runs", "decide", "--run", "one", "--key", "x"], "--key means nothing"),
+    (["runs", "compare", "one", "one", "--key", "x"], "beside two named runs"),
+    (["runs", "compare", "one", "one", "--write"], "--write means nothing"),
+    (["runs", "compare", "one", "one", "--out", "x"], "--out means nothing"),
+    (["runs", "compare", "one", "one", "--workflow", "x"], "beside two named"),
+    (["runs", "compare", "--force"], "two named runs"),
+    (["runs", "history", "--profile", "x"], "--profile needs"),
+    (["runs", "list", "--domain", "x", "--runs-root", "."], "--domain means nothing"),
+    (
+        ["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"],
+        "--rank means nothing beside --run",
+    ),
+    (
+        ["runs", "promote", "--run", "one", "--workflow", "x", "--reason", "x"],
+        "--workflow means nothing",
+    ),
+    (["runs", "promote", "--reason", "caf\udce9"], "not text in UTF-8"),
+    (["runs", "promote", "--reason", "x", "-m", "caf\udce9"], "not text in UTF-8"),
+    (["runs", "rerun", "one", "--as", "new"], "--as is for the runs of a report"),
+    (["runs", "rerun", "one", "--timeout", "inf"], "--timeout"),
+    (["runs", "export", "one", "--ranking", "x", "--out", "y"], "--ranking is for"),
+    (
+        [
+            *("runs", "export", "one", "--format", "trec"),
+            *("--task", "x", "--out", "y"),
+        ],
+        "--task is for --format mteb",
+    ),
+    *(
+        (["runs", "promote", "--reason", "x", option, ""], f"{option}': it is empty")
+        for option in ("--profile", "--workflow", "--key")
+    ),
+    (["runs", "promote", "--reason", "x", "--run", ""], "it is empty"),
+    (["runs", "decide", "--run", " "], "it is empty"),
+    (["runs", "best", "--out", ""], "--out': it names no place"),
+    (["runs", "export", "one", "--out", ""], "--out': it names no place"),
+    (["gate", "one", "--margin", "inf"], "--margin"),
+    (["gate", "one", "--margin", "nan"], "--margin"),
+    (["gate", "one", "--gate", "x", "--margin", "0"], "--margin means nothing"),
+    (["gate", "one", "--gate", "x", "-m", "a"], "--metric means nothing"),
+    (["gate", "one", "--against", "one", "--profile", "a"], "--profile means nothing"),
     (["runs", "list", "--tenant", "../x"], "not allowed"),
     (["runs", "list", "--domain", "nul"], "not allowed"),
     (["runs", "list", "--runs-root", "/no/such/folder"], "no such registry"),

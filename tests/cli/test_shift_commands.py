@@ -1,11 +1,15 @@
 """``casebook shift`` and ``casebook segments``: files, output, exit codes."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from casebook import paths
+from casebook.datasets import load
+from casebook.paths import DATA
 from casebook.runs.artifact import read_record
 from casebook.shift.segments_file import decisions_of
 
@@ -60,6 +64,80 @@ def test_run_records_two_comparable_runs(casebook, trained):
         values["EffectiveQueryCount"]
         == trained["result"]["Labels"]["SplitSizes"]["test"]
     )
+
+
+def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    # As a relative folder of the caller, with a scale of its own.
+    shutil.copytree(DATA / "smoke", tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert casebook("shift", "train", "./mine", *FAST)[0] == 0
+    found = json.loads(casebook("shift", "run", "./mine", "--scale", 0.5, "--json")[1])
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    # The repetition is a process of its own, which finds the results by the variable.
+    monkeypatch.setenv("EMBEDDINGSHIFT_ROOT", str(tmp_path))
+    for folder in map(Path, found["runs"]):
+        code, out, err = casebook("runs", "rerun", folder.name)
+        assert code == 0, out + err
+        assert f"casebook shift run {tmp_path / 'mine'} --training mine-posneg" in out
+        assert "--tenant trial --scale 0.5" in out
+        count = len(read_record(folder / "run.json").metrics)
+        assert f"reproduced: {count} metrics equal" in out
+    listed = json.loads(casebook("runs", "list", "--json")[1])["runs"]
+    assert len(listed) == 6  # two, and two more of each repetition
+    record = Path(found["runs"][1]) / "run.json"
+    record.write_text(re.sub(r'("map@1": )[0-9.]+', r"\g<1>0.123", record.read_text()))
+    code, out, err = casebook("runs", "rerun", record.parent.name)
+    assert code == 2 and "map@1: 0.123 before" in out and "not reproduced" in err
+
+
+def test_rows_carry_the_groups_that_are_held_together(casebook, trained):
+    found = json.loads(casebook("shift", "run", "smoke", "--scale", 1, "--json")[1])
+    rows = read_json(Path(found["runs"][1]) / "eval.perQuery.json")
+    groups = load("smoke").groups
+    pairs = {(r["Group"], groups[r["QueryId"]]) for r in rows}
+    assert len(pairs) == len({ours for ours, _ in pairs}) < len(rows)
+    base, moved = (Path(path).name for path in found["runs"])
+    code, out, _ = casebook("runs", "compare", moved, base, "-m", "map@1", "--json")
+    compared = json.loads(out)
+    assert code == 0 and compared["groups"] == len({r["Group"] for r in rows})
+    delta = found["measures"]["map@1"]["delta"]
+    assert [compared["low"], compared["high"]] == delta["ci"]
+
+
+def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
+    folder = Path(trained["folder"]) / "shift-training-result.json"
+    values = read_json(folder)
+    for change, why in (
+        ({"Scale": 0.0}, "the scale is 0"),
+        ({"IsCancelled": True, "CancelReason": "too short"}, "cancelled: too short"),
+    ):
+        folder.write_text(json.dumps(values | change))
+        options = ("smoke", "--training", trained["folder"])
+        for command, further in (("run", ()), ("eval", LOW_BAR)):
+            code, out, _ = casebook("shift", command, *options, *further)
+            assert code in (0, 4) and "no shift was applied" in out and why in out
+            found = json.loads(
+                casebook("shift", command, *options, *further, "--json")[1]
+            )
+            assert why in found["note"]
+    folder.write_text(json.dumps(values))
+    assert "no shift was applied" not in casebook(
+        "shift", "run", *options, "--scale", 1
+    )
+
+
+def test_segments_over_groups(casebook, trained, tmp_path):
+    folder = json.loads(casebook("shift", "run", "smoke", "--json")[1])["folder"]
+    names = [Path(folder) / f"eval.perQuery.{n}.json" for n in ("baseline", "posneg")]
+    queries = [record["QueryId"] for record in read_json(names[0])]
+    values = {"BaselinePath": str(names[0]), "PosNegPath": str(names[1])}
+    values["Decisions"] = decisions_of(queries, [True] * len(queries))
+    path = tmp_path / "segments.json"
+    path.write_text(json.dumps(values))
+    found = json.loads(casebook("segments", "compare", "--segments", path, "--json")[1])
+    groups = {record["Group"] for record in read_json(names[0])}
+    assert found["counts"]["groups"] == len(groups)
 
 
 def test_run_can_be_segmented(casebook, trained, tmp_path):
@@ -150,6 +228,25 @@ BAD = [
     (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
+    (["shift", "train", "smoke", "--noise", "1e308", *FAST], "noise must be between"),
+    (["shift", "train", "smoke", "--noise", "nan", *FAST], "--noise"),
+    (
+        ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
+        "--hardneg-topk means nothing",
+    ),
+    (
+        ["shift", "run", "smoke", "--latest", "--training", "x"],
+        "--latest means nothing",
+    ),
+    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
+    (
+        ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
+        "--gate-eps means nothing beside --no-baseline",
+    ),
+    (
+        ["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"],
+        "--scale means nothing beside --shift zero",
+    ),
 ]
 
 
@@ -159,6 +256,26 @@ def test_bad_input_is_one_clear_line(casebook, arguments, message):
     assert (code, out) == (1, "")
     assert err.startswith("casebook: ") and err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize("scale", ["inf", "nan", "1e308", "-1e7"])
+def test_a_scale_out_of_range(casebook, trained, scale):
+    code, out, err = casebook("shift", "run", "smoke", f"--scale={scale}")
+    assert (code, out) == (1, "") and "the scale must lie between" in err
+
+
+def test_a_loop_of_links_is_one_line(casebook, tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    values = {"BaselinePath": "a", "PosNegPath": "b", "Decisions": {}}
+    path = tmp_path / "segments.json"
+    for wrong in ("a", "nul\0", 3):
+        path.write_text(json.dumps(values | {"BaselinePath": wrong}))
+        code, out, err = casebook("segments", "compare", "--segments", path)
+        assert (code, out) == (1, "") and err.count("\n") == 1, wrong
+        assert str(tmp_path) in err
+    code, out, err = casebook("runs", "list", "--runs-root", tmp_path / "a")
+    assert (code, out) == (1, "") and "no path that can be followed" in err
 
 
 @pytest.mark.parametrize("option", ["--gate-profile", "--gate-eps", "--gate-decision"])

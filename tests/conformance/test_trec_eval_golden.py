@@ -21,6 +21,7 @@ def expectations(path):
     rows = []
     for line in path.read_text().splitlines():
         name, query, value = line.split()[:3]
+        name = "RBP(p=0.9)" if name == "rbp" else name  # all grades are 0 and 1 here
         if supported(name):
             rows.append((query, name, value))
     return rows

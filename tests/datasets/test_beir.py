@@ -1,12 +1,24 @@
 """BEIR folders and TREC judgements: sound ones, and every defect at its line."""
 
 import gzip
+import json
 import lzma
 
 import pytest
 
+from casebook import paths
+from casebook.audits.label_tables import read_labels
+from casebook.counterfactual.explained_makers import template_explanations
+from casebook.datasets import load
 from casebook.datasets.beir import load_beir, load_trec
 from casebook.errors import InputError
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.report import data_table
+from casebook.retrieval.scoring import retrieve, score
+
+
+def _lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def test_sound_folder(toy):
@@ -122,6 +134,73 @@ def test_documents_with_trec_judgements(toy):
     assert dataset.fingerprint == load_beir(toy).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
     with pytest.raises(
-        InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 s"
+        InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"
     ):
         load_trec(*files, key="toy", id_field="_id")
+
+
+@pytest.fixture
+def incomplete(tmp_path):
+    """Give 50 judged queries of which two judge a document that is not there."""
+    folder = tmp_path / "incomplete"
+    (folder / "qrels").mkdir(parents=True)
+    texts = [{"_id": f"d{n}", "text": f"clause number w{n}"} for n in range(50)]
+    asked = [{"_id": f"q{n}", "text": f"w{n}"} for n in range(50)]
+    (folder / "corpus.jsonl").write_text(_lines(texts[:48]))
+    (folder / "queries.jsonl").write_text(_lines(asked))
+    rows = "".join(f"q{n}\td{n}\t1\n" for n in range(50))
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + rows)
+    return folder
+
+
+def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
+    data = load(incomplete)
+    assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
+    told = "2 of 50 judgements (4.0%) name 2 document(s) that the collection lacks"
+    assert data.missing.startswith(told)
+    assert told in data_table(data)["value"].astype(str).str.cat()
+    found = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
+    # As trec_eval counts them: relevant, and found by nobody.
+    assert score(data, found, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
+    part = data.subset(["q1", "q2"], "part")
+    assert not part.missing and not part.lacking
+
+
+def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
+    with pytest.raises(InputError, match=r"tsv:50: judges the document 'd48'.*4\.0%"):
+        load(incomplete, max_missing=0.03)
+    with (incomplete / "qrels/test.tsv").open("a") as stream:
+        stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
+    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12 or more"):
+        load(incomplete)
+    data = load(incomplete, max_missing=0.2)
+    assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
+    assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
+
+
+def test_audits_and_quotations_do_not_need_what_is_missing(incomplete):
+    labels = read_labels(str(incomplete))
+    assert len(labels.relevant) == 48
+    assert len(template_explanations(load(incomplete)).explanations) <= 48
+
+
+def test_a_run_says_or_refuses_missing_ids_before_any_kernel(
+    incomplete, casebook, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    run = ("run", "query_length", "--dry-run", "-p", f"dataset={incomplete}")
+    code, _, err = casebook(*run, "-p", "max_missing=0.03")
+    assert code == 1 and "judges the document 'd48'" in err and "\n" not in err.strip()
+    code, _, err = casebook(*run)
+    assert code == 0 and "note: incomplete: 2 of 50 judgements" in err
+    assert not (tmp_path / "results").exists()
+
+
+def test_documents_with_the_same_text_are_loaded_and_found_by_the_auditor(
+    toy, casebook
+):
+    with (toy / "corpus.jsonl").open("a") as stream:
+        stream.write('{"_id": "d4", "text": "deposit"}\n')
+    assert len(load(toy).documents) == 4
+    code, out, _ = casebook("audit", "labels", str(toy), "--json")
+    assert code in (0, 2) and "1 pairs of documents with the same text" in out

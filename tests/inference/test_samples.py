@@ -84,7 +84,8 @@ def test_fixed_point_sums_are_exact_in_any_order(values, random):
     shuffled = integers.tolist()
     random.shuffle(shuffled)
     assert sum(shuffled) == integers.sum() == math.fsum(integers)
-    bound = len(values) * np.abs(array).max() * 2.0**-49
+    # Half a unit for each value, and the rounding of the two sums.
+    bound = np.ldexp(len(values) / 2, exponent) + 2 * np.spacing(abs(math.fsum(values)))
     assert abs(np.ldexp(integers.sum(), exponent) - math.fsum(values)) <= bound
 
 

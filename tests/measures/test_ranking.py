@@ -1,10 +1,11 @@
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.errors import InputError
+from casebook.errors import InputError, MeasureNote
 from casebook.formats.trec import write_qrels, write_run
 from casebook.measures.ranking import (
     DEFAULT,
@@ -71,14 +72,14 @@ def test_values_by_hand(name, expected):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("MRR@10", 1 / 3),
-        ("MRR@2", 0.0),
-        ("NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
-        ("NDCG@1", 0.0),
-        ("NDCG@4", (1 / LOG4 + 1 / LOG5) / (1 + 1 / LOG3 + 1 / LOG4)),
-        ("Recall@3", 1 / 3),
-        ("map@1", 1 / 3),
-        ("ndcg@3", 1 / LOG4),
+        ("original:MRR@10", 1 / 3),
+        ("original:MRR@2", 0.0),
+        ("original:NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
+        ("original:NDCG@1", 0.0),
+        ("original:NDCG@4", (1 / LOG4 + 1 / LOG5) / (1 + 1 / LOG3 + 1 / LOG4)),
+        ("original:Recall@3", 1 / 3),
+        ("original:map@1", 1 / 3),
+        ("original:ndcg@3", 1 / LOG4),
     ],
 )
 def test_documented_keys_mean_what_their_systems_compute(name, expected):
@@ -91,9 +92,10 @@ def test_embedding_shift_keys_on_one_relevant_document():
     """Ranks 1 to 5: mean(1 / rank), and the discount only within three."""
     run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
     qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
-    mean = evaluate(qrels, run, ["map@1", "ndcg@3"]).mean
-    assert mean["map@1"] == pytest.approx(np.mean([1 / r for r in range(1, 6)]))
-    assert mean["ndcg@3"] == pytest.approx((1 + 1 / LOG3 + 1 / LOG4) / 5)
+    result = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"])
+    first, third = result.mean.values()
+    assert first == pytest.approx(np.mean([1 / r for r in range(1, 6)]))
+    assert third == pytest.approx((1 + 1 / LOG3 + 1 / LOG4) / 5)
 
 
 def test_names_of_trec_eval_are_aliases():
@@ -109,16 +111,65 @@ def test_names_of_trec_eval_are_aliases():
         "Bpref": "bpref",
         "iprec_at_recall_0.30": "IPrec@0.3",
         "num_rel_ret": "NumRelRet",
-        "rbp": "RBP(p=0.9)",
     }
     result = evaluate(QRELS, RUN, [*pairs, *pairs.values()])
     for alias, standard in pairs.items():
         assert (result.values(alias) == result.values(standard)).all()
 
 
+@pytest.mark.parametrize(
+    ("standard", "spellings"),
+    [
+        ("nDCG@10", "ndcg@10 NDCG@10 Ndcg@10 NDCG_CUT_10"),
+        ("nDCG@3", "ndcg@3 NDCG@3"),
+        ("AP", "map MAP ap Map"),
+        ("AP@1", "map@1 MAP@1 ap@1"),
+        ("RR@10", "mrr@10 MRR@10 rr@10"),
+        ("P@5", "p@5 precision@5 Precision@5 p_5"),
+        ("R@10", "recall@10 Recall@10 r@10 RECALL_10"),
+        ("Success@1", "success@1"),
+        ("bpref", "BPREF"),
+        ("IPrec@0.3", "iprec@0.3"),
+        ("RBP", "rbp"),
+        ("RBP(p=0.9)", "rbp(p=0.9)"),
+        ("P(rel=2)@5", "p(rel=2)@5"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::casebook.errors.MeasureNote")
+def test_letter_case_changes_no_measure(standard, spellings):
+    graded = {"q": {"d1": 2, "d2": 0, "d3": 1, "d4": 3}}
+    run = {"q": {"d2": 4.0, "d1": 3.0, "d3": 2.0, "d5": 1.0}}
+    expected = evaluate(graded, run, [standard]).mean[standard]
+    for name in spellings.split():
+        assert evaluate(graded, run, [name]).mean[name] == expected
+        assert describe(name) is describe(standard)
+
+
+@pytest.mark.parametrize(
+    ("name", "both"),
+    [
+        ("map@1", "AP@1; .*original:map@1"),
+        ("ndcg@3", "nDCG@3; .*original:ndcg@3"),
+        ("NDCG@5", "graded nDCG; .*original:NDCG@5"),
+        ("rbp", "RBP.p=0.8., binary; .*RBP.p=0.9"),
+    ],
+)
+def test_a_spelling_that_means_something_else_elsewhere_names_both(name, both):
+    with pytest.warns(MeasureNote, match=f"{name} is .*{both}") as caught:
+        evaluate(QRELS, RUN, [name])
+    assert caught[0].filename == __file__
+
+
+def test_standard_spellings_warn_of_nothing():
+    names = ["nDCG@3", "AP@1", "RR", "map", "ndcg@10", "mrr@10", "original:map@1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(QRELS, RUN, names)
+
+
 def test_ties_are_broken_by_document_id_descending_for_every_measure():
     run = {"q": {"d1": 1.0, "d2": 1.0, "d3": 1.0, "é": 1.0, "z": 1.0}}
-    names = ["RR", "RR@10", "AP", "map@1"]
+    names = ["RR", "RR@10", "AP", "original:map@1"]
     for relevant, rank in [("é", 1), ("z", 2), ("d3", 3), ("d1", 5)]:
         mean = evaluate({"q": {relevant: 1}}, run, names).mean
         assert set(mean.values()) == {1 / rank}
@@ -224,9 +275,9 @@ def test_every_measure_is_described():
         ("P", "needs a cutoff"),
         ("Rprec@5", "takes no cutoff"),
         ("ndgc@10", "near names: nDCG@k"),
-        ("mrr@10", "near names: MRR@k"),
-        ("ndcg@10", "unknown measure 'ndcg@10'"),
-        ("map@5", "unknown measure"),
+        ("original:mrr@10", "the documents' own are original:MRR@k"),
+        ("original:ndcg@10", "original:NDCG@k.* original:ndcg@3"),
+        ("original:nDCG@10", "unknown measure"),
         ("", "unknown measure"),
         ("nDCG(rel=2)@10", "allowed are dcg"),
         ("Judged(rel=2)@10", "allowed are none"),
@@ -280,3 +331,26 @@ def test_bad_options_are_refused():
         evaluate(QRELS, RUN, [])
     with pytest.raises(InputError, match="no query is left"):
         evaluate({"q3": {"x": 0}}, RUN, no_relevant="skip")
+
+
+def trec_eval_rbp(grades, ranked, p=0.9):
+    """Follow trec_eval's m_rbp.c: gains are grades over the query's highest grade."""
+    top = max(1, *grades.values())
+    gains = [max(0, grades.get(document, 0)) / top for document in ranked]
+    return (1 - p) * sum(gain * p**rank for rank, gain in enumerate(gains))
+
+
+@pytest.mark.parametrize("highest", [1, 2, 3])
+def test_rbp_is_trec_evals_on_binary_grades_alone(highest):
+    # Values of the C code: 0.19 for grades 1, 1; 0.145 for 2, 1; 0.096667 where the
+    # grades retrieved are 2, 1 and 3 is judged too.
+    grades = {"a": min(highest, 2), "b": 1, "c": highest}
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    theirs = trec_eval_rbp(grades, ["a", "b"])
+    assert theirs == pytest.approx({1: 0.19, 2: 0.145, 3: 0.29 / 3}[highest])
+    ours = evaluate({"q": grades}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
+    assert ours == pytest.approx(0.19)
+    note = describe("RBP").parity_note
+    assert "grades 0 and 1 alone" in note and (theirs == pytest.approx(ours)) == (
+        highest == 1
+    )

@@ -24,11 +24,11 @@ CLOSED = [
     "Rprec",
     "RBP(p=0.7)@3",
     "Judged@2",
-    "MRR@3",
-    "NDCG@2",
-    "Recall@1",
-    "map@1",
-    "ndcg@3",
+    "original:MRR@3",
+    "original:NDCG@2",
+    "original:Recall@1",
+    "original:map@1",
+    "original:ndcg@3",
     "NumRelRet",
 ]
 OPEN = ["bpref", "IPrec@0.5"]

@@ -1,33 +1,12 @@
-"""What every distance does with its lists: batches, depth, gaps and bad input."""
+"""What every distance does with its lists: depth, empty lists and bad input."""
 
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from plain_rankshift import K, lists, some
+from plain_rankshift import K
 
 from casebook.errors import InputError
 from casebook.measures import rankshift
-
-
-@some
-@given(st.lists(st.tuples(lists, lists), min_size=1, max_size=6))
-def test_batches_equal_single_pairs(pairs):
-    before, after = zip(*pairs, strict=True)
-    arrays = rankshift.as_arrays(before, after)
-    for name in (
-        "mean_displacement",
-        "normalised_footrule",
-        "footrule",
-        "jaccard",
-        "kendall_topk",
-        "average_overlap",
-    ):
-        found = getattr(rankshift, name + "_batch")(*arrays, 6)
-        single = [getattr(rankshift, name)(b, a, 6) for b, a in pairs]
-        for one, many in zip(single, found, strict=True):
-            assert math.isnan(many) if one is None else one == many
 
 
 def test_only_the_first_k_count():
@@ -45,7 +24,6 @@ def test_two_empty_lists_have_no_value_and_one_has():
         "kendall_topk",
         "average_overlap",
         "rbo",
-        "rbo_ties",
     ):
         assert getattr(rankshift, name)([], []) is None
         assert getattr(rankshift, name)(["a"], []) is not None
@@ -62,32 +40,6 @@ def test_an_id_that_stands_twice_is_named(side):
             InputError, match=f"list {side}: 'case 7' stands at ranks 2"
         ):
             getattr(rankshift, name)(**pair)
-    arrays = {"before": [[1, 2]], "after": [[1, 2]], side: [[3, 3]]}
-    with pytest.raises(InputError, match=f"list {side}, row 0: id 3"):
-        rankshift.footrule_batch(**arrays)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ([[1.5]], [[1]], "integers"),
-        ([1, 2], [1, 2], "integers of shape"),
-        ([[1], [2]], [[1]], "do not pair"),
-        ([[-1, 2]], [[1, 2]], "follows an empty rank"),
-        ([[2**61]], [[1]], "too large"),
-    ],
-)
-def test_arrays_that_are_no_lists_are_refused(before, after, message):
-    with pytest.raises(InputError, match=message):
-        rankshift.footrule_batch(before, after)
-
-
-def test_ids_of_any_size_and_any_negative_filling():
-    small = rankshift.footrule_batch([[1, 2, 3, -1]], [[3, 4, -1, -1]], 4)
-    large = rankshift.footrule_batch(
-        [[10**12, 2, 3, -(10**12)]], [[3, 4, -5, -(10**15)]], 4
-    )
-    assert small == large
 
 
 def test_wrong_options_are_refused():

@@ -1,7 +1,10 @@
+import itertools
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import (
     CheckFailed,
@@ -9,6 +12,7 @@ from casebook.errors import (
     InputError,
     Undecided,
 )
+from casebook.inference.power import minimal_detectable_effect
 from casebook.runs.decision import apply, decide
 from casebook.runs.evidence import judge, settle
 from casebook.runs.gate import Gate, apply_gate, read_gate
@@ -61,7 +65,7 @@ def test_a_clear_gain_is_promoted_on_its_interval(registry):
     decided(registry)
     registry.add("new", ranks=STRONG, minutes=1)
     found = decided(registry)
-    assert (found.action, found.evidence.basis) == ("Promote", "paired_bootstrap")
+    assert (found.action, found.evidence.basis) == ("Promote", "paired_randomisation")
     assert 0 < found.evidence.low < found.evidence.improvement < found.evidence.high
     assert found.evidence.n == 200
     assert "best of 2 runs" in " ".join(found.evidence.notes)
@@ -135,7 +139,9 @@ def test_other_queries_are_incomparable(registry):
     assert found.evidence.verdict == "incomparable"
     assert "50 queries" in " ".join(found.evidence.notes)
     forced = decide(registry.read(), "ndcg@3", force=True)
-    assert forced.evidence.n == 150
+    assert forced.evidence.n == 150 and forced.evidence.incomparable is True
+    apply(registry.read(), forced)
+    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -187,7 +193,9 @@ def test_the_report_of_a_decision_has_the_documented_keys(registry, tmp_path):
     documented |= {"candidate", "active", "action", "delta", "reason", "profile"}
     assert documented <= set(stored)
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
-    assert first.with_suffix(".md").read_text().startswith("# decision: ndcg@3")
+    assert (
+        first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
+    )
 
 
 def test_judge_at_the_margin():
@@ -211,6 +219,76 @@ def test_exit_codes(verdict, error, code):
         settle(verdict, "why")
     assert caught.value.exit_code == code
     settle("pass", "why")
+
+
+def test_the_same_run_again_is_neither_better_nor_worse(registry):
+    for name, ranks, score in (("rows", WEAK, None), ("scores", None, 0.5)):
+        metric = "map@1" if score is None else "ndcg@3"
+        held = {} if score is None else {"metrics": {"ndcg@3": score}}
+        registry.add(f"{name}-old", ranks=ranks, **held)
+        registry.add(f"{name}-new", ranks=ranks, minutes=1, **held)
+        listing = registry.read()
+        promote(listing, find(listing, f"{name}-old"), metric, Reason("first"))
+        found = decide(listing, metric, run=find(listing, f"{name}-new"))
+        assert (found.action, found.evidence.verdict) == ("KeepActive", "same")
+        assert apply(listing, found) is None
+        settle(found.evidence.verdict, "equal")
+        pair = (find(listing, f"{name}-new"), find(listing, f"{name}-old"))
+        assert apply_gate(listing, *pair, Gate({metric: 0.0})).passed
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_equal_systems_whose_queries_move_together_are_not_told_apart(design):
+    by_test, by_interval = rejections(DESIGNS[design], 60)
+    assert by_test == by_interval <= 0.07
+    over_queries, _ = rejections(DESIGNS[design], 20, grouped=False)
+    assert over_queries > 0.4
+
+
+def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path, casebook):
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(12), 5)
+    before = rng.normal(0.5, 0.1, 60)
+    after = before + rng.normal(0.05, 0.1, 12)[groups]
+    grouped = [
+        write_run(tmp_path / name, scores, groups)
+        for name, scores in (("new", after), ("old", before))
+    ]
+    found = compare_runs(*grouped, METRIC)
+    # Equal sizes: the same test on the twelve means of the groups.
+    means = pd.Series(after - before).groupby(groups).mean().to_numpy()
+    signs = np.array(list(itertools.product((1, -1), repeat=12)))
+    expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
+    assert found.p_value == pytest.approx(expected, abs=1e-9)
+    assert (found.n, found.groups) == (60, 12)
+    sd = means.std(ddof=1)
+    assert found.mde == pytest.approx(minimal_detectable_effect(sd, 12), rel=1e-4)
+    # A run whose rows name no groups takes those of the other one.
+    write_run(tmp_path / "old", before)
+    assert compare_runs(*grouped, METRIC).p_value == found.p_value
+    code, out, _ = casebook(
+        *("runs", "compare", "new", "old", "-m", METRIC),
+        *("--runs-root", tmp_path, "--json"),
+    )
+    assert code == 0 and json.loads(out)["groups"] == 12
+    write_run(tmp_path / "old", before, groups[::-1] // 2)
+    with pytest.raises(Incomparable, match="different groups"):
+        compare_runs(*grouped, METRIC)
+
+
+def test_few_groups_decide_nothing(tmp_path, casebook):
+    groups = np.repeat(np.arange(5), 20)
+    before = np.linspace(0.1, 0.5, 100)
+    write_run(tmp_path / "new", before + 0.3, groups)
+    write_run(tmp_path / "old", before, groups)
+    root = ("--runs-root", tmp_path)
+    named = ("runs", "promote", "--run", "old", "-m", METRIC, "--reason", "first")
+    assert casebook(*named, *root)[0] == 0
+    code, out, _ = casebook("runs", "decide", "-m", METRIC, *root, "--json")
+    evidence = json.loads(out)["evidence"]
+    assert code == 4 and evidence["verdict"] == "undecided"
+    assert (evidence["low"], evidence["groups"], evidence["n"]) == (None, 5, 100)
+    assert "interval: fewer than six clusters" in evidence["notes"]
 
 
 def test_lower_is_better_turns_the_sign(registry):

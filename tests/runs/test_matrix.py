@@ -78,6 +78,29 @@ def test_the_example_that_others_keep_is_read(mirror):
             '{"variants": [{"name": "a", "args": ["x"]}], "after": {"x": 1}}',
             "unknown x",
         ),
+        *(
+            (f'{{"variants": [{{"name": "a", "args": ["x"]}}], "after": {after}}}', why)
+            for after, why in (
+                ('{"compareMetric": 3}', "compareMetric must be"),
+                ('{"compareMetric": " "}', "a metric needs a name"),
+                ('{"top": "ten"}', "top must be a whole number"),
+                ('{"top": 0}', "top must be a whole number"),
+                ('{"writeCompare": "no"}', "writeCompare must be true or false"),
+                ('{"promoteBest": 1}', "promoteBest must be true or false"),
+                ('{"domainKey": "../x"}', "not allowed"),
+                ("[1]", "expected keys"),
+            )
+        ),
+        *(
+            (f'{{"variants": [{{"name": "a", "args": {args}, "env": {env}}}]}}', why)
+            for args, env, why in (
+                ('["x\\u0000"]', "{}", "NUL character"),
+                ('["x"]', '{"A": "\\u0000"}', "NUL character"),
+                ('["x"]', '{"A=B": "c"}', "no name of a setting"),
+                ('["x"]', '{"": "c"}', "no name of a setting"),
+                ('["x", "\\ud800"]', "{}", "not text in UTF-8"),
+            )
+        ),
     ],
 )
 def test_bad_specifications_are_one_clear_line(tmp_path, text, message):

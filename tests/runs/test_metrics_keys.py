@@ -7,6 +7,7 @@ from casebook.runs.metrics import (
     canonical_metrics,
     file_part,
     higher_is_better,
+    label,
 )
 
 
@@ -53,3 +54,11 @@ def test_comparability_is_data_and_metric_version_not_the_system():
     assert comparability_key(a) != comparability_key(other)
     assert comparability_key({}) is comparability_key({"Inputs": {"data": {}}}) is None
     assert comparability_key({"comparabilitykey": "k"}) == "k"
+
+
+def test_a_documents_formula_has_a_prefix_for_readers_and_its_key_in_records():
+    assert canonical("original:ndcg@3") == "ndcg@3" == canonical("NDCG@3")
+    assert label("ndcg@3") == "original:ndcg@3" and label("rr") == "rr"
+    # A chapter may report both: they are two keys of its record.
+    both = {"smoke.ridge.nDCG@3": 0.5, "smoke.ridge.original:ndcg@3": 0.6}
+    assert len(canonical_metrics(both)) == 2

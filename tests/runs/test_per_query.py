@@ -65,8 +65,12 @@ def test_other_files_are_refused(tmp_path, text):
 
 def test_rows_of_a_run_are_those_of_its_metric(registry):
     folder = registry.add("r", ranks=[1, 2, 4])
-    assert query_scores(folder, "NDCG@3").tolist() == pytest.approx([1, 0.63093, 0])
-    assert query_scores(folder, "map@1").mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
+    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx(
+        [1, 0.63093, 0]
+    )
+    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx(
+        (1 + 0.5 + 0.25) / 3
+    )
     for metric in ("ndcg@10", "p@1"):
         with pytest.raises(NoRows, match="holds no value of"):
             query_scores(folder, metric)
@@ -101,6 +105,6 @@ def test_rows_of_a_report_by_system_and_column(registry_of, results, record_of):
     metrics = {"set.a.ndcg@10": 0.25, "set.b.ndcg@10": 0.625, "half.b.ndcg@10": 1.0}
     folder = results / "mine" / "runs" / "cell"
     write_record(folder / "run.json", record_of("r", metrics))
-    assert query_scores(folder, "set.B.nDCG@10").tolist() == [1, 1, 0, 0.5]
+    assert query_scores(folder, "set.B.nDCG@10")["score"].tolist() == [1, 1, 0, 0.5]
     with pytest.raises(NoRows, match="mean is"):
         query_scores(folder, "half.b.ndcg@10")

@@ -1,10 +1,15 @@
 import json
+import multiprocessing
+import os
+import shutil
+import signal
 
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs import chain
+from casebook.runs import chain, promotion
 from casebook.runs.audit import verify
+from casebook.runs.decision import decide
 from casebook.runs.ordering import find
 from casebook.runs.pointers import pointer_path
 from casebook.runs.promotion import Reason, active, history, promote, rollback
@@ -119,6 +124,96 @@ def test_verify_finds_every_change_of_the_log(three, how):
     assert changed != lines
     path.write_bytes(b"".join(line + b"\n" for line in changed))
     assert verify(root)
+    assert_nothing_is_added(three, path)
+
+
+def assert_nothing_is_added(registry, path):
+    """Promote, roll back and decide: each is refused with one line, nothing changes."""
+    listing, before = registry.read(), path.exists() and path.read_bytes()
+    high = find(listing, "high")
+    for attempt in (
+        lambda: promote(listing, high, "ndcg@3", WHY),
+        lambda: promote(listing, high, "ndcg@3", WHY, "another"),
+        lambda: rollback(listing.root, "ndcg@3", WHY),
+        lambda: decide(listing, "ndcg@3"),
+    ):
+        with pytest.raises(InputError, match="restore it from a copy") as refused:
+            attempt()
+        assert "\n" not in str(refused.value)
+    assert (path.exists() and path.read_bytes()) == before
+    assert verify(listing.root)
+
+
+@pytest.mark.parametrize("gone", ["history.jsonl", "."])
+def test_a_log_that_is_gone_is_no_new_one(three, gone):
+    root = promote_all(three, "low", "mid")
+    path = root / "_active"
+    if gone == ".":
+        shutil.rmtree(path)
+    else:
+        (path / gone).unlink()
+    assert verify(root)
+    assert_nothing_is_added(three, path / "history.jsonl")
+
+
+def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
+    root = promote_all(three, "low", "mid")
+    head = chain.head_path(root / "_active" / "history.jsonl")
+    one_behind = head.read_bytes()
+    pointer = pointer_path(root, "ndcg@3")
+    former = pointer.read_bytes()
+    promote_all(three, "high")
+    head.write_bytes(one_behind)
+    pointer.write_bytes(former)
+    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "high"
+    promote_all(three, "low")
+    assert json.loads(head.read_text())["seq"] == 4 and verify(root) == []
+    head.write_bytes(one_behind)
+    pointer.write_bytes(former)
+    assert "does not know the last lines" in verify(root)[0]
+
+
+@pytest.mark.parametrize("dies_at", ["head", "pointer"])
+def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
+    root = promote_all(three, "low")
+
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    where = (chain, "write_json") if dies_at == "head" else (promotion, "write_pointer")
+    with monkeypatch.context() as patch:
+        patch.setattr(*where, die)
+        fork = multiprocessing.get_context("fork")
+        writer = fork.Process(target=promote_all, args=(three, "mid"))
+        writer.start()
+        writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "mid"
+    promote_all(three, "high")
+    assert [entry["runId"] for entry in history(root)] == ["low", "mid", "high"]
+    assert verify(root) == []
+
+
+def test_a_log_from_before_heads_were_kept_is_carried_on(three):
+    root = promote_all(three, "low", "mid")
+    head = chain.head_path(root / "_active" / "history.jsonl")
+    head.unlink()
+    assert verify(root) == []
+    promote_all(three, "high")
+    assert json.loads(head.read_text())["seq"] == 3 and verify(root) == []
+    head.write_text("{}")
+    assert "not the head of a log" in verify(root)[0]
+
+
+def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
+    listing = three.read()
+    low = find(listing, "low")
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        promote(listing, low, "ndcg@3", Reason("caf\udce9"))
+    monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
+    with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
+        promote(listing, low, "ndcg@3", WHY)
+    assert history(listing.root) == []
 
 
 def test_verify_finds_a_forged_pointer_and_a_changed_run(three):

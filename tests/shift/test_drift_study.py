@@ -25,8 +25,8 @@ def test_baseline_depends_on_the_stage_and_not_on_the_system(rows):
 
 
 def test_table_and_numbers_agree(rows):
-    table = drift_table(rows, n_boot=200).set_index(["system", "stage"])
-    numbers = drift_numbers(rows, n_boot=200)
+    table = drift_table(rows, n_resamples=200).set_index(["system", "stage"])
+    numbers = drift_numbers(rows, n_resamples=200)
     for (system, stage), row in table.iterrows():
         number = numbers[f"drift_stage_{stage}"][system]["nDCG@10 gain"]
         assert number["value"] == row["gain"]

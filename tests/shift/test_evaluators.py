@@ -110,8 +110,8 @@ def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
 
 @pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.006, False)])
 def test_documented_threshold(moved, delta, passed):
-    assert gate.judge(run_of(moved, [delta] * 4)).passed is passed
-    assert not gate.judge(run_of(moved, [delta] * 4), "rank").passed
+    assert gate.judge(run_of(moved, [delta] * 8)).passed is passed
+    assert not gate.judge(run_of(moved, [delta] * 8), "rank").passed
 
 
 @pytest.mark.data
@@ -136,11 +136,21 @@ def test_not_a_number_and_missing_fail(decoys, moved):
     assert "MISSING" in report.checks[0].note
 
 
+def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
+    run = run_of(moved, [0.1] * 60)
+    assert gate.judge(run).verdict == "pass"
+    for groups, verdict in ((np.arange(60) // 10, "pass"), (np.arange(60) // 12, None)):
+        report = gate.judge(run, clusters=groups)
+        assert report.verdict == (verdict or "undecided")
+    assert report.checks[0].reason == "fewer_than_six_clusters"
+    assert gate.judge(run, clusters=groups, decision="point").verdict == "pass"
+
+
 def test_one_query_cannot_pass(planted):
     data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1]}, {"q": {"a": 1}})
     report = gate.judge(evaluate_shift(data, data.queries))
-    assert report.verdict == "fail"
-    assert report.checks[0].reason == "fewer_than_two_units"
+    assert report.verdict == "undecided"
+    assert report.checks[0].reason == "fewer_than_six_units"
 
 
 @pytest.mark.parametrize("name", ["Rank", "ranks", "", "cosine"])

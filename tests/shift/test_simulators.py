@@ -73,7 +73,11 @@ def test_noise_is_seeded_by_text_and_seed():
 
 @pytest.mark.parametrize(
     ("name", "noise", "message"),
-    [("sha512", 0.0, "unknown simulator"), ("sha256", -1.0, "at least 0")],
+    [
+        ("sha512", 0.0, "unknown simulator"),
+        ("sha256", -1.0, "between 0"),
+        ("sha256", 1e308, "between"),
+    ],
 )
 def test_wrong_settings(name, noise, message):
     with pytest.raises(InputError, match=message):

@@ -78,16 +78,17 @@ def labels_of(datasets, name=None):
     Labels
     """
     first = datasets[0]
-    texts = first.documents["text"]
-    if "title" in first.documents:
-        texts = first.documents["title"].fillna("") + "\n" + texts
-    ids = first.documents["doc_id"]
+    ids, texts = first.documents["doc_id"], first.documents["text"]
     queries = pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
     return Labels(
         name or first.key,
         {
             dataset.split: {
-                query: [doc for doc, grade in judged.items() if grade >= 1]
+                query: [
+                    doc
+                    for doc, grade in judged.items()
+                    if grade >= 1 and doc not in dataset.lacking
+                ]
                 for query, judged in dataset.qrels.items()
             }
             for dataset in datasets

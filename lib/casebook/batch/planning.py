@@ -2,8 +2,10 @@
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from casebook.datasets.registry import load
 from casebook.errors import InputError
 from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
@@ -21,6 +23,7 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
+    note: str = ""  # what is to be said of its data
 
     @property
     def key(self):
@@ -120,13 +123,28 @@ def plan(cells, run, force=False):
     for cell in cells:
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
+    notes = {cell.name: _check_folder(cell) for cell in cells}
     planned, common = {}, common_inputs()
     for cell in cells:  # a grid names a cell after those it needs
         needed = {name: planned[name].key for name in cell.needs if name in planned}
-        planned[cell.name] = _plan_one(
-            cell, run, force, inputs_of(cell, common, needed)
-        )
+        inputs = inputs_of(cell, common, needed)
+        one = _plan_one(cell, run, force, inputs)
+        planned[cell.name] = replace(one, note=notes[cell.name])
     return list(planned.values())
+
+
+def _check_folder(cell):
+    """Read the user's folder, all splits that will be read: defects stop the batch."""
+    values = defaults(NOTEBOOKS / cell.notebook) | cell.parameters
+    name = str(values.get("dataset"))
+    if "max_missing" not in values or not Path(name).is_dir() or "/" not in name:
+        return ""
+    reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
+    splits = [values.get(key) for key in ("split", "development", "held_out")]
+    chosen = list(dict.fromkeys([splits[0], *filter(None, splits[1:])]))
+    found = [load(name, split, **reading) for split in chosen]
+    told = [f"{data.name}: {data.missing}" for data in found if data.missing]
+    return "; ".join(told)
 
 
 def _plan_one(cell, run, force, inputs):

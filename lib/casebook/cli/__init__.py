@@ -6,6 +6,7 @@ Heavy imports stay inside the commands, so that ``casebook --help`` answers at o
 import errno
 import os
 import sys
+import warnings
 
 import typer
 
@@ -24,7 +25,7 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.errors import CasebookError
+from casebook.errors import CasebookError, MeasureNote
 from casebook.paths import check_readable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -93,7 +94,10 @@ def main(arguments=None):
 def _run(arguments):
     try:
         check_readable()
-        code = app(arguments, standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MeasureNote)
+            warnings.showwarning = _speaker()
+            code = app(arguments, standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -112,6 +116,21 @@ def _run(arguments):
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
+
+
+def _speaker():
+    """Show each note to the user as one line once, other warnings as Python does."""
+    said = set()
+
+    def say(message, category, filename, lineno, file=None, line=None):
+        shown = warnings.formatwarning(message, category, filename, lineno, line)
+        if issubclass(category, MeasureNote):
+            shown = f"note: {message}\n"
+        if shown not in said:
+            typer.echo(shown, err=True, nl=False)
+        said.add(shown)
+
+    return say
 
 
 def _reader_left():

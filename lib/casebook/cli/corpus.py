@@ -1,6 +1,8 @@
 """``casebook corpus``: encode a collection in shards, and search them."""
 
 import contextlib
+import logging
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,7 @@ import typer
 
 from casebook.cli.batch_options import Scheduler, Workers
 from casebook.cli.printing import Json, show
+from casebook.cli.run_options import apart, exclusive, output
 
 app = typer.Typer(
     help="Encode and search a collection in shards, here or on a cluster.",
@@ -19,10 +22,14 @@ Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpu
 
 @app.command()
 def encode(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="BEIR folder with corpus.jsonl.")],
     out: Annotated[str, typer.Option(help=f"Where the shards go: {Address}.")],
     encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents a shard.")] = 50_000,
+    titles: Annotated[
+        bool, typer.Option(help="Whether texts begin with their titles.")
+    ] = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     as_json: Json = False,
@@ -31,25 +38,38 @@ def encode(
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
+    from casebook.datasets.beir import read_collection
     from casebook.retrieval.corpus_files import encode_folder
+    from casebook.retrieval.shards import ShardStore
 
+    exclusive(context, "scheduler", "workers")
+    ShardStore(out)  # an address that is none is refused before anything is read
+    if workers > 1:
+        workers = min(workers, -(-len(read_collection(folder)) // shard_size))
     with _cluster(workers, scheduler) as client:
-        made = encode_folder(folder, out, encoder, shard_size, client)
+        made = encode_folder(folder, out, encoder, shard_size, client, titles)
     line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
     show(made, as_json, [line.format_map(made)])
 
 
 @app.command()
 def search(
+    context: typer.Context,
     corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
     queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
     top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
     out: Annotated[
-        Path | None, typer.Option(help="TREC run to write, plain or .gz; else stdout.")
+        Path | None,
+        typer.Option(
+            parser=output, help="TREC run to write, plain or .gz; else stdout."
+        ),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="The encoder's name here, if it is another one.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Hash every shard, whatever its time.")
+    ] = False,
     workers: Workers = 1,
     scheduler: Scheduler = None,
 ):
@@ -59,9 +79,15 @@ def search(
     """
     from casebook.formats.trec import run_lines, write_run
     from casebook.retrieval.corpus_files import search_folder
+    from casebook.retrieval.shards import ShardStore
 
+    exclusive(context, "scheduler", "workers")
+    if out is not None:
+        apart(out, queries, queries / "queries.jsonl")
+    if workers > 1:
+        workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as client:
-        run = search_folder(corpus, queries, top_k, encoder, client)
+        run = search_folder(corpus, queries, top_k, encoder, client, verify)
     if out is None:
         typer.echo("".join(run_lines(run)), nl=False)
     else:
@@ -79,9 +105,13 @@ def _cluster(workers, scheduler):
         with connected(scheduler) as client:
             yield client
     elif workers > 1:
+        # What goes wrong in the work comes back as an error; what Dask says of itself
+        # while its processes end is no news. They read the variable when they start.
+        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
         from distributed import Client, LocalCluster
 
-        place = LocalCluster(workers, threads_per_worker=1, dashboard_address=None)
+        options = {"threads_per_worker": 1, "dashboard_address": None}
+        place = LocalCluster(workers, silence_logs=logging.CRITICAL, **options)
         with place, Client(place) as client:
             yield client
     else:

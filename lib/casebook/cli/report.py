@@ -124,7 +124,11 @@ def _plan(run, names, grid, tag, force, overrides):
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
-    return batch.plan(cells, run, force)
+    planned = batch.plan(cells, run, force)
+    for item in planned:
+        if item.note:
+            typer.echo(f"note: {item.note}", err=True)
+    return planned
 
 
 def _execute(planned, run, workers, scheduler, timeout, retries):

@@ -1,11 +1,13 @@
-"""Options that the commands on runs share."""
+"""Options that the commands on runs share, and what is refused of them."""
 
+import math
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.errors import InputError
+from casebook.errors import InputError, MeasureNote
 
 Root = Annotated[
     Path | None,
@@ -20,13 +22,47 @@ Domain = Annotated[
 ]
 Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
 Metric = Annotated[
-    str, typer.Option("-m", "--metric", help="Metric key, in any letter case.")
+    str,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="Metric key, in any letter case.",
+        callback=lambda metric: noted(metric),
+    ),
 ]
+
+
+def filled(value: str | None):
+    """Refuse an empty name, which would be as if the option was not given."""
+    if value is not None and not value.strip():
+        raise typer.BadParameter("it is empty.")
+    return value
+
+
 Profile = Annotated[
-    str | None, typer.Option(help="A separate pointer besides the plain one.")
+    str | None,
+    typer.Option(callback=filled, help="A separate pointer besides the plain one."),
 ]
 Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for the report files.")]
+
+
+def output(text: str):
+    """Refuse a name of nothing, which would be the current folder."""
+    if not text.strip():
+        raise typer.BadParameter("it names no place to write to.")
+    return Path(text)
+
+
+def apart(out, *inputs):
+    """Refuse to write over a file that is read."""
+    for path in inputs:
+        if path is not None and out.exists() and path.exists() and out.samefile(path):
+            raise InputError(f"{out}: is read by this command: write to another file")
+
+
+Out = Annotated[
+    Path | None, typer.Option(parser=output, help="Folder for the report files.")
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Let runs on different data compete; it is stamped."),
@@ -36,13 +72,57 @@ Repo = Annotated[
     typer.Option("--include-repo-posneg", help="Count the runs below _repo too."),
 ]
 Workflow = Annotated[
-    str | None, typer.Option(help="Only runs of this workflow (experiment).")
+    str | None,
+    typer.Option(callback=filled, help="Only runs of this workflow (experiment)."),
 ]
 Key = Annotated[
-    str | None, typer.Option(help="Only runs whose comparability key starts so.")
+    str | None,
+    typer.Option(callback=filled, help="Only runs whose comparability key starts so."),
 ]
 Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
-DEFAULT_METRIC = "ndcg@3"
+DEFAULT_METRIC = "original:ndcg@3"
+
+
+def noted(metric):
+    """Say which formula a document's key names, where no prefix does."""
+    from casebook.runs.metrics import DOCUMENTED, label
+
+    if metric and metric.strip().lower() in DOCUMENTED:
+        key = metric.strip().lower()
+        text = f"{metric} of a run record is EmbeddingShift's formula, {label(key)}; "
+        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        warnings.warn(text, MeasureNote, stacklevel=2)
+    return metric
+
+
+def finite(value: float | None):
+    """Refuse a number that is infinite or none."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number.")
+    return value
+
+
+def share(value: float):
+    """Refuse a level that is not between 0 and 1."""
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value} is not between 0 and 1.")
+    return value
+
+
+def given(context, name):
+    """Say whether an option was given, rather than left at its default."""
+    return context.get_parameter_source(name).name == "COMMANDLINE"
+
+
+def exclusive(context, one, *others, but=""):
+    """Refuse options that mean nothing beside another one that was given."""
+    flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
+    for other in others:
+        if given(context, one) and given(context, other):
+            raise InputError(
+                f"{flags[other]} means nothing beside {but or flags[one]}: leave one "
+                "of them out"
+            )
 
 
 def open_registry(domain, tenant, runs_root, include_repo=False):
@@ -61,12 +141,22 @@ def open_registry(domain, tenant, runs_root, include_repo=False):
     -------
     casebook.runs.registry.Listing
         All runs.
+
+    Raises
+    ------
+    InputError
+        If the folder is not there, or holds neither runs nor promotions.
     """
+    from casebook.runs.audit import has_log
     from casebook.runs.layout import locate
     from casebook.runs.registry import REPO, discover
 
     include = (REPO,) if include_repo else ()
-    return discover(locate(domain, tenant, runs_root), include=include)
+    one_root(domain, runs_root)
+    listing = discover(locate(domain, tenant, runs_root), include=include)
+    if not (listing.runs or listing.unreadable or has_log(listing.root)):
+        raise InputError(_NO_RUNS.format(listing.root))
+    return listing
 
 
 def root_of(domain, tenant, runs_root):
@@ -87,13 +177,33 @@ def root_of(domain, tenant, runs_root):
     Raises
     ------
     InputError
-        If a folder is named that is not there: an empty log would be no answer.
+        If there is no registry, or it has no log of promotions and registries below
+        it have: an empty log would be no answer.
     """
-    from casebook.runs.layout import locate
+    from casebook.runs.audit import has_log, logs_below
 
-    if runs_root is not None and not runs_root.is_dir():
-        raise InputError(f"{runs_root}: no such folder")
-    return locate(domain, tenant, runs_root).root
+    root = open_registry(domain, tenant, runs_root).root
+    below = [] if has_log(root) else logs_below(root)
+    if below:
+        raise InputError(
+            f"{root}: has no log of promotions; name the registry that has one: "
+            f"--runs-root {' or '.join(map(str, below[:3]))}"
+        )
+    return root
+
+
+_NO_RUNS = (
+    "{}: no registry: it holds neither runs nor promotions; runs appear there once an "
+    "experiment was run, or name another folder with --runs-root"
+)
+
+
+def one_root(domain, runs_root):
+    """Refuse a domain beside a folder that takes its place."""
+    if domain and runs_root:
+        raise InputError(
+            "--domain means nothing beside --runs-root: leave one of them out"
+        )
 
 
 def chosen(listing, workflow, key):
@@ -119,3 +229,8 @@ def chosen(listing, workflow, key):
     if key:
         runs = [r for r in runs if (r.key or short_key(r.key)).startswith(key)]
     return runs
+
+
+def written(path):
+    """Say which report files were written, beside what the command prints."""
+    typer.echo(f"written: {path} and {path.with_suffix('.md').name}", err=True)

@@ -8,6 +8,7 @@ from casebook.cli import run_options as common
 from casebook.cli import runs_decide, runs_repeat
 from casebook.cli.printing import Json, filled_lines, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
+from casebook.runs.metrics import label
 
 app = typer.Typer(
     help="List, compare, promote and repeat runs of any experiment.",
@@ -42,7 +43,7 @@ def list_(
         }
         for run in common.chosen(listing, workflow, None)
     ]
-    lines = list(table_lines(rows, list(rows[0]))) if rows else ["no runs yet"]
+    lines = list(table_lines(rows, list(rows[0]))) if rows else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
@@ -57,6 +58,7 @@ def list_(
 
 @app.command()
 def compare(
+    context: typer.Context,
     pair: Annotated[
         list[str] | None,
         typer.Argument(help="Candidate and reference, for a comparison by query."),
@@ -86,13 +88,17 @@ def compare(
 
     listing = common.open_registry(domain, tenant, runs_root)
     if pair:
+        others = ("workflow", "key", "write", "out")
+        common.exclusive(context, "pair", *others, but="two named runs")
         _compare_two(listing, pair, metric, top, force, as_json)
         return
+    if force:
+        raise InputError("--force is for two named runs: ranks stay within each group")
     rows = reports.ranking(listing, metric, common.chosen(listing, workflow, key), top)
     report = reports.comparison_report(listing, metric, rows)
     if write or out:
-        reports.write_report(listing.root, "compare", report, out)
-    lines = [f"{listing.root}: {report['metricKey']}, {len(listing.runs)} runs"]
+        common.written(reports.write_report(listing.root, "compare", report, out))
+    lines = [f"{listing.root}: {label(report['metricKey'])}, {len(listing.runs)} runs"]
     ranked = any(row["rank"] for row in rows)
     lines += _ranked_lines(rows) if ranked else [no_run_holds(listing.runs, metric)]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
@@ -126,10 +132,15 @@ def _compare_two(listing, pair, metric, top, force, as_json):
         )
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        found = compare_runs(*folders, metric, force=force)
+        try:
+            found = compare_runs(*folders, metric)
+        except Incomparable:  # other queries or groups
+            if not force:
+                raise
+            differ, found = True, compare_runs(*folders, metric, force=True)
     except NoRows as reason:
         raise InputError(f"{metric}: no comparison by query: {reason}") from None
-    names = ("difference", "low", "high", "level", "n", "p_value", "mde")
+    names = ("difference", "low", "high", "level", "n", "groups", "p_value", "mde")
     names += ("gained", "lost", "unchanged", "reason")
     value = {name: getattr(found, name) for name in names} | {
         "incomparable": differ,
@@ -166,7 +177,8 @@ def best(
     others = {r.key for r in runs if ordering.score_of(r, metric) is not None}
     report = reports.best_report(listing, metric, winner, len(others) > 1)
     if write or out:
-        reports.write_report(listing.root, "best", report, out, stamped=False)
+        path = reports.write_report(listing.root, "best", report, out, stamped=False)
+        common.written(path)
     show(report, as_json, filled_lines(report))
 
 
@@ -181,7 +193,7 @@ def active(
 ):
     """Show the active run of a metric, who made it so and why.
 
-    Example: casebook runs active -m ndcg@3
+    Example: casebook runs active -m original:ndcg@3
     """
     from casebook.runs import promotion
 
@@ -205,10 +217,12 @@ def history(
 ):
     """Show promotions and rollbacks, newest first.
 
-    Example: casebook runs history -m ndcg@3 --max 5
+    Example: casebook runs history -m original:ndcg@3 --max 5
     """
     from casebook.runs import promotion
 
+    if profile and metric is None:
+        raise InputError("--profile needs the metric whose pointer it is: --metric")
     root = common.root_of(domain, tenant, runs_root)
     entries = promotion.history(root, metric, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
@@ -234,10 +248,18 @@ def verify(
     show(
         {"entries": entries, "faults": faults},
         as_json,
-        faults or [f"{entries} entries, the chain holds"],
+        faults
+        or [
+            f"{entries} entries, the chain holds"
+            if entries
+            else "no run was promoted yet: there is no log to check"
+        ],
     )
     if faults:
-        raise CheckFailed(f"{len(faults)} faults in {root}: the log was changed")
+        raise CheckFailed(
+            f"{len(faults)} faults in {root}: the log or what it names was changed; "
+            "restore it from a copy"
+        )
 
 
 for command in (*runs_decide.COMMANDS, *runs_repeat.COMMANDS):

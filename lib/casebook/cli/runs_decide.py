@@ -8,6 +8,7 @@ import typer
 from casebook.cli import run_options as common
 from casebook.cli.printing import Json, filled_lines, show
 from casebook.errors import Incomparable, InputError
+from casebook.runs.metrics import label
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 Rules = Annotated[
@@ -15,23 +16,35 @@ Rules = Annotated[
 ]
 RunName = Annotated[
     str | None,
-    typer.Option("--run", "--runid", help="Run id, its beginning, or its folder."),
+    typer.Option(
+        *("--run", "--runid"),
+        callback=common.filled,
+        help="Run id, its beginning, or its folder.",
+    ),
 ]
 Rank = Annotated[int | None, typer.Option(min=1, help="Place in order.")]
-Least = Annotated[float, typer.Option(min=0, help="Least improvement.")]
+Least = Annotated[
+    float, typer.Option(min=0, callback=common.finite, help="Least improvement.")
+]
 Apply = Annotated[bool, typer.Option("--apply", help="Promote if it says so.")]
 Keep = Annotated[
     bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
 ]
-Level = Annotated[float, typer.Option(help="Coverage of the interval.")]
+Level = Annotated[
+    float, typer.Option(callback=common.share, help="Coverage of the interval.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Of the interval.")]
 Against = Annotated[
-    str | None, typer.Option(help="Reference; the active run by default.")
+    str | None,
+    typer.Option(callback=common.filled, help="Reference; the active run by default."),
 ]
-Margin = Annotated[float, typer.Option(min=0, help="Loss tolerated.")]
+Margin = Annotated[
+    float, typer.Option(min=0, callback=common.finite, help="Loss tolerated.")
+]
 
 
 def decide(
+    context: typer.Context,
     metric: common.Metric = common.DEFAULT_METRIC,
     run: RunName = None,
     eps: Least = 1e-6,
@@ -52,15 +65,17 @@ def decide(
     """Decide whether the best run should become active; exit 2, 4 or 5 if not.
 
     It should if the whole interval of the paired difference lies above eps. Exit 2:
-    it lies below; 4: undecided; 5: measured on different data.
+    it lies below; 4: undecided; 5: measured on different data; 0 also if the runs are
+    the same, so that there is nothing to promote.
 
-    Example: casebook runs decide -m ndcg@3 --apply
+    Example: casebook runs decide -m original:ndcg@3 --apply
     """
     from casebook.runs import decision as library
     from casebook.runs import reports
     from casebook.runs.evidence import settle
     from casebook.runs.ordering import find
 
+    common.exclusive(context, "run", "workflow", "key")
     listing = common.open_registry(domain, tenant, runs_root, include_repo)
     rivals = common.chosen(listing, workflow, key)
     named = find(listing, run) if run else None
@@ -70,7 +85,7 @@ def decide(
     )
     report = reports.decision_report(listing, found)
     if write:
-        reports.write_report(listing.root, "decision", report)
+        common.written(reports.write_report(listing.root, "decision", report))
     if apply:
         library.apply(listing, found)
     _show_decision(report, as_json, apply)
@@ -86,6 +101,7 @@ def _show_decision(report, as_json, applied):
 
 
 def promote(
+    context: typer.Context,
     reason: Why,
     metric: common.Metric = common.DEFAULT_METRIC,
     run: RunName = None,
@@ -109,6 +125,7 @@ def promote(
     """
     from casebook.runs import ordering, promotion
 
+    common.exclusive(context, "run", "rank", "workflow", "key")
     listing = common.open_registry(domain, tenant, runs_root, include_repo)
     runs = common.chosen(listing, workflow, key)
     if run:
@@ -123,8 +140,15 @@ def promote(
     if rules:
         digest = _pass_gate(listing, target, rules, metric, profile, force)
     why = promotion.Reason(reason, gate_sha256=digest, incomparable=across)
+    before = promotion.active(listing.root, metric, profile)
     entry = promotion.promote(listing, target, metric, why, profile)
-    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [_now_active(entry, before)])
+
+
+def _now_active(entry, before):
+    same = before and before["path"] == entry["path"]
+    kept = ", as before: the active run did not change" if same else ""
+    return f"active for {label(entry['metric'])}: {entry['runId']}{kept}"
 
 
 def _across(listing, target, metric, profile, force, rivals):
@@ -145,7 +169,7 @@ def _across(listing, target, metric, profile, force, rivals):
 
 
 def _pass_gate(listing, target, rules, metric, profile, force):
-    """Apply a gate file against the active run, if there is one; give its hash."""
+    """Apply a gate file against the active run; give its hash if there is one."""
     from casebook.runs.evidence import settle
     from casebook.runs.gate import apply_gate, read_gate
     from casebook.runs.ordering import find
@@ -153,10 +177,12 @@ def _pass_gate(listing, target, rules, metric, profile, force):
 
     gate = read_gate(rules)
     present = active(listing.root, metric, profile)
-    if present:
-        reference = find(listing, present["path"])
-        result = apply_gate(listing, target, reference, gate, force=force)
-        settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
+    if present is None:
+        typer.echo("no run was active: there was nothing to hold the gate to", err=True)
+        return None
+    reference = find(listing, present["path"])
+    result = apply_gate(listing, target, reference, gate, force=force)
+    settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
     return gate.sha256
 
 
@@ -177,16 +203,18 @@ def rollback(
 ):
     """Make the run active again that was so before; a second time goes further back.
 
-    Example: casebook runs rollback -m ndcg@3 --reason "regression in production"
+    Example: casebook runs rollback -m original:ndcg@3 --reason "it regressed"
     """
     from casebook.runs import promotion
 
     root = common.root_of(domain, tenant, runs_root)
+    before = promotion.active(root, metric, profile)
     entry = promotion.rollback(root, metric, promotion.Reason(reason), profile)
-    show(entry, as_json, [f"active for {entry['metric']}: {entry['runId']}"])
+    show(entry, as_json, [_now_active(entry, before)])
 
 
 def gate(
+    context: typer.Context,
     run: common.Run,
     against: Against = None,
     rules: Rules = None,
@@ -210,6 +238,8 @@ def gate(
     from casebook.runs.metrics import canonical
     from casebook.runs.ordering import find
 
+    common.exclusive(context, "rules", "metric", "margin")
+    common.exclusive(context, "against", "profile")
     listing = common.open_registry(domain, tenant, runs_root)
     wanted = library.Gate({canonical(metric): margin})
     if rules:

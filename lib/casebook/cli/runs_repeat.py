@@ -27,15 +27,18 @@ def matrix(
     Example: casebook runs matrix --spec variants.yml
     """
     from casebook.runs import matrix as library
-    from casebook.runs import reports
+    from casebook.runs import promotion, reports
     from casebook.runs.layout import locate
 
+    common.one_root(domain, runs_root)
     wanted = library.read_matrix(spec)
     if dry:
         show(library.commands(wanted), as_json, library.commands(wanted))
         return
     layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
     folder = layout.root / "_matrix" / f"matrix_{reports.stamp()}"
+    if wanted.after["promotebest"]:
+        promotion.history(layout.root)  # a changed log is refused before anything runs
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
     rows = library.run_matrix(wanted, folder, settings, _say)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
@@ -77,7 +80,9 @@ def rerun(
     only_print: Annotated[
         bool, typer.Option("--print", help="Print the command only.")
     ] = False,
-    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=1, callback=common.finite, help="Seconds.")
+    ] = None,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
@@ -93,7 +98,8 @@ def rerun(
     from casebook.runs.ordering import find
 
     listing = common.open_registry(domain, tenant, runs_root)
-    folder = listing.folder(find(listing, run))
+    former = find(listing, run)
+    folder = listing.folder(former)
     request = library.request_of(folder, name)
     typer.echo(request.line)
     if only_print:
@@ -102,10 +108,20 @@ def rerun(
     ended = run_child("rerun", request.arguments, log, request.environment, timeout)
     if ended.exit_code:
         raise BatchFailed(f"the repetition ended with {ended.exit_code}; see {log}")
-    if request.record is None:
-        typer.echo(f"done; see {log}")
+    if request.record is not None:
+        _compare_records(folder, results_root() / request.record)
         return
-    _compare_records(folder, results_root() / request.record)
+    # A recorded command names its new run itself: it is the one that was not there.
+    known = {found.path for found in listing.runs}
+    made = [
+        found
+        for found in common.open_registry(domain, tenant, runs_root).runs
+        if found.path not in known and found.workflow == former.workflow
+    ]
+    if len(made) == 1:
+        _compare_records(folder, listing.folder(made[0]))
+    else:
+        typer.echo(f"done; see {log}")
 
 
 def _compare_records(former, latter):
@@ -123,8 +139,9 @@ def _compare_records(former, latter):
 
 
 def export(
+    context: typer.Context,
     run: common.Run,
-    out: Annotated[Path, typer.Option(help="File to write.")],
+    out: Annotated[Path, typer.Option(parser=common.output, help="File to write.")],
     kind: Annotated[
         str, typer.Option("--format", help="trec, mteb or every-eval.")
     ] = "mteb",
@@ -149,8 +166,13 @@ def export(
     from casebook.runs.mteb import mteb_result
     from casebook.runs.ordering import find
 
+    wanted = {"ranking": "trec", "task": "mteb", "revision": "mteb"}
+    for option, form in wanted.items():
+        if common.given(context, option) and kind != form:
+            raise InputError(f"--{option} is for --format {form}, not {kind}")
     listing = common.open_registry(domain, tenant, runs_root)
     folder = listing.folder(find(listing, run))
+    common.apart(out, ranking, folder / "run.json")
     record = read_record(folder / "run.json")
     if kind == "mteb":
         write_json(out, mteb_result(record, system, task, revision))
@@ -183,6 +205,7 @@ def import_(
     from casebook.runs.mteb import read_mteb
     from casebook.runs.recording import record_run
 
+    common.one_root(domain, runs_root)
     record = read_mteb(result, model, dataset, split)
     typer.echo(str(record_run(locate(domain, tenant, runs_root), record)))
 

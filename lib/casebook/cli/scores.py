@@ -14,7 +14,11 @@ DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
 Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="Such as nDCG@10, RR, AP, P@5; repeatable."),
+    typer.Option(
+        "-m",
+        "--measure",
+        help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable.",
+    ),
 ]
 
 
@@ -67,7 +71,7 @@ def _print_evaluation(result, intervals, tied):
         bounds = bounds_text(interval.low, interval.high, "z.4f")
         why = f"  {interval.reason}" if interval.reason else ""
         typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={interval.n}{why}")
-    typer.echo("intervals: 95 %, percentile bootstrap of queries")
+    typer.echo("intervals: 95 %, Student t and BCa over queries")
     typer.echo(_account(result.accounting))
     if tied is not None:
         typer.echo("under all orders of tied documents:")
@@ -162,7 +166,7 @@ def _comparison(comparison):
     }
 
 
-_WORDS = {"system", "system_a", "system_b", "reason"}
+_WORDS = {"system", "system_a", "system_b", "reason", "verdict"}
 
 
 def _rendered(frame, latex, markdown):

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from casebook.cli.printing import Json, print_json
+from casebook.cli.run_options import exclusive, given
+from casebook.errors import InputError
 
 app = typer.Typer(
     help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True
@@ -47,6 +49,7 @@ GateDecision = Annotated[
 
 @app.command()
 def train(
+    context: typer.Context,
     dataset: Dataset,
     mode: Annotated[str, typer.Option(help="Learner: posneg-...")] = "posneg-uniform",
     hardneg_topk: Annotated[int, typer.Option(min=1, help="Negatives a query.")] = 1,
@@ -67,6 +70,11 @@ def train(
     from casebook.shift.preparation import Setup
     from casebook.shift.workflow import train
 
+    if mode == "posneg-contrast" and given(context, "hardneg_topk"):
+        raise InputError(
+            "--hardneg-topk means nothing beside --mode posneg-contrast, which takes "
+            "all other documents: leave it out"
+        )
     setup = Setup(dataset, embedder, mode, hardneg_topk, by, seed, noise)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {k: v for k, v in result.values.items() if k != "DeltaVector"}
@@ -81,11 +89,14 @@ def train(
     typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
     if values["IsCancelled"]:
         typer.echo(f"cancelled: {values['CancelReason']}")
+    elif not values["Scale"]:
+        typer.echo("no shift was better than none on dev: it will not be applied")
     typer.echo(str(folder))
 
 
 @app.command()
 def run(
+    context: typer.Context,
     dataset: Dataset,
     latest: Latest = False,
     training: Training = None,
@@ -100,14 +111,19 @@ def run(
     """
     from casebook.shift.running import run, text_of
 
+    exclusive(context, "training", "latest")
     layout = _layout(domain, tenant, training)
     result, setup = _trained(dataset, layout, latest, training)
-    report = run(setup, result, layout, scale=scale)
+    again = _arguments(dataset, result, layout, domain, scale)
+    report = run(setup, result, layout, scale=scale, arguments=again)
     if as_json:
         records = [str(path) for path in report.records]
         own = {"folder": str(report.folder), "runs": records, "values": report.values}
-        print_json(own | {"measures": report.metrics}, allow_nan=False)
+        own |= {"measures": report.metrics, "note": report.note}
+        print_json(own, allow_nan=False)
         return
+    if report.note:
+        typer.echo(report.note)
     for measure, found in report.metrics.items():
         cells = "  ".join(f"{name} {text_of(n)}" for name, n in found.items())
         typer.echo(f"{measure:8} {cells}  n={found['delta']['n']}")
@@ -115,8 +131,20 @@ def run(
         typer.echo(str(path))
 
 
+def _arguments(dataset, result, layout, domain, scale):
+    """Give the command that runs this very training again, from any folder."""
+    folder = Path(dataset)
+    inside = result.folder.parent.resolve() == layout.results.resolve()
+    training = result.folder.name if inside else str(result.folder.resolve())
+    arguments = ["shift", "run", str(folder.resolve()) if folder.is_dir() else dataset]
+    arguments += ["--training", training, "--domain", domain]
+    arguments += ["--tenant", layout.tenant] if layout.tenant else []
+    return arguments + ([] if scale is None else ["--scale", str(scale)])
+
+
 @app.command("eval")
 def eval_(
+    context: typer.Context,
     dataset: Dataset,
     shift: WhichShift = "learned",
     baseline: Baseline = True,
@@ -138,6 +166,12 @@ def eval_(
     from casebook.runs.evidence import settle
     from casebook.shift.acceptance import run_evaluators
 
+    exclusive(context, "training", "latest")
+    if not baseline:
+        rules = ("gate_profile", "gate_eps", "gate_decision")
+        exclusive(context, "baseline", *rules, but="--no-baseline")
+    if shift != "learned":
+        exclusive(context, "shift", "scale", but=f"--shift {shift}")
     layout = _layout(domain, tenant, training)
     result, setup = _trained(dataset, layout, latest, training)
     mode = "shared" if shared_references else "per-query"
@@ -155,13 +189,14 @@ def _show_evaluation(report, as_json):
     if as_json:
         verdict = None if report.gate is None else report.gate.verdict
         own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
-        own |= {"n": report.n, "metrics": report.metrics}
+        own |= {"n": report.n, "metrics": report.metrics, "note": report.note}
         print_json(own, allow_nan=False)
         return
     for key, value in report.metrics.items():
         shown = "undefined" if value is None else f"{value:.4f}"
         typer.echo(f"{key} = {shown}")
     typer.echo(f"means over n = {report.n} test questions")
+    notes = [report.note, *notes] if report.note else notes
     for line in (*notes, str(report.folder)):
         typer.echo(line)
 

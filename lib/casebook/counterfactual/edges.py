@@ -3,14 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.measures.rankshift import (
-    as_arrays,
-    jaccard_batch,
-    kendall_topk_batch,
-    mean_displacement_batch,
-    normalised_footrule_batch,
-    rbo_batch,
-)
+from casebook.measures import rankshift
 
 PRIMARY = "footrule"
 PARITY = "displacement"
@@ -133,29 +126,26 @@ def _row(tree, parent, name, edit, found, manual):
     return row, *lists
 
 
+def distances(before, after, k):
+    """How far a list moved, by all `MEASURES`; NaN where undefined."""
+    mean, pair = rankshift.mean_displacement, (before, after)
+    rbo, jaccard = rankshift.rbo(*pair), rankshift.jaccard(*pair, k)
+    found = {
+        "footrule": rankshift.normalised_footrule(*pair, k),
+        "displacement": mean(*pair, k),
+        "displacement_moved": mean(*pair, k, affected="moved"),
+        "displacement_before": mean(*pair, k, affected="before"),
+        "displacement_len_aware": mean(*pair, k, absent="len_aware"),
+        "rbo_distance": None if rbo is None else 1 - rbo,
+        "jaccard_distance": None if jaccard is None else 1 - jaccard,
+        "kendall": rankshift.kendall_topk(*pair, k, normalised=True),
+    }
+    return {name: np.nan if x is None else x for name, x in found.items()}
+
+
 def _measured(rows, k):
-    """Compute all measures of all edges at once; NaN where undefined."""
-    if not rows:
-        return pd.DataFrame(columns=list(MEASURES), dtype=float)
-    before, after = as_arrays([r[1] for r in rows], [r[2] for r in rows])
-    return pd.DataFrame(
-        {
-            "footrule": normalised_footrule_batch(before, after, k),
-            "displacement": mean_displacement_batch(before, after, k),
-            "displacement_moved": mean_displacement_batch(
-                before, after, k, affected="moved"
-            ),
-            "displacement_before": mean_displacement_batch(
-                before, after, k, affected="before"
-            ),
-            "displacement_len_aware": mean_displacement_batch(
-                before, after, k, absent="len_aware"
-            ),
-            "rbo_distance": 1 - rbo_batch(before, after).ext,
-            "jaccard_distance": 1 - jaccard_batch(before, after, k),
-            "kendall": kendall_topk_batch(before, after, k, normalised=True),
-        }
-    )
+    found = [distances(before, after, k) for _, before, after in rows]
+    return pd.DataFrame(found, columns=list(MEASURES), dtype=float)
 
 
 def _paired(frame, placebos):

@@ -51,7 +51,8 @@ def _first_relevant(dataset):
     """Yield each question with its best, first relevant document."""
     for row in dataset.queries.to_dict("records"):
         judged = dataset.qrels.get(row["query_id"], {})
-        relevant = [d for d, grade in judged.items() if grade >= 1]
+        lacking = dataset.lacking
+        relevant = [d for d, g in judged.items() if g >= 1 and d not in lacking]
         if relevant:
             yield row, max(relevant, key=lambda d: judged[d])
 

@@ -3,18 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from casebook.counterfactual.edges import distances
 from casebook.counterfactual.searching import CaseSearch
 from casebook.errors import InputError
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
 from casebook.inference.permutation import paired_randomization
-from casebook.measures.rankshift import (
-    as_arrays,
-    jaccard_batch,
-    mean_displacement_batch,
-    normalised_footrule_batch,
-    rbo_batch,
-)
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 
@@ -191,14 +185,10 @@ def _strangers(groups, seed):
 
 
 def _moved(before, after, k):
-    arrays = as_arrays(before, after)
-    same = [b[:1] == a[:1] and bool(b) for b, a in zip(before, after, strict=True)]
-    return pd.DataFrame(
-        {
-            "footrule": normalised_footrule_batch(*arrays, k),
-            "displacement": mean_displacement_batch(*arrays, k),
-            "rbo_distance": 1 - rbo_batch(*arrays).ext,
-            "jaccard_distance": 1 - jaccard_batch(*arrays, k),
-            "same_first": same,
-        }
-    )
+    shown = ("footrule", "displacement", "rbo_distance", "jaccard_distance")
+    rows = []
+    for one, other in zip(before, after, strict=True):
+        found = distances(one, other, k)
+        same = bool(one) and one[:1] == other[:1]
+        rows.append({name: found[name] for name in shown} | {"same_first": same})
+    return pd.DataFrame(rows, columns=[*shown, "same_first"])

@@ -195,9 +195,5 @@ def _openings(documents, most):
     texts = {}
     for row in documents.to_dict("records"):
         facts = [str(row[name]) for name in FACT_TYPES if name in row]
-        title = str(row.get("title") or "").strip()
-        whole = ", ".join(facts) or (
-            f"{title}. {row['text']}" if title else row["text"]
-        )
-        texts[row["doc_id"]] = shortened(whole, most)
+        texts[row["doc_id"]] = shortened(", ".join(facts) or row["text"], most)
     return texts

@@ -1,15 +1,18 @@
 """Folders in the BEIR layout, and documents with TREC judgements."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
-from casebook.datasets.corpus import RetrievalDataset, halve
+from casebook.datasets.corpus import MAX_MISSING, RetrievalDataset, halve, with_titles
 from casebook.datasets.jsonl import read_frame, read_lines
 from casebook.errors import InputError
 from casebook.formats.trec import read_beir_qrels, read_qrels
 
 
-def load_beir(folder, split="test", *, key=None, card=None):
+def load_beir(
+    folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING
+):
     """Read one split of a folder in the BEIR layout.
 
     Parameters
@@ -24,6 +27,12 @@ def load_beir(folder, split="test", *, key=None, card=None):
         Name of the dataset; the folder's name by default.
     card : Card, optional
         Card of the dataset.
+    titles : bool
+        Whether the text of a document begins with its title, as in BEIR's own figures.
+    max_missing : float
+        Largest share of judgements that may name a document or a query that the
+        folder lacks. A lacking document stays in the judgements, as in trec_eval: no
+        system can find it. A lacking query cannot be asked and is left out.
 
     Returns
     -------
@@ -34,7 +43,8 @@ def load_beir(folder, split="test", *, key=None, card=None):
     Raises
     ------
     InputError
-        If a file is missing or has a defect; names file and line.
+        If a file is missing or has a defect, or too many judgements name something
+        that is not there; names file and line.
 
     References
     ----------
@@ -46,24 +56,28 @@ def load_beir(folder, split="test", *, key=None, card=None):
     if not judged.is_file():
         splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["none"]
         raise InputError(f"{judged}: no such file; splits here: {', '.join(splits)}")
+    documents = _read_documents(_one_of(folder, "corpus"), "_id")
     return _assemble(
         key or folder.resolve().name,
         split,
-        _read_documents(_one_of(folder, "corpus"), "_id"),
+        with_titles(documents) if titles else documents,
         read_frame(_one_of(folder, "queries"), "_id", "query_id"),
         judged,
         read_beir_qrels(judged),
         card,
+        max_missing,
     )
 
 
-def read_collection(folder):
+def read_collection(folder, titles=True):
     """Read the documents of a BEIR folder, without questions and judgements.
 
     Parameters
     ----------
     folder : path-like
         Holds ``corpus.jsonl``.
+    titles : bool
+        Whether the text of a document begins with its title.
 
     Returns
     -------
@@ -75,7 +89,8 @@ def read_collection(folder):
     InputError
         If the file is missing or has a defect; names file and line.
     """
-    return _read_documents(_one_of(Path(folder), "corpus"), "_id")
+    documents = _read_documents(_one_of(Path(folder), "corpus"), "_id")
+    return with_titles(documents) if titles else documents
 
 
 def read_questions(path):
@@ -101,7 +116,17 @@ def read_questions(path):
     return read_frame(path, "_id", "query_id")
 
 
-def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
+def load_trec(
+    documents,
+    queries,
+    qrels,
+    *,
+    key,
+    split="all",
+    id_field="id",
+    card=None,
+    titles=True,
+):
     """Read documents and queries in JSON lines with judgements in TREC format.
 
     Parameters
@@ -116,6 +141,8 @@ def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", car
         Name of the id in both JSON files.
     card : Card, optional
         Card of the dataset.
+    titles : bool
+        Whether the text of a document begins with its title.
 
     Returns
     -------
@@ -127,10 +154,11 @@ def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", car
     InputError
         If a file is missing or has a defect; names file and line.
     """
+    documents = _read_documents(documents, id_field)
     return _assemble(
         key,
         split,
-        _read_documents(documents, id_field),
+        with_titles(documents) if titles else documents,
         read_frame(queries, id_field, "query_id"),
         Path(qrels),
         read_qrels(qrels),
@@ -155,7 +183,8 @@ def shipped(card, files, split):
     RetrievalDataset
         The split.
     """
-    return load_beir(files["corpus.jsonl"].parent, split, key=card.key, card=card)
+    folder = files["corpus.jsonl"].parent
+    return load_beir(folder, split, key=card.key, card=card, titles=False)
 
 
 def shipped_halves(card, files, split):
@@ -192,30 +221,53 @@ def _read_documents(path, id_field):
     return read_frame(path, id_field, "doc_id", ("title", "text"), blank=True)
 
 
-def _assemble(key, split, documents, queries, path, qrels, card):
-    """Join the three parts; judgements about nothing are refused at their line."""
-    _refuse_unknown(path, set(qrels), queries["query_id"], "query")
-    judged = {name for row in qrels.values() for name in row}
-    _refuse_unknown(path, judged, documents["doc_id"], "document")
+def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSING):
+    """Join the three parts and account for judgements about what is not there."""
     asked = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
     ordered = {query: dict(qrels[query]) for query in asked["query_id"]}
+    known = set(documents["doc_id"])
+    lacking = frozenset(d for row in qrels.values() for d in row if d not in known)
+    unasked = {query: row for query, row in qrels.items() if query not in ordered}
+    about = sum(d in lacking for row in ordered.values() for d in row)
+    count = about + sum(map(len, unasked.values()))
+    total = sum(map(len, qrels.values()))
+    if count > most * total:
+        where = _first_about(path, unasked, lacking)
+        raise InputError.at(path, *_missing(where, count, total, most))
     groups = None
     if "group" in asked:
         groups = dict(zip(asked["query_id"], asked["group"], strict=True))
-    return RetrievalDataset(key, split, documents, asked, ordered, card, groups=groups)
+    return RetrievalDataset(
+        key,
+        split,
+        documents,
+        asked,
+        ordered,
+        card,
+        groups=groups,
+        lacking=lacking & {d for row in ordered.values() for d in row},
+        unasked={query: len(row) for query, row in unasked.items()},
+    )
 
 
-def _refuse_unknown(path, judged, known, kind):
-    """Raise InputError at the first line that judges something unknown."""
-    unknown = judged - set(known)
-    if not unknown:
-        return
+def _first_about(path, queries, documents):
+    """Give number, kind and id of the first judgement about something unknown."""
     for number, line in read_lines(path):
-        named = unknown.intersection(line.split("\t")) or unknown & {*line.split()}
+        fields = [field.strip() for field in line.split("\t")]
+        fields = fields if len(fields) > 1 else line.split()
+        if fields and fields[0] in queries:
+            return number, "query", fields[0]
+        named = documents.intersection(fields[1:3])
         if named:
-            raise InputError.at(
-                path,
-                number,
-                f"judges the {kind} {min(named)!r}, which does not exist "
-                f"({len(unknown)} such id(s) in all): correct or remove these lines",
-            )
+            return number, "document", min(named)
+    raise AssertionError("the judgements read name what their file does not")
+
+
+def _missing(where, count, total, most):
+    number, kind, name = where
+    enough = math.ceil(100 * count / total) / 100
+    return number, (
+        f"judges the {kind} {name!r}, which does not exist; {count} of {total} "
+        f"judgements name such ids ({count / total:.1%}), max_missing is {most:.0%}: "
+        f"correct the files, or allow them with max_missing={enough:.2f} or more"
+    )

@@ -32,4 +32,5 @@ def irled(card, files, split):
         key=card.key,
         split=split,
         card=card,
+        titles=False,  # the registry joins them, as for every dataset
     )

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from tqdm import tqdm
 from casebook import paths
 from casebook.datasets import sources
 from casebook.datasets.cards import cards
+from casebook.datasets.corpus import MAX_MISSING, with_titles
 from casebook.datasets.describe import as_markdown, licence_table, overview
 from casebook.datasets.loaders import check_kind, read_split
 from casebook.errors import InputError
@@ -70,7 +72,7 @@ def resolve(name):
     )
 
 
-def load(name, split=None, kind="retrieval"):
+def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSING):
     """Load one split of a dataset that is on this machine.
 
     Parameters
@@ -82,6 +84,11 @@ def load(name, split=None, kind="retrieval"):
         Which questions; the card's default split, or ``"test"`` for a folder.
     kind : {"retrieval", "claims", "annotations", "ratings"}
         What the caller can work with.
+    titles : bool
+        Whether the text of a document begins with its title (retrieval only).
+    max_missing : float
+        For a folder: largest share of judgements that may name a document or query
+        that it lacks, see `casebook.datasets.beir.load_beir`.
 
     Returns
     -------
@@ -102,7 +109,7 @@ def load(name, split=None, kind="retrieval"):
     48
     """
     if isinstance(name, Path) or any(c in str(name) for c in {"/", os.sep}):
-        return _load_folder(Path(name), split or "test")
+        return _load_folder(Path(name), split or "test", titles, max_missing)
     card, named = resolve(name)
     check_kind(card, kind)
     if named and split not in (None, named):
@@ -111,15 +118,21 @@ def load(name, split=None, kind="retrieval"):
     if split not in card.splits:
         known = ", ".join(card.splits)
         raise InputError(f"{card.key} has no split {split!r}: it has {known}")
-    return read_split(card, sources.present(card), split)
+    found = read_split(card, sources.present(card), split)
+    if kind == "retrieval" and titles:
+        return replace(found, documents=with_titles(found.documents))
+    return found
 
 
-def _load_folder(folder, split):
+def _load_folder(folder, split, titles, max_missing):
     if ".." in folder.parts:
         raise InputError(f"dataset {str(folder)!r} is not allowed: '..' in a path")
     paths.valid_name(folder.resolve().name, "dataset folder")
     beir = importlib.import_module("casebook.datasets.beir")
-    return beir.load_beir(folder, paths.valid_name(split, "split"))
+    if isinstance(titles, str) or not 0 <= max_missing <= 1:
+        raise InputError("titles is true or false, max_missing a share from 0 to 1")
+    split = paths.valid_name(split, "split")
+    return beir.load_beir(folder, split, titles=titles, max_missing=max_missing)
 
 
 def pull(names=None):

@@ -1,10 +1,12 @@
 """Checking a file of claims against named collections, for the command line."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from casebook.datasets.beir import read_collection
 from casebook.datasets.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.claimset import (
@@ -53,12 +55,19 @@ def documents_of(names):
         raise InputError("name a collection to search, such as --corpus own")
     frames = []
     for name in names:
-        found = shipped_documents() if name == OWN else load(name).documents.copy()
+        found = shipped_documents() if name == OWN else _collection(name)
         if len(names) > 1 and name != OWN:
             found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
         frames.append(found)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
+
+
+def _collection(name):
+    """Load documents; their titles are headers, which are searched with the text."""
+    if "/" in str(name) or os.sep in str(name):  # a folder; judgements are not needed
+        return read_collection(name, titles=False)
+    return load(name, titles=False).documents.copy()
 
 
 def judge_of(name, base):

@@ -84,7 +84,7 @@ def shipped_documents():
     """
     frames = []
     for name in CORPORA:
-        documents = load(name).documents.copy()
+        documents = load(name, titles=False).documents.copy()  # titles are headers
         documents["doc_id"] = name + ":" + documents["doc_id"]
         frames.append(documents.assign(kind="primary", collection=name))
     joined = pd.concat(frames, ignore_index=True)

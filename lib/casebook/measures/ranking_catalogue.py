@@ -122,6 +122,8 @@ STANDARD = {
             1.0,
             "Moffat and Zobel 2008",
             "Binary at grade 1 unless rel is given; p is 0.8 unless given. trec_eval's "
+            "rbp has p = 0.9 and, where a grade exceeds 1, the gain grade / highest "
+            "judged grade of the query: the two agree on grades 0 and 1 alone, where "
             "rbp is RBP(p=0.9).",
         ),
         m.rank_biased,

@@ -1,62 +1,97 @@
-"""How far a ranked list has moved: displacement, footrule, Kendall, overlap.
+"""How far a ranked list has moved: displacement, footrule, Kendall, overlap, RBO.
 
-Two lists of at most K items each are compared, such as the cases found before and
-after one fact of a query was changed. All functions take lists of ids, best first, each
-id once; the ``_batch`` forms take integer arrays of many pairs of lists, in which
-negative numbers fill the end of shorter lists. A value that does not exist is None, NaN
-in arrays; `undefined_reason` says why.
+Two lists of ids are compared, such as the cases found before and after one fact of a
+query was changed: best first, each id once. A value that does not exist is None;
+`undefined_reason` says why.
 """
+
+import itertools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from casebook.inference.samples import check_choice, check_count
-from casebook.measures.rankshift_changes import (
-    ABSENT,
-    AFFECTED,
-    RankChanges,
-    rank_changes,
-    undefined_reason,
-)
-from casebook.measures.rankshift_kendall import kendall_topk, kendall_topk_batch
-from casebook.measures.rankshift_lists import (
-    as_arrays,
-    of_one_pair,
-    ratio,
-    top_matches,
-    where_any,
-)
-from casebook.measures.rankshift_overlap import (
-    average_overlap,
-    average_overlap_batch,
-    jaccard,
-    jaccard_batch,
-)
-from casebook.measures.rankshift_rbo import rbo, rbo_batch, rbo_weight
-from casebook.measures.rankshift_ties import rbo_ties, rbo_ties_batch
+from casebook.errors import InputError
+from casebook.inference.samples import check_choice, check_count, check_share
 
-__all__ = [
-    "RankChanges",
-    "as_arrays",
-    "average_overlap",
-    "average_overlap_batch",
-    "footrule",
-    "footrule_batch",
-    "jaccard",
-    "jaccard_batch",
-    "kendall_topk",
-    "kendall_topk_batch",
-    "mean_displacement",
-    "mean_displacement_batch",
-    "normalised_footrule",
-    "normalised_footrule_batch",
-    "rank_changes",
-    "rbo",
-    "rbo_batch",
-    "rbo_ties",
-    "rbo_ties_batch",
-    "rbo_weight",
-    "undefined_reason",
-]
+AFFECTED = ("union", "moved", "before")
+ABSENT = ("k+1", "len_aware")
+PARTS = ("ext", "min", "max", "res")
+
+
+@dataclass(frozen=True)
+class RankChanges:
+    """What became of every item of two ranked lists.
+
+    Attributes
+    ----------
+    displacement : dict
+        Id to how many ranks it moved; items of `before` first, then newcomers.
+    dropped, new, stable : tuple
+        Ids that left, came and stayed, in rank order.
+    n_before, n_after : int
+        Lengths of the two lists, at most k.
+    """
+
+    displacement: dict
+    dropped: tuple
+    new: tuple
+    stable: tuple
+    n_before: int
+    n_after: int
+
+
+def rank_changes(before, after, k=10, *, absent="k+1"):
+    """Say of every item of two lists how far it moved; as `mean_displacement`."""
+    check_choice("absent", absent, ABSENT)
+    lists = _ranks(before, "before", k), _ranks(after, "after", k)
+    place = [k + 1 if absent == "k+1" else len(ranks) + 1 for ranks in lists]
+    was, now = lists
+    return RankChanges(
+        {
+            item: abs(was.get(item, place[0]) - now.get(item, place[1]))
+            for item in was | now
+        },
+        tuple(x for x in was if x not in now),
+        tuple(x for x in now if x not in was),
+        tuple(x for x in was if x in now),
+        len(was),
+        len(now),
+    )
+
+
+def _ranks(items, side, k=None):
+    """Ranks of the first k ids, from 1; refuses a list that repeats or lacks an id."""
+    if k is not None:
+        check_count("k", k)
+    ranks = {}
+    for rank, item in enumerate(items, start=1):
+        if item is None or item != item:
+            raise InputError(f"list {side}: no id at rank {rank}")
+        if item in ranks:
+            raise InputError(
+                f"list {side}: {item!r} stands at ranks {ranks[item]} and {rank}; "
+                "keep the first occurrence of each document"
+            )
+        ranks[item] = rank
+    return ranks if k is None else dict(itertools.islice(ranks.items(), k))
+
+
+def undefined_reason(before, after, k=10, *, affected="union", absent="k+1"):
+    """Say why a value is None; the other measures are as ``affected="union"``.
+
+    ``"both_lists_empty"``, ``"first_list_empty"`` or ``"nothing_moved"``; None if the
+    value exists.
+    """
+    check_choice("affected", affected, AFFECTED)
+    changes = rank_changes(before, after, k, absent=absent)
+    if not changes.displacement:
+        return "both_lists_empty"
+    if affected == "before" and not changes.n_before:
+        return "first_list_empty"
+    if affected == "moved" and not any(changes.displacement.values()):
+        return "nothing_moved"
+    return None
 
 
 def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
@@ -91,108 +126,38 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     -----
     The sum is the footrule with location parameter k + 1 of Fagin, Kumar & Sivakumar,
     SIAM Journal on Discrete Mathematics 17, 2003; the mean divides by a number of items
-    that itself depends on the change. Short lists inflate it: replacing the last item
-    moves it by 0.18 in lists of 10 and by 6 in lists of 2.
-    """
-    options = {"affected": affected, "absent": absent}
-    return of_one_pair(mean_displacement_batch, before, after, k, **options)
+    that itself depends on the change. Short lists inflate it: with k = 10, replacing
+    the last item moves it by 0.18 in lists of 10 and by 6 in lists of 2.
 
-
-def mean_displacement_batch(before, after, k=10, *, affected="union", absent="k+1"):
-    """Mean rank displacement of many pairs of lists.
-
-    Parameters
-    ----------
-    before, after : array_like of int, shape (Q, A) and (Q, B)
-        Ids; negative numbers fill the end of shorter lists.
-    k, affected, absent
-        As in `mean_displacement`.
-
-    Returns
-    -------
-    ndarray of float, shape (Q,)
-        NaN where `mean_displacement` gives None.
+    Examples
+    --------
+    >>> mean_displacement(["a", "b", "c", "d"], ["a", "b", "c", "e"], 4)
+    0.4
+    >>> mean_displacement(["a", "b", "c"], ["a", "c", "b"], 3)
+    0.6666666666666666
     """
     check_choice("affected", affected, AFFECTED)
-    shifts = _shifts(before, after, k, absent)
+    changes = rank_changes(before, after, k, absent=absent)
+    moves = list(changes.displacement.values())
     if affected == "before":
-        counted = shifts[0] >= 0
-        total, count = np.where(counted, shifts[0], 0).sum(axis=1), counted.sum(axis=1)
-    else:
-        shifts = np.hstack(shifts)
-        counted = shifts > 0 if affected == "moved" else shifts >= 0
-        total, count = np.where(counted, shifts, 0).sum(axis=1), counted.sum(axis=1)
-    return ratio(total, count)
-
-
-def _shifts(before, after, k, absent):
-    """Displacement of the items of `before` and of the newcomers; -1 elsewhere."""
-    check_count("k", k)
-    check_choice("absent", absent, ABSENT)
-    found = top_matches(before, after, k)
-    sizes = found.size_before, found.size_after
-    place = [
-        np.full_like(n, k) + 1 if absent == "k+1" else n + 1
-        for n in (sizes[1], sizes[0])
-    ]
-    rank = np.arange(1, max(int(n.max(initial=0)) for n in sizes) + 1)
-    shifts = [
-        np.where(rank <= n[:, None], np.abs(to[:, None] - rank), -1)
-        for n, to in zip(sizes, place, strict=True)
-    ]
-    shifts[0][found.pair, found.before - 1] = np.abs(found.before - found.after)
-    shifts[1][found.pair, found.after - 1] = -1
-    return shifts
+        moves = moves[: changes.n_before]
+    elif affected == "moved":
+        moves = [move for move in moves if move]
+    return sum(moves) / len(moves) if moves else None
 
 
 def footrule(before, after, k=10):
     """Spearman's footrule of two top-k lists, absent items at rank k + 1.
 
-    Parameters
-    ----------
-    before, after, k
-        As in `mean_displacement`.
-
-    Returns
-    -------
-    float or None
-        Sum of the displacements, 0 to k(k + 1); a metric on lists of k items. None if
-        both lists are empty.
-
-    References
-    ----------
-    Fagin, Kumar & Sivakumar, SIAM Journal on Discrete Mathematics 17, 2003: the
-    footrule with location parameter k + 1.
+    Sum of the displacements, 0 to k(k + 1); a metric on lists of k items (Fagin, Kumar
+    & Sivakumar 2003). None if both lists are empty.
     """
-    return of_one_pair(footrule_batch, before, after, k)
-
-
-def footrule_batch(before, after, k=10):
-    """Spearman's footrule of many pairs of top-k lists.
-
-    Parameters
-    ----------
-    before, after, k
-        As in `mean_displacement_batch`.
-
-    Returns
-    -------
-    ndarray of float, shape (Q,)
-        NaN where both lists are empty.
-    """
-    check_count("k", k)
-    found = top_matches(before, after, k)
-    # An item at rank r weighs k + 1 - r in each list; a common one only the difference.
-    total = sum(
-        n * (k + 1) - n * (n + 1) // 2 for n in (found.size_before, found.size_after)
-    )
-    saved = 2 * (k + 1 - np.maximum(found.before, found.after))
-    total = total - np.bincount(found.pair, saved, minlength=len(total))
-    return where_any(found, total)
+    moves = rank_changes(before, after, k).displacement.values()
+    return sum(moves) if moves else None
 
 
 def normalised_footrule(before, after, k=10):
-    """Footrule of two top-k lists as a share of its maximum: the primary measure.
+    """Footrule of two top-k lists as a share of its maximum.
 
     Parameters
     ----------
@@ -205,21 +170,138 @@ def normalised_footrule(before, after, k=10):
         `footrule` over k(k + 1), in [0, 1]: 0 if nothing moved, 1 if two lists of k
         items share nothing. Lists shorter than k cannot reach 1. None if both are
         empty.
+
+    Raises
+    ------
+    InputError
+        As `mean_displacement`.
+
+    Examples
+    --------
+    >>> normalised_footrule(["a", "b", "c", "d"], ["a", "b", "c", "e"], 4)
+    0.1
     """
-    return of_one_pair(normalised_footrule_batch, before, after, k)
+    total = footrule(before, after, k)
+    return None if total is None else total / (k * (k + 1))
 
 
-def normalised_footrule_batch(before, after, k=10):
-    """Normalised footrule of many pairs of lists.
+def jaccard(before, after, k=10):
+    """Common items over all items of two top-k lists; None if both are empty."""
+    changes = rank_changes(before, after, k)
+    every = len(changes.displacement)
+    return len(changes.stable) / every if every else None
+
+
+def average_overlap(before, after, k=10):
+    """Mean over d = 1 to k of the share of common items among the first d.
+
+    Wu & Crestani, SAC 2003. None if both lists are empty.
+    """
+    was, now = _ranks(before, "before", k), _ranks(after, "after", k)
+    if not (was or now):
+        return None
+    return sum(x / d for d, x in enumerate(_overlaps(was, now, k), 1)) / k
+
+
+def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
+    """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003.
+
+    Number of disagreeing pairs of items, 0 to k^2 + penalty k(k - 1), or its share of
+    that. A pair of which one list holds both items and the other none counts `penalty`,
+    in [0, 1]: 0 is optimistic, 1/2 neutral. None if both lists are empty.
+    """
+    if not 0 <= penalty <= 1:
+        raise InputError(f"penalty must lie between 0 and 1, not {penalty}")
+    was, now = _ranks(before, "before", k), _ranks(after, "after", k)
+    if not (was or now):
+        return None
+    below = k + 1  # wherever an absent item stands, it is below all that are present
+    total = 0.0
+    for x, y in itertools.combinations(was | now, 2):
+        first = was.get(x, below) - was.get(y, below)
+        second = now.get(x, below) - now.get(y, below)
+        if first and second:
+            total += (first > 0) != (second > 0)
+        else:
+            total += penalty
+    return total / (k**2 + penalty * k * (k - 1)) if normalised else total
+
+
+def rbo(before, after, p=0.9, *, part="ext"):
+    """Rank-biased overlap of two ranked lists.
 
     Parameters
     ----------
-    before, after, k
-        As in `mean_displacement_batch`.
+    before, after : sequence of hashable
+        Ids, best first, each once. Lengths may differ.
+    p : float, default 0.9
+        Persistence in (0, 1): the first d ranks weigh `rbo_weight` of p and d.
+    part : {"ext", "min", "max", "res"}
+        Extrapolated value (equation 32), lower bound (11), upper bound, or residual
+        (30).
 
     Returns
     -------
-    ndarray of float, shape (Q,)
-        NaN where both lists are empty.
+    float or None
+        In [0, 1]. None if both lists are empty; 0 if one is (`res` apart).
+
+    Raises
+    ------
+    InputError
+        If a list holds an id twice or an option is unknown.
+
+    References
+    ----------
+    Webber, Moffat & Zobel, ACM Transactions on Information Systems 28(4):20, 2010.
+
+    Examples
+    --------
+    >>> rbo(["a", "b", "c", "d"], ["a", "b", "c", "e"], 0.5)
+    0.96875
     """
-    return footrule_batch(before, after, k) / (k * (k + 1))
+    check_choice("part", part, PARTS)
+    check_share("p", p)
+    was, now = _ranks(before, "before"), _ranks(after, "after")
+    short, long = sorted([len(was), len(now)])
+    if not long:
+        return None
+    overlap = np.array(_overlaps(was, now, long), float)
+    d = np.arange(1.0, long + 1)
+    weight = p**d / d * (1 - p) / p
+    seen, common = weight @ overlap, overlap[-1]
+    # Below its end the shorter list is taken to go on as it was at its end.
+    at_end = overlap[short - 1] / short if short else 0.0
+    new = np.clip(d - short, 0, None)
+    guess = weight @ (new * at_end)
+    ext = seen + guess + p**long * (common + new[-1] * at_end) / long
+    low = seen + (1 - p) / p * common * _tail(p, long)
+    # At most, every new item of either list is one that the other holds already, until
+    # at depth `full` both hold all; beyond it they agree.
+    full = int(long + short - common)
+    between = _tail(p, long) - _tail(p, full)
+    high = seen + weight @ new + (1 - p) / p * (common - short - long) * between
+    high += 2 * (p**long - p**full) + p**full
+    return float({"ext": ext, "min": low, "max": high, "res": high - low}[part])
+
+
+def rbo_weight(p, depth):
+    """Share of rank-biased overlap that the first `depth` ranks decide.
+
+    Equation 21 of Webber et al. 2010; in (0, 1).
+    """
+    check_share("p", p)
+    check_count("depth", depth)
+    return 1 - p ** (depth - 1) + (1 - p) / p * depth * _tail(p, depth - 1)
+
+
+def _overlaps(was, now, depth):
+    """Numbers of common items among the first d of both lists, d = 1 to `depth`."""
+    entered = [0] * depth
+    for item in was.keys() & now.keys():
+        entered[max(was[item], now[item]) - 1] += 1
+    return list(itertools.accumulate(entered))
+
+
+def _tail(p, depth):
+    """Sum of ``p**i / i`` over all i above `depth`."""
+    return -math.log1p(-p) - sum(p**i / i for i in range(1, depth + 1))

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 
+from casebook.estimates import BETTER, WORSE
 from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 
@@ -44,17 +45,15 @@ def forest(systems, measure, controls=(), limits=(0, 1)):
     return figure
 
 
-def pair_matrix(pairs, systems, alpha=0.05):
-    """Draw all mean differences; those that survive the correction are starred.
+def pair_matrix(pairs, systems):
+    """Draw all mean differences; those that are decided are starred.
 
     Parameters
     ----------
     pairs : pandas.DataFrame
-        Columns system_a, system_b, difference, p_holm.
+        Columns system_a, system_b, difference, verdict.
     systems : sequence of str
         Order of rows and columns.
-    alpha : float
-        Family-wise error rate of the star.
 
     Returns
     -------
@@ -66,7 +65,7 @@ def pair_matrix(pairs, systems, alpha=0.05):
     values, labels = np.full((size, size), np.nan), np.full((size, size), "", object)
     for row in pairs.itertuples():
         i, j = place[row.system_a], place[row.system_b]
-        star = "*" if row.p_holm is not None and row.p_holm < alpha else ""
+        star = "*" if row.verdict in (BETTER, WORSE) else ""
         for a, b, sign in ((i, j, 1), (j, i, -1)):
             values[a, b] = sign * row.difference
             labels[a, b] = f"{values[a, b]:+z.2f}{star}".replace("0.", ".")

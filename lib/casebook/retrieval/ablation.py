@@ -18,11 +18,11 @@ CONTROL = "random"  # whose score stands beside every number
 
 # Names that the documented systems print, and the standard measure beside each.
 PARITY = {
-    "MRR@10": "RR@10",
-    "NDCG@10": "nDCG@10",
-    "Recall@10": "R@10",
-    "map@1": "RR",
-    "ndcg@3": "nDCG@3",
+    "original:MRR@10": "RR@10",
+    "original:NDCG@10": "nDCG@10",
+    "original:Recall@10": "R@10",
+    "original:map@1": "RR",
+    "original:ndcg@3": "nDCG@3",
 }
 
 
@@ -108,7 +108,7 @@ class Ablation(ScoredSystems):
         measures : sequence of str
             Measure names.
         **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
+            ``n_boot`` and ``seed`` of the intervals.
 
         Returns
         -------
@@ -118,7 +118,9 @@ class Ablation(ScoredSystems):
         result = {system: self.results[system]}
         frames = score(self.dataset, result, measures)
         return {
-            name: bootstrap_mean(frame[system].to_numpy(), **options)
+            name: bootstrap_mean(
+                frame[system].to_numpy(), clusters=self.clusters, **options
+            )
             for name, frame in frames.items()
         }
 

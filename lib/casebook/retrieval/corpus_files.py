@@ -40,7 +40,7 @@ class DocumentEncoder:
 _loaded = cache(lambda name: load_encoder(name, cache=False))
 
 
-def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
+def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
     """Encode the documents of a BEIR folder into shards.
 
     Parameters
@@ -56,6 +56,8 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
         the texts that they are encoded with, so equal shards need equal sizes.
     client : distributed.Client, optional
         Cluster that does the work.
+    titles : bool
+        Whether the text of a document begins with its title.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
     InputError
         If a file has a defect, a name is unknown, or the store refuses.
     """
-    documents = read_collection(folder)
+    documents = read_collection(folder, titles)
     work = DocumentEncoder(encoder)
     entries = encode_shards(
         documents["text"].tolist(),
@@ -87,7 +89,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None):
     }
 
 
-def search_folder(url, questions, depth, encoder=None, client=None):
+def search_folder(url, questions, depth, encoder=None, client=None, verify=False):
     """Search shards for the questions of a BEIR folder, exactly.
 
     Parameters
@@ -103,6 +105,8 @@ def search_folder(url, questions, depth, encoder=None, client=None):
         it must be the same model.
     client : distributed.Client, optional
         Cluster that does the work.
+    verify : bool
+        Hash every shard, whatever its time says.
 
     Returns
     -------
@@ -126,5 +130,5 @@ def search_folder(url, questions, depth, encoder=None, client=None):
             f"({about['model'][:12]}, not {found.model_hash[:12]})"
         )
     vectors = found.encode_queries(asked["text"].tolist())
-    lists = search_shards(store, vectors, depth, client, about)
+    lists = search_shards(store, vectors, depth, client, about, verify)
     return to_run(lists, asked["query_id"].tolist(), store.ids(about))

@@ -160,9 +160,12 @@ def published_table(key, index, **options):
         dataset = load(key, figure.split)
         results = {"ours": retrieve(dataset, HybridRetriever(index, **figure.settings))}
         scores = score(dataset, results, list(figure.values))
+        asked = next(iter(scores.values())).index
+        groups = dataset.groups and [dataset.groups[query] for query in asked]
         kind = "reproduced" if figure.reproduces else "reference"
         for measure, value in figure.values.items():
-            found = bootstrap_mean(scores[measure]["ours"].to_numpy(), **options)
+            values = scores[measure]["ours"].to_numpy()
+            found = bootstrap_mean(values, clusters=groups, **options)
             where = (figure.source, figure.system, figure.split, measure, value)
             ours = (found.estimate, found.low, found.high, found.n)
             rows.append((*where, *ours, found.estimate - value, kind))

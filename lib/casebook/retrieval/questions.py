@@ -103,15 +103,12 @@ def _numbered(documents, places):
 
 def _documents(documents, places, opened, most):
     rows = documents.set_index("doc_id")
+    # A judged document that the collection lacks has an id and no opening.
+    shown = opened.intersection(rows.index)
     return [
-        [name, _opening(rows.loc[name], most) if name in opened else None]
+        [name, shortened(rows.loc[name, "text"], most) if name in shown else None]
         for name in places
     ]
-
-
-def _opening(row, most):
-    title = str(row.get("title") or "").strip()
-    return shortened(f"{title}. {row['text']}" if title else row["text"], most)
 
 
 def _scores(study, systems):

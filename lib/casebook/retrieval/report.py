@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded, bounds_text
-from casebook.inference.verdicts import count_verdicts, verdict, verdicts
+from casebook.inference.verdicts import count_verdicts
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
@@ -26,6 +25,13 @@ def data_table(dataset):
     rows = list(dataset.counts.items())
     pool = "all documents" if dataset.candidates is None else "judged documents only"
     rows.append(("ranked for each query", pool))
+    titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
+    if titles.any():
+        pairs = zip(titles, dataset.documents["text"], strict=True)
+        read = all(text.startswith(title.strip()) for title, text in pairs)
+        rows.append(("titles", "searched with the texts" if read else "not searched"))
+    if dataset.missing:
+        rows.append(("judged but missing", dataset.missing))
     if dataset.groups is not None:
         count = len({dataset.groups[q] for q in dataset.queries["query_id"]})
         rows.append(("groups of dependent queries", count))
@@ -37,7 +43,7 @@ def data_table(dataset):
     return pd.DataFrame(rows, columns=["item", "value"])
 
 
-def answer(study, comparison, clustered):
+def answer(study, comparison, numbers):
     """Answer the chapter's question in a few lines.
 
     Parameters
@@ -45,65 +51,107 @@ def answer(study, comparison, clustered):
     study : casebook.retrieval.ablation.Ablation
         The ablation.
     comparison : casebook.inference.comparison.Comparison
-        All pairs on nDCG@10.
-    clustered : pandas.DataFrame
-        Intervals of nDCG@10 over groups of questions, from the study's ``clustered``.
+        From the study's ``compare("nDCG@10", "full")``.
+    numbers : dict
+        From the study's ``numbers``.
 
     Returns
     -------
     str
-        Markdown, one line each: the full system's score, its gain over the better
-        single list, and what each stage gives.
+        Markdown, one line each: the best system whichever it is, the full system
+        against its strongest part and the strongest single list, what each stage
+        gives, and how many differences are decided.
     """
     table = comparison.systems.set_index("system")
-    full = table.loc["full"]
-    chance = bootstrap_mean(study.scores["nDCG@10"][CONTROL].to_numpy())
     lines = [
-        f"On {int(full['n'])} queries of {study.dataset.name} the full system reaches "
-        f"nDCG@10 {_value(full)}; random order "
-        f"reaches {chance.estimate:.3f} {bounds_text(chance.low, chance.high)}.",
-        *_over_groups(clustered),
+        _best(study.dataset.name, comparison),
+        _control(numbers[CONTROL]["nDCG@10"]),
     ]
-    singles = [name for name in ("bm25", "dense") if name in table.index]
-    if singles:
-        single = table.loc[singles]["mean"].idxmax()
-        lines.append(f"{_gain(comparison, single)} (the better single list).")
-    stages = [name for name in study.systems if name.startswith("no_")]
-    lines += [f"{_gain(comparison, name)}." for name in stages]
-    lines.append(
-        count_verdicts(judged_pairs(comparison)["verdict"], "pairs of systems")
+    others = table.drop(index="full")["mean"]
+    lines.append(f"Full: {_value(table.loc['full'])}.")
+    told = {}
+    for what, names in _parts(study, others.index).items():
+        if len(names):
+            told.setdefault(others[names].idxmax(), []).append(what)
+    told |= {n: [] for n in study.systems if n.startswith("no_") and n not in told}
+    for name, what in told.items():
+        note = f" (the strongest {' and '.join(what)})" if what else ""
+        lines.append(f"{_gain(comparison, name)}{note}.")
+    return bullets([*lines, *_counts(comparison, "full")])
+
+
+def _parts(study, names):
+    """Sort the other systems: all, those that end with the first stage, and lists."""
+    configs = {name: study.results[name].config for name in names}
+    first = [n for n, c in configs.items() if not c.mmr and c.reranker is None]
+    lists = [n for n in first if len(configs[n].lists) == 1]
+    return {"other system": list(names), "first stage": first, "single list": lists}
+
+
+def _best(where, comparison):
+    """Name the best system, whichever it is, and those it is not told apart from."""
+    table = comparison.systems
+    best = table.iloc[0]
+    numbers = set(best["tie_class"].split(","))
+    tied = [
+        row.system
+        for row in table.iloc[1:].itertuples()
+        if numbers & set(row.tie_class.split(","))
+    ]
+    groups = ""
+    if best["groups"] < best["n"]:
+        groups = f" in {int(best['groups'])} groups of dependent ones"
+    text = (
+        f"On {int(best['n'])} queries{groups} of {where} the best of {len(table)} "
+        f"systems is **{best['system']}**, nDCG@10 {_value(best)}"
     )
-    return bullets(lines)
+    if len(table) == 1:
+        return f"{text}."
+    shown = ", ".join(tied) or "none"
+    if 1 < len(tied) == len(table) - 1:
+        shown = "all others"
+    return f"{text}; not told apart from it: {shown}."
 
 
-def _over_groups(clustered):
-    """Say how wide the interval is if groups of questions were drawn anew."""
-    if clustered.empty:
-        return []
-    row = clustered.set_index("system").loc["full"]
-    bounds = bounds_text(row["ci_low"], row["ci_high"])
-    return [
-        f"Questions on one document or policy are not independent: over their "
-        f"{int(row['groups'])} groups the interval of the full system is {bounds}."
-    ]
+def _control(number):
+    bounds = bounds_text(*number["ci"])
+    return f"Random order reaches {number['value']:.3f} {bounds}."
 
 
-def judged_pairs(comparison):
-    """Give all pairs of systems with what is decided about each.
+def _counts(comparison, focus):
+    """Count what is decided, family by family, by the verdicts of the table."""
+    pairs = comparison.pairs
+    told = {"planned": f"planned contrasts of {focus} with another system"}
+    told["other"] = "other pairs"
+    words = {name: pairs.loc[pairs["family"] == name, "verdict"] for name in told}
+    return [count_verdicts(w, told[name]) for name, w in words.items() if len(w)]
+
+
+def cost_answer(study, system="full"):
+    """Say what each stage of a system costs a query, in milliseconds.
 
     Parameters
     ----------
-    comparison : casebook.inference.comparison.Comparison
-        All pairs on one measure.
+    study : casebook.retrieval.ablation.Ablation
+        The ablation.
+    system : str
+        The system.
 
     Returns
     -------
-    pandas.DataFrame
-        Its pairs with ``verdict``: whether ``system_a`` is higher or lower than
-        ``system_b`` by interval and Holm-corrected test, the same, or undecided.
+    str
+        One line of Markdown; building the index counts once and stands apart.
     """
-    pairs = comparison.pairs
-    return pairs.assign(verdict=verdicts(pairs, "ci_low", "ci_high", "p_holm"))
+    times = study.times(system).set_index("stage")["milliseconds"]
+    built = times.pop("index") * len(study.dataset.queries) / 1000
+    stages = ", ".join(f"{name} {value:.2g}" for name, value in times.items())
+    return bullets(
+        [
+            f"A query costs the {system} system {times.sum():.3g} ms of processor time "
+            f"({stages}); building the index took {built:.2g} s. Times are those of "
+            "this run on this machine."
+        ]
+    )
 
 
 def tuning_answer(study, comparison, tuned):
@@ -114,25 +162,35 @@ def tuning_answer(study, comparison, tuned):
     study : casebook.retrieval.ablation.Ablation
         Held-out results, those of the tuned system among them.
     comparison : casebook.inference.comparison.Comparison
-        All pairs on nDCG@10.
+        From the study's ``compare("nDCG@10", TUNED)``.
     tuned : dict
         The chosen settings.
 
     Returns
     -------
     str
-        Markdown: the settings, both scores, the difference.
+        Markdown: the settings, the best system on the held-out queries, whichever it
+        is, and the tuned system against the untuned one and against its strongest
+        part.
     """
     settings = ", ".join(f"{name} {value:.3g}" for name, value in tuned.items())
     table = comparison.systems.set_index("system")
-    return bullets(
-        [
-            f"Chosen on the development split: {settings}.",
-            f"On {study.dataset.name}: tuned {_value(table.loc[TUNED])}, untuned "
-            f"{_value(table.loc['full'])}.",
-            f"{_gain(comparison, TUNED)}.",
-        ]
-    )
+    lines = [
+        f"Chosen on the development split: {settings}.",
+        _best(study.dataset.name, comparison),
+        f"Tuned {_value(table.loc[TUNED])}, untuned {_value(table.loc['full'])}.",
+        f"{_gain(comparison, 'full', TUNED)}.",
+    ]
+    parts = table.drop(index=[TUNED, "full"])["mean"]
+    if len(parts):
+        part = parts.idxmax()
+        note = "the strongest other system"
+        if parts[part] > table.loc[TUNED, "mean"]:
+            note += "; it stands above the tuned one here"
+        elif parts[part] > table.loc["full", "mean"]:
+            note += "; it stands above the untuned full system here"
+        lines.append(f"{_gain(comparison, part, TUNED)} ({note}).")
+    return bullets([*lines, *_counts(comparison, TUNED)])
 
 
 def bullets(lines):
@@ -155,17 +213,17 @@ def _value(row):
     return f"{row['mean']:.3f} {bounds_text(row['ci_low'], row['ci_high'])}"
 
 
-def _gain(comparison, other):
-    """Say the difference of the full system and another, with interval and p."""
+def _gain(comparison, other, focus="full"):
+    """Say the planned contrast with another system: interval, p and verdict."""
     pairs = comparison.pairs
-    pair = pairs[pairs["system_a"].isin(["full", other])]
-    pair = pair[pair["system_b"].isin(["full", other])].iloc[0]
-    sign = 1 if pair["system_a"] == "full" else -1
-    low, high = sorted(sign * pair[bound] for bound in ("ci_low", "ci_high"))
+    pair = pairs[(pairs["system_a"] == focus) & (pairs["system_b"] == other)].iloc[0]
+    bounds, why = bounds_text(pair["ci_low"], pair["ci_high"], "+z.3f"), ""
+    if pd.isna(pair["ci_low"]):
+        bounds = bounds.strip("[]")
+        why = f": {str(pair['reason']).replace('_', ' ')}"
     return (
-        f"Full minus {other}: {sign * pair['difference']:+z.3f} "
-        f"{bounds_text(low, high, '+.3f')}, corrected p {pair['p_holm']:.2g}, "
-        f"{verdict(low, high, pair['p_holm'])}"
+        f"{focus.capitalize()} minus {other}: {pair['difference']:+z.3f} {bounds}, "
+        f"corrected p {pair['p_max_t']:.2g}, {pair['verdict']}{why}"
     )
 
 
@@ -228,7 +286,7 @@ def parity_table(study, system="full", **options):
     Returns
     -------
     pandas.DataFrame
-        Columns documented key, value, standard measure, its value, each value with
+        Columns original name, value, standard measure, its value, each value with
         its bounds (``<column> low`` and ``<column> high``), n, the control's value
         of the standard measure, and what the documented key really is.
     """

@@ -78,7 +78,7 @@ def _encode_one(job, encode, store):
     return store.write(start, vectors, key.hexdigest())
 
 
-def search_shards(store, query_vectors, k, client=None, index=None):
+def search_shards(store, query_vectors, k, client=None, index=None, verify=False):
     """Find the most similar documents of every query, exactly.
 
     Parameters
@@ -93,6 +93,8 @@ def search_shards(store, query_vectors, k, client=None, index=None):
         Cluster whose workers see the store.
     index : dict, optional
         From `casebook.retrieval.shards.ShardStore.index`, if it was read before.
+    verify : bool
+        Hash every shard, see `casebook.retrieval.shards.ShardStore.vectors`.
 
     Returns
     -------
@@ -103,13 +105,13 @@ def search_shards(store, query_vectors, k, client=None, index=None):
     Raises
     ------
     InputError
-        If the corpus is not whole, or the dimensions differ.
+        If the corpus is not whole, a shard was changed, or the dimensions differ.
     """
     entries, depth = (index or store.index())["shards"], positive_depth(k)
     queries = np.asarray(query_vectors, dtype=np.float32)
     starts = np.cumsum([0] + [entry["n"] for entry in entries])
     depth = min(depth, int(starts[-1]))
-    parts = _mapped(client, _search_one, entries, store, queries, depth)
+    parts = _mapped(client, _search_one, entries, store, queries, depth, verify)
     best = RankedLists(
         np.full((len(queries), depth), ABSENT), np.full((len(queries), depth), -np.inf)
     )
@@ -118,8 +120,9 @@ def search_shards(store, query_vectors, k, client=None, index=None):
     return best
 
 
-def _search_one(entry, store, queries, depth):
-    return DenseIndex(store.vectors(entry), kind="flat").search(queries, depth)
+def _search_one(entry, store, queries, depth, verify):
+    vectors = store.vectors(entry, verify)
+    return DenseIndex(vectors, kind="flat").search(queries, depth)
 
 
 def _merged(best, part, start, depth):

@@ -1,9 +1,15 @@
 """Put queries through systems, score what comes back, and compare the systems."""
 
+import itertools
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 
+from casebook.estimates import BETTER, WORSE, estimates
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.comparison import compare_systems
+from casebook.inference.tie_classes import tie_classes
 from casebook.measures.ranking import evaluate
 
 
@@ -73,6 +79,13 @@ class ScoredSystems:
     control = ""
     controls = ()
 
+    @property
+    def clusters(self):
+        """Group of each query, list of str; None where queries are independent."""
+        groups = self.dataset.groups
+        queries = next(iter(self.scores.values())).index
+        return None if groups is None else [groups[query] for query in queries]
+
     def rows(self):
         """Give the tidy rows: one per query and system.
 
@@ -96,7 +109,7 @@ class ScoredSystems:
         rows.insert(1, "group", labels)
         return rows
 
-    def compare(self, measure, **options):
+    def compare(self, measure, focus, n_boot=10_000, seed=0):
         """Compare all pairs of systems on one measure, the controls left out.
 
         Controls differ from every system by far; as members of the family they would
@@ -106,46 +119,75 @@ class ScoredSystems:
         ----------
         measure : str
             One of the measures that were computed.
-        **options
-            Passed to `casebook.inference.comparison.compare_systems`.
+        focus : str
+            Its differences from each other system are the planned contrasts.
+        n_boot, seed : int
+            Draws of the intervals, sign patterns of the tests, and the seed of both.
 
         Returns
         -------
         casebook.inference.comparison.Comparison
-            Intervals, tie classes, corrected tests and effect sizes.
+            Its pairs have a column ``family``: ``planned`` (focus minus each other
+            system) or ``other``. Each pair belongs to one family and is corrected
+            within it by max-T, and only so: interval, verdict and tie class all follow
+            that one p-value, ``p_max_t``.
         """
         frame = self.scores[measure]
-        tested = [name for name in frame if name not in self.controls]
-        return compare_systems(frame[tested], **options)
+        rest = [n for n in frame if n not in self.controls and n != focus]
+        frame = frame[[focus, *rest]]
+        families = {
+            "planned": [(focus, name) for name in rest],
+            "other": list(itertools.combinations(rest, 2)),
+        }
+        options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed}
+        parts = {
+            name: compare_systems(frame, pairs=pairs, n_resamples=n_boot, **options)
+            for name, pairs in families.items()
+        }
+        found = [c.pairs.assign(family=name) for name, c in parts.items()]
+        pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
+        systems = parts["planned"].systems
+        place = {name: k for k, name in enumerate(systems["system"])}
+        apart = np.zeros((len(place), len(place)), dtype=bool)
+        for a, b, word in pairs[["system_a", "system_b", "verdict"]].to_numpy():
+            both = [place[a], place[b]]
+            apart[both, both[::-1]] = word in (BETTER, WORSE)
+        systems = systems.assign(tie_class=tie_classes(apart))
+        return replace(parts["planned"], systems=systems, pairs=pairs)
 
-    def clustered(self, measure, **options):
-        """Give intervals that resample groups of queries instead of queries.
+    def by_questions(self, measure, n_boot=10_000, seed=0):
+        """Show what taking dependent queries for independent ones would promise.
 
         Parameters
         ----------
         measure : str
             One of the measures that were computed.
-        **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
+        n_boot, seed : int
+            Draws of the intervals and their seed.
 
         Returns
         -------
         pandas.DataFrame
-            Columns system, mean, ci_low, ci_high, groups; empty without groups.
+            Columns system, n, groups, the mean with ``low`` and ``high`` over groups,
+            why there is none, and the same mean with bounds over single queries.
         """
-        groups = self.dataset.groups
-        if groups is None:
-            return pd.DataFrame(columns=["system", "mean", "ci_low", "ci_high"])
-        frame = self.scores[measure]
-        labels = [groups[query] for query in frame.index]
-        found = bootstrap_mean(frame, clusters=labels, **options)
-        rows = [
-            (name, i.estimate, i.low, i.high, len(set(labels)))
-            for name, i in zip(frame.columns, found, strict=True)
-        ]
-        columns = ["system", "mean", "ci_low", "ci_high", "groups"]
-        frame = pd.DataFrame(rows, columns=columns)
-        return frame.astype({"ci_low": float, "ci_high": float})  # None: no interval
+        frame, options = self.scores[measure], {"n_boot": n_boot, "seed": seed}
+        found = estimates(frame, self.clusters, **options)
+        alone = estimates(frame, **options)
+        return pd.DataFrame(
+            {
+                "system": found["system"],
+                "n": found["n"],
+                "groups": found["groups"],
+                "over groups": found["value"],
+                "over groups low": found["low"],
+                "over groups high": found["high"],
+                "no interval because": found["reason"],
+                "over queries": alone["value"],
+                "over queries low": alone["low"],
+                "over queries high": alone["high"],
+            }
+        )
 
     def numbers(self, **options):
         """Give every mean with interval, n and control, for ``numbers.json``.
@@ -153,7 +195,8 @@ class ScoredSystems:
         Parameters
         ----------
         **options
-            Passed to `casebook.inference.bootstrap.bootstrap_mean`.
+            ``n_boot`` and ``seed`` of the intervals, which are over groups of queries
+            where there are groups.
 
         Returns
         -------
@@ -161,6 +204,7 @@ class ScoredSystems:
             {system: {measure: {"value", "ci", "n", "control", "reason"}}}.
         """
         table = {system: {} for system in next(iter(self.scores.values()))}
+        options = {"clusters": self.clusters, **options}
         for measure, frame in self.scores.items():
             found = bootstrap_mean(frame, **options)
             for system, interval in zip(frame.columns, found, strict=True):

@@ -4,17 +4,24 @@ A shard is one ``.npy`` file, named by the hash of its texts and of their encode
 that other texts or another encoder never write over it. The list of shards,
 ``shards.json``, is written last and in one step: who has read it finds the vectors that
 it was made for, or is told that they are gone. Then the files of former lists are
-removed. A shard that is there is not encoded again.
+removed. A shard that is there, with the bytes that were hashed when it was written, is
+not encoded again.
+
+A shard is checked when it is opened: its size; and its bytes against their hash if they
+were read anyway (an object store), if the file is not older than the list, or on
+request.
 """
 
 import hashlib
 import io
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.files import sha256_file
 from casebook.stores import Store
 
 INDEX = "shards.json"
@@ -56,6 +63,8 @@ class ShardStore:
 
     def __init__(self, url, **options):
         self.url, self.options = str(url), options
+        if not self.url.strip():
+            raise InputError("shards need an address: a folder, or such as s3://b/c")
         self._store = Store(url, **options)
 
     def __reduce__(self):
@@ -95,21 +104,30 @@ class ShardStore:
         return entry
 
     def entry(self, start, stop, key):
-        """Give the entry of a shard, or None if it is not there or is damaged."""
+        """Give the entry of a shard, or None if it is not there or was changed.
+
+        Of an object store only the size is asked: its bytes are hashed when they are
+        read.
+        """
         name = shard_name(start, stop, key)
         found = self._json(f"{name}.json")
         if not _sound([found], start) or (found["name"], found["key"]) != (name, key):
             return None
-        whole = self._store.size(f"{name}.npy") == found.get("bytes")
-        return found if whole else None
+        if self._store.size(f"{name}.npy") != found["bytes"]:
+            return None
+        path = self._store.path(f"{name}.npy")
+        kept = not self._store.is_folder or sha256_file(path) == found["sha256"]
+        return found if kept else None
 
-    def vectors(self, entry):
+    def vectors(self, entry, verify=False):
         """Open one shard: memory-mapped from a folder, read from a store.
 
         Parameters
         ----------
         entry : dict
             From the index.
+        verify : bool
+            Hash the bytes even of a file that is older than the list of shards.
 
         Returns
         -------
@@ -125,17 +143,27 @@ class ShardStore:
         path = self._store.path(name)
         try:
             if self._store.is_folder:
+                digest, size = None, Path(path).stat().st_size
+                listed = Path(self._store.path(INDEX)).stat().st_mtime_ns
+                if verify or Path(path).stat().st_mtime_ns >= listed:
+                    digest = sha256_file(path)
                 found = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
-                data = io.BytesIO(self._store.read(name) or b"")
-                found = np.load(data, allow_pickle=False)
+                data = self._store.read(name) or b""
+                digest, size = hashlib.sha256(data).hexdigest(), len(data)
+                found = np.load(io.BytesIO(data), allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
                 f"{path}: no readable shard: encode it again, or search again if that "
                 "was just done"
             ) from error
-        if found.shape != (entry["n"], entry["dims"]):
-            raise InputError(f"{path}: shape {found.shape}: encode it again")
+        shape = entry["n"], entry["dims"]
+        sound = found.shape == shape and size == entry["bytes"]
+        if not sound or digest not in (None, entry["sha256"]):
+            raise InputError(
+                f"{path}: changed since it was encoded (other bytes than {INDEX} "
+                "records): encode it again"
+            )
         return found
 
     def commit(self, entries, about=None, ids=None):
@@ -212,18 +240,28 @@ class ShardStore:
             If the corpus has none, or they are missing, damaged or of other documents.
         """
         name = index.get("ids")
-        found = self._json(name) if name and _OURS.fullmatch(str(name)) else None
+        known = name and _OURS.fullmatch(str(name))
+        data = (self._store.read(name) if known else None) or b"null"
+        digest = hashlib.sha256(data).hexdigest()[:_KEY]
+        found = _parsed(data) if name == f"ids-{digest}.json" else None
         count = sum(entry["n"] for entry in index["shards"])
         if not isinstance(found, list) or len(found) != count:
-            raise InputError(f"{self.url}: has no ids of documents: encode it again")
+            raise InputError(
+                f"{self.url}: {name or 'ids of documents'}: missing, changed or of "
+                "other documents: encode it again"
+            )
         return found
 
     def _json(self, name):
-        """Read a file of JSON; None if it is not there or is damaged."""
-        try:
-            return json.loads(self._store.read(name) or "null")
-        except ValueError:
-            return None
+        return _parsed(self._store.read(name) or b"null")
+
+
+def _parsed(data):
+    """Parse a file of JSON; None if it is damaged."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
 
 
 def _opened(url, options):
@@ -237,6 +275,8 @@ def _sound(entries, start=0):
             stop = start + entry["n"]
             name = shard_name(start, stop, entry["key"])
             if entry["name"] != name or not _OURS.fullmatch(f"{name}.npy"):
+                return False
+            if not isinstance(entry["bytes"], int) or len(entry["sha256"]) != 64:
                 return False
             start = stop
         return len({entry["dims"] for entry in entries}) < 2

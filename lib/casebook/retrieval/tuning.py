@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.datasets.corpus import halve
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
+from casebook.estimates import estimates
 from casebook.retrieval.ablation import Ablation, run_ablation
 from casebook.retrieval.config import PipelineConfig
 from casebook.retrieval.pipeline import HybridRetriever
@@ -48,7 +48,9 @@ def halves(data):
     )
 
 
-def sweep(dataset, index, parameter, values, measure="nDCG@10", **settings):
+def sweep(
+    dataset, index, parameter, values, measure="nDCG@10", n_boot=10_000, **settings
+):
     """Measure the full system at each value of one setting.
 
     Parameters
@@ -63,6 +65,8 @@ def sweep(dataset, index, parameter, values, measure="nDCG@10", **settings):
         Values to try.
     measure : str
         What to maximise.
+    n_boot : int
+        Draws of the intervals.
     **settings
         The other settings; ``seed`` is also that of the intervals.
 
@@ -78,15 +82,13 @@ def sweep(dataset, index, parameter, values, measure="nDCG@10", **settings):
         for value in values
     }
     frame = score(dataset, results, [measure])[measure]
-    found = bootstrap_mean(frame, seed=settings.get("seed", 0))
-    rows = [
-        (v, i.estimate, i.low, i.high, i.n) for v, i in zip(values, found, strict=True)
-    ]
-    frame = pd.DataFrame(rows, columns=["value", "mean", "ci_low", "ci_high", "n"])
-    return frame.astype({"ci_low": float, "ci_high": float})  # None: no interval
+    groups = dataset.groups and [dataset.groups[query] for query in frame.index]
+    options = {"n_boot": n_boot, "seed": settings.get("seed", 0)}
+    found = estimates(frame, groups, **options)[["system", "value", "low", "high", "n"]]
+    return found.set_axis(["value", "mean", "ci_low", "ci_high", "n"], axis=1)
 
 
-def sweep_all(dataset, index, measure="nDCG@10", **settings):
+def sweep_all(dataset, index, measure="nDCG@10", n_boot=10_000, **settings):
     """Vary each setting of `GRID` alone on the development split.
 
     Parameters
@@ -97,6 +99,8 @@ def sweep_all(dataset, index, measure="nDCG@10", **settings):
         Index of its documents.
     measure : str
         What to maximise.
+    n_boot : int
+        Draws of the intervals.
     **settings
         The settings that are not varied.
 
@@ -111,7 +115,7 @@ def sweep_all(dataset, index, measure="nDCG@10", **settings):
         default = settings.get(parameter, getattr(PipelineConfig(), parameter))
         others = {k: v for k, v in settings.items() if k != parameter}
         tried = sorted({*values, default})
-        part = sweep(dataset, index, parameter, tried, measure, **others)
+        part = sweep(dataset, index, parameter, tried, measure, n_boot, **others)
         part = part.assign(default=default, best=_best(part, default))
         part.insert(0, "parameter", parameter)
         parts.append(part)

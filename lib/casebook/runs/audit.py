@@ -1,10 +1,50 @@
 """Whether the promotion log, the pointers and the promoted runs agree."""
 
+import os
+from pathlib import Path
+
 from casebook.files import sha256_file
 from casebook.plain_json import parse_json
 from casebook.runs import chain
-from casebook.runs.pointers import FOLDER
-from casebook.runs.promotion import LOG
+from casebook.runs.layout import TENANTS
+from casebook.runs.pointers import FOLDER, LOG
+
+
+def log_faults(root):
+    """Name what is wrong with the log by itself, its head and the pointers' hashes.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The registry's root.
+
+    Returns
+    -------
+    list of str
+        One line per fault. Files of another program in the place of a pointer, and
+        promoted runs, are `verify`'s.
+    """
+    witnesses = [
+        (name, *seen) for name, seen in _pointers(root) if isinstance(seen, tuple)
+    ]
+    return chain.faults(root / FOLDER / LOG, witnesses)
+
+
+def has_log(root):
+    """Say whether promotions were ever recorded at a root, even if the log is gone."""
+    log = root / FOLDER / LOG
+    return log.exists() or chain.head_path(log).exists()
+
+
+def logs_below(root):
+    """Name the folders below a root that have a log of their own, tenants' apart."""
+    found = []
+    for place, names, _ in os.walk(root):
+        hidden = (TENANTS, *(n for n in names if n.startswith(("_", "."))))
+        names[:] = sorted(set(names) - set(hidden))
+        if Path(place) != root and has_log(Path(place)):
+            found.append(Path(place))
+    return found
 
 
 def verify(root):
@@ -20,27 +60,28 @@ def verify(root):
     list of str
         One line per fault; none if all agree.
     """
-    path = root / FOLDER / LOG
-    found = chain.faults(path)
-    lines = chain.read_lines(path)
-    for pointer in sorted((root / FOLDER).rglob("active_*.json")):
-        found += _pointer_faults(pointer.relative_to(root), pointer, lines)
+    found = log_faults(root)
+    found += [
+        f"{name}: not a pointer of this registry"
+        for name, seen in _pointers(root)
+        if seen is None
+    ]
     if not found:
-        found += _run_faults(root, chain.read_entries(path))
+        found += _run_faults(root, chain.read_entries(root / FOLDER / LOG))
     return found
 
 
-def _pointer_faults(name, path, lines):
-    try:
-        pointer = parse_json(path.read_text(encoding="utf-8-sig"))
-        seq, digest = int(pointer["seq"]), pointer["lineSha256"]
-    except (ValueError, KeyError, TypeError):
-        return [f"{name}: not a pointer of this registry"]
-    if not 1 <= seq <= len(lines):
-        return [f"{name}: line {seq} of the log is missing"]
-    if chain.line_hash(lines[seq - 1]) != digest:
-        return [f"{name}: line {seq} of the log was changed"]
-    return []
+def _pointers(root):
+    """Yield each pointer's name with the line and hash that it recorded, or None."""
+    for path in sorted((root / FOLDER).rglob("active_*.json")):
+        try:
+            pointer = parse_json(path.read_text(encoding="utf-8-sig"))
+            seq, digest = int(pointer["seq"]), pointer["lineSha256"]
+        except (ValueError, KeyError, TypeError):
+            yield str(path.relative_to(root)), None
+        else:
+            good = (seq, digest) if seq > 0 else None
+            yield str(path.relative_to(root)), good
 
 
 def _run_faults(root, entries):

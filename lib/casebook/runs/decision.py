@@ -1,13 +1,22 @@
 """Whether the best run should become the active one."""
 
+import math
 from dataclasses import dataclass
 
 from casebook.errors import Incomparable, InputError
 from casebook.runs.artifact import now
-from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, Evidence, weigh
+from casebook.runs.evidence import (
+    FAIL,
+    INCOMPARABLE,
+    PAIRED,
+    PASS,
+    SAME,
+    Evidence,
+    weigh,
+)
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import best, order, score_of
-from casebook.runs.promotion import Reason, active, promote
+from casebook.runs.promotion import Reason, active, check_place, promote
 
 EPSILON = 1e-6
 PROMOTE, KEEP = "Promote", "KeepActive"
@@ -88,21 +97,24 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
     Raises
     ------
     InputError
-        If no run holds the metric, or eps is below 0.
+        If no run holds the metric, eps is below 0 or not finite, or the log of
+        promotions was changed.
     Incomparable
         If the active run is gone, or if nothing is active and the candidates were
         measured on different data.
     """
     eps = options.pop("eps", EPSILON)
-    if not eps >= 0:
-        raise InputError(f"eps must be at least 0, not {eps}")
+    if not 0 <= eps < math.inf:
+        raise InputError(f"eps must be at least 0 and finite, not {eps}")
     force = options.get("force", False)
     pool = listing.runs if runs is None else runs
     present = active(listing.root, metric, profile)
     standing = _standing(listing, present, metric)
     candidate, competing = _candidate(pool, run, standing, metric, force)
+    if candidate is not None:
+        check_place(listing.root, candidate)
     evidence = _evidence(listing, candidate, (present, standing), metric, eps, options)
-    if competing > 1 and evidence.basis == "paired_bootstrap":
+    if competing > 1 and evidence.basis == PAIRED:
         evidence.notes.append(
             f"the candidate is the best of {competing} runs: the interval does not "
             "correct for that choice"
@@ -114,7 +126,7 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
         created=f"{now():%Y-%m-%dT%H:%M:%SZ}",
         candidate=candidate,
         active=present and present | {"score": _score(standing, present, metric)},
-        action=PROMOTE if _promotes(evidence) else KEEP,
+        action=PROMOTE if evidence.verdict == PASS else KEEP,
         evidence=evidence,
         competing=competing,
         total=len(listing.runs),
@@ -149,23 +161,21 @@ def _candidate(pool, run, standing, metric, force):
 def _evidence(listing, candidate, active_run, metric, eps, options):
     present, standing = active_run
     if candidate is None:
-        return Evidence(INCOMPARABLE, notes=["no run was measured on the same data"])
+        why = "no run was measured on the same data"
+        return Evidence(INCOMPARABLE, incomparable=True, notes=[why])
     if score_of(candidate, metric) is None:
         return Evidence(FAIL, notes=["MISSING: it failed or does not hold the metric"])
     if present is None:
         return Evidence(PASS, "first", notes=["no run was active"])
     if candidate.path == present["path"]:
-        return Evidence(PASS, "same_run", 0.0, notes=["the best run is active already"])
+        why = f"{candidate.run_id} is active already: nothing to promote"
+        return Evidence(SAME, "same_run", 0.0, notes=[why])
     if standing is None:
         raise Incomparable(
             f"the active run {present['path']} is gone or lost the metric; promote "
             "another by name, or roll back"
         )
     return weigh(listing, candidate, standing, metric, eps, **options)
-
-
-def _promotes(evidence):
-    return evidence.verdict == PASS and evidence.basis != "same_run"
 
 
 def apply(listing, decision, reason=None, gate_sha256=None):

@@ -1,9 +1,12 @@
 """What speaks for a candidate against a reference: pass, fail, undecided, incomparable.
 
-With rows per query the verdict rests on the interval of the paired mean difference:
-it passes if the whole interval lies above the margin, fails if all of it lies below,
-and is undecided if the margin lies inside. Without rows only the two scores are left,
-which cannot be undecided and say nothing about chance; the notes then say so.
+With rows per query the verdict rests on the interval of the paired mean difference,
+over groups of queries where the rows name them: it passes if the whole interval lies
+above the margin, fails if all of it lies below, and is undecided if the margin lies
+inside or there is no interval (fewer than six groups). Two runs that give every query
+the same score are the same: there is nothing to decide. Without rows only the two
+scores are left, which cannot be undecided and say nothing about chance; the notes then
+say so.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -14,9 +17,11 @@ from casebook.runs.ordering import score_of, short_key
 from casebook.runs.rows import NoRows
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE = "pass", "fail", "undecided", "incomparable"
+SAME = "same"
+PAIRED = "paired_randomisation"
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
 _SHARED = (
-    *("low", "high", "level", "n", "p_value", "mde"),
+    *("low", "high", "level", "n", "groups", "p_value", "mde"),
     *("gained", "lost", "unchanged"),
 )
 _UNKNOWN = (
@@ -32,22 +37,22 @@ class Evidence:
     Attributes
     ----------
     verdict : str
-        ``"pass"``, ``"fail"``, ``"undecided"`` or ``"incomparable"``.
+        ``"pass"``, ``"fail"``, ``"undecided"``, ``"incomparable"`` or ``"same"``.
     basis : str or None
-        ``"paired_bootstrap"``, ``"eps"`` (scores only), ``"first"`` (nothing to beat)
-        or ``"same_run"``.
+        ``"paired_randomisation"``, ``"eps"`` (scores only), ``"first"`` (nothing to
+        beat) or ``"same_run"``.
     improvement, low, high : float or None
         Mean difference, above 0 is better, with its interval.
     level : float or None
         Coverage of the interval.
-    n : int or None
-        Queries.
+    n, groups : int or None
+        Queries, and groups of queries.
     p_value, mde : float or None
         Paired randomisation test; smallest true difference found with power 0.8.
     gained, lost, unchanged : int or None
         Queries by outcome.
     incomparable : bool
-        Whether different data were made to compete.
+        Whether the two were measured on different data, or on different queries.
     notes : list of str
         What a reader must know.
     """
@@ -59,6 +64,7 @@ class Evidence:
     high: float | None = None
     level: float | None = None
     n: int | None = None
+    groups: int | None = None
     p_value: float | None = None
     mde: float | None = None
     gained: int | None = None
@@ -127,7 +133,7 @@ def weigh(listing, candidate, reference, metric, margin, **options):
             f"measured on different data ({short_key(candidate.key)} and "
             f"{short_key(reference.key)})"
         )
-        result.incomparable = force
+        result.incomparable = True
         if not force:
             return result
     elif candidate.key is None:
@@ -144,6 +150,13 @@ def weigh(listing, candidate, reference, metric, margin, **options):
         result.verdict = judge(*[result.improvement] * 2, margin, inclusive)
     elif result.basis:
         result.verdict = judge(result.low, result.high, margin, inclusive)
+    unequal = (
+        result.improvement if result.basis == "eps" else result.gained or result.lost
+    )
+    if result.basis and not unequal:
+        # Not worse by any margin, and nothing to promote.
+        result.verdict = PASS if inclusive else SAME
+        result.notes.append("the two runs have the same scores")
     return result
 
 
@@ -153,20 +166,26 @@ def _fill(result, listing, runs, metric, options):
     from casebook.runs.pairing import compare_runs
 
     folders = [listing.folder(run) for run in runs]
+    force = options.pop("force")
     try:
-        pairs = compare_runs(*folders, metric, **options)
+        try:
+            pairs = compare_runs(*folders, metric, **options)
+        except Incomparable as reason:
+            result.incomparable = True
+            result.notes.append(str(reason))
+            if not force:
+                return
+            pairs = compare_runs(*folders, metric, force=True, **options)
     except NoRows as reason:
         result.basis = "eps"
         result.notes.append(f"no interval, only the two scores: {reason}")
-    except Incomparable as reason:
-        result.notes.append(str(reason))
-    else:
-        result.basis = "paired_bootstrap"
-        result.improvement = pairs.difference
-        for name in _SHARED:
-            setattr(result, name, getattr(pairs, name))
-        if pairs.reason:
-            result.notes.append(f"interval: {pairs.reason}")
+        return
+    result.basis = PAIRED
+    result.improvement = pairs.difference
+    for name in _SHARED:
+        setattr(result, name, getattr(pairs, name))
+    if pairs.reason:
+        result.notes.append(f"interval: {pairs.reason.replace('_', ' ')}")
 
 
 def settle(verdict, message):
@@ -182,9 +201,9 @@ def settle(verdict, message):
     Raises
     ------
     CheckFailed, Undecided, Incomparable
-        With exit codes 2, 4 and 5; a pass returns.
+        With exit codes 2, 4 and 5; a pass returns, and so do equal runs.
     """
     if verdict in _ERRORS:
         raise _ERRORS[verdict](message)
-    if verdict != PASS:
+    if verdict not in (PASS, SAME):
         raise InputError(f"unknown verdict {verdict!r}")

@@ -22,7 +22,7 @@ def figure(folder, metric):
     -------
     dict
         ``n``, ``ci`` [low, high] at 95 %, ``control`` and ``reason``: as the chapter
-        reported them, else by the bootstrap of the run's rows per query (then without
+        reported them, else over the groups of the run's rows per query (then without
         a control), else None with the reason.
 
     Raises
@@ -34,12 +34,12 @@ def figure(folder, metric):
     if reported is not None:
         return reported
     try:
-        scores = query_scores(folder, metric)
+        rows = query_scores(folder, metric)
     except NoRows as reason:
         return UNKNOWN | {"reason": str(reason)}
     from casebook.inference.bootstrap import bootstrap_mean
 
-    found = bootstrap_mean(scores.to_numpy())
+    found = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
     bounds = {"n": found.n, "ci": [found.low, found.high]}
     return UNKNOWN | bounds | {"reason": found.reason}
 

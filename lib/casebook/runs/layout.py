@@ -90,7 +90,7 @@ def locate(domain=None, tenant=None, runs_root=None):
     data = _scoped(data_root(), None, tenant)
     root = home = results / "runs"
     if runs_root is not None:
-        root = home = Path(runs_root).resolve()
+        root = home = followed(Path(runs_root))
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
@@ -120,6 +120,14 @@ def data_root():
     return Path(exact).resolve() if exact else results_root().parent / "data"
 
 
+def followed(path):
+    """Give a path with its links followed; one that cannot be is refused."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL character
+        raise InputError(f"{str(path)!a}: no path that can be followed") from None
+
+
 def check_tenant(path, tenant):
     """Refuse a folder that belongs to another tenant.
 
@@ -135,7 +143,7 @@ def check_tenant(path, tenant):
     InputError
         If a part of the path after ``tenants`` is not this tenant.
     """
-    parts = path.resolve().parts
+    parts = followed(path).parts
     owners = {b for a, b in itertools.pairwise(parts) if a == TENANTS}
     if owners - {tenant}:
         raise InputError(
@@ -157,7 +165,7 @@ def owner_of(path):
     str or None
         None outside of all tenants' folders.
     """
-    pairs = itertools.pairwise(path.resolve().parts)
+    pairs = itertools.pairwise(followed(path).parts)
     return next((child for parent, child in pairs if parent == TENANTS), None)
 
 

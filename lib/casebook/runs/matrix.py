@@ -1,6 +1,7 @@
 """A matrix of runs: variants of a command, run one after another, then compared."""
 
 import math
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from casebook.paths import valid_name
 from casebook.plain_json import parse_json
 from casebook.plain_yaml import read_yaml
 from casebook.runs.children import command_line, run_child
+from casebook.runs.metrics import canonical
 
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])')
@@ -94,11 +96,28 @@ def read_matrix(path):
     names = [variant.name.lower() for variant in variants]
     if len(set(names)) < len(names):
         raise InputError(f"{path}: two variants share a name (letter case aside)")
-    after = _checked(f"{path}: after", spec.get("after") or {}, set(_AFTER))
+    after = _after(f"{path}: after", spec.get("after") or {})
     stop = spec.get("stoponfailure", True)
     if not isinstance(stop, bool):
         raise InputError(f"{path}: stopOnFailure must be true or false")
-    return Matrix(variants, stop, _AFTER | after)
+    return Matrix(variants, stop, after)
+
+
+def _after(where, value):
+    """Check what follows the variants before any of them runs."""
+    after = _AFTER | _checked(where, value, set(_AFTER))
+    if not isinstance(after["comparemetric"], str):
+        raise InputError(f"{where}: compareMetric must be the name of a metric")
+    canonical(after["comparemetric"])
+    top = after["top"]
+    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
+        raise InputError(f"{where}: top must be a whole number of at least 1")
+    for name in ("writeCompare", "promoteBest", "openOutput"):
+        if not isinstance(after[name.lower()], bool):
+            raise InputError(f"{where}: {name} must be true or false")
+    if after["domainkey"] is not None:
+        valid_name(after["domainkey"], f"{where}: domainKey")
+    return after
 
 
 def _parsed(path):
@@ -140,12 +159,19 @@ def _variant(where, row):
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout < math.inf):
         raise InputError(f"{where}: timeout must be a number of seconds above 0")
-    return Variant(
-        valid_name(row["name"], f"{where}: name"),
-        tuple(str(argument) for argument in args),
-        {str(name): str(value) for name, value in env.items()},
-        timeout,
-    )
+    args = tuple(str(argument) for argument in args)
+    env = {str(name): str(value) for name, value in env.items()}
+    for text in (*args, *env, *env.values()):
+        if "\0" in text:
+            raise InputError(f"{where}: {text!r}: no command takes a NUL character")
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise InputError(f"{where}: {text!a}: not text in UTF-8") from None
+    for name in env:
+        if not name or "=" in name:
+            raise InputError(f"{where}: env {name!r}: no name of a setting")
+    return Variant(valid_name(row["name"], f"{where}: name"), args, env, timeout)
 
 
 def run_matrix(matrix, folder, environment=None, report=print):

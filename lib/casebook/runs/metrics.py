@@ -10,6 +10,10 @@ METRIC_VERSION = 1
 """Raised when the definition of a measure changes; older runs then no longer compare.
 """
 
+ORIGINAL = "original:"
+DOCUMENTED = ("map@1", "ndcg@3")
+"""Keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3."""
+
 _LOWER_IS_BETTER = re.compile(
     r"(duration|seconds|latency|cost|_ms$|error|loss|brier|\bece\b|\bm?ae\b|rmse|"
     r"footrule|displacement|violation|hallucinat|missing|zero_?directions)"
@@ -24,7 +28,8 @@ def canonical(metric):
     Parameters
     ----------
     metric : str
-        Key in any letter case, such as ``"nDCG@3"``.
+        Key in any letter case, such as ``"RR"``; with the prefix ``original:`` that
+        of a document's formula, which stands in records under the document's key.
 
     Returns
     -------
@@ -37,9 +42,20 @@ def canonical(metric):
         If nothing is left of it.
     """
     key = str(metric).strip().lower()
+    bare = key.removeprefix(ORIGINAL)
+    key = bare if bare in DOCUMENTED else key
     if not key:
-        raise InputError("a metric needs a name, such as ndcg@3")
+        raise InputError("a metric needs a name, such as original:ndcg@3")
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"metric {key!a}: not text in UTF-8") from None
     return key
+
+
+def label(key):
+    """Name a record's metric for readers: a document's formula with its prefix."""
+    return ORIGINAL + key if key in DOCUMENTED else key
 
 
 def canonical_metrics(metrics):

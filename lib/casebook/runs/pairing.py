@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import Incomparable, InputError
-from casebook.inference.comparison import compare_systems
+from casebook.estimates import contrasts
+from casebook.inference.power import minimal_detectable_effect
 from casebook.runs.metrics import higher_is_better
 from casebook.runs.rows import TOLERANCE, query_scores
-
-RESAMPLES = 10_000
+from casebook.stats.intervals import FEWEST, cluster_sums
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class PairedRuns:
     Attributes
     ----------
     difference, low, high : float or None
-        Mean difference with its percentile bootstrap interval.
-    n : int
-        Number of queries.
+        Mean difference with its interval, which inverts the test below.
+    n, groups : int
+        Number of queries, and of groups of queries that belong together.
     p_value : float or None
-        Two-sided paired randomisation test.
+        Two-sided paired randomisation test over groups.
     mde : float or None
-        Smallest true difference that a paired t test finds with power 0.8.
+        Smallest true difference that a t test over groups finds with power 0.8.
     gained, lost, unchanged : int
         Queries on which the candidate is better, worse, or equal within rounding.
     reason : str or None
@@ -45,6 +45,7 @@ class PairedRuns:
     low: float | None
     high: float | None
     n: int
+    groups: int
     p_value: float | None
     mde: float | None
     gained: int
@@ -69,36 +70,40 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     level : float
         Coverage of the interval.
     seed : int
-        Seed of bootstrap and randomisation.
+        Seed of the randomisation.
 
     Returns
     -------
     PairedRuns
-        With 10,000 resamples.
+        With 10,000 sign patterns, or all of them if those are no more; no interval
+        over fewer than six groups.
 
     Raises
     ------
     casebook.runs.rows.NoRows
         If a run keeps no rows for the metric.
     Incomparable
-        If the runs hold different queries.
+        If the runs hold different queries, or group them differently.
     """
     after, before = query_scores(candidate, metric), query_scores(reference, metric)
     after, before = _same_queries(after, before, force)
+    groups = _groups(after["group"], before["group"], force)
+    after, before = after["score"], before["score"]
     sign = 1 if higher_is_better(metric) else -1
     scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
-    options = {"level": level, "n_boot": RESAMPLES, "n_resamples": RESAMPLES}
-    pairs = compare_systems(scores, seed=seed, **options).pairs
-    row = {name: _plain(value) for name, value in pairs.iloc[0].items()}
+    pair = [("candidate", "reference")]
+    found = contrasts(scores, pair, groups, level=level, seed=seed).iloc[0]
+    row = {name: _plain(value) for name, value in found.items()}
     flips = _flips(before, after, sign)
     counts = flips["change"].value_counts()
     return PairedRuns(
         difference=row["difference"],
-        low=row["ci_low"],
-        high=row["ci_high"],
+        low=row["low"],
+        high=row["high"],
         n=int(row["n"]),
-        p_value=row["p_randomisation"],
-        mde=row["mde"],
+        groups=int(row["groups"]),
+        p_value=row["p"],
+        mde=_detectable(after - before, groups, 1 - level),
         gained=int(counts.get("gained", 0)),
         lost=int(counts.get("lost", 0)),
         unchanged=int(counts.get("unchanged", 0)),
@@ -119,6 +124,29 @@ def _same_queries(after, before, force):
     if not len(shared):
         raise InputError("the two runs have no query in common")
     return after.loc[shared], before.loc[shared]
+
+
+def _groups(after, before, force):
+    """Give the groups of both runs; rows without groups take those of the other run."""
+    if after.is_unique:
+        return before
+    if before.is_unique or force:
+        return after
+    if (pd.factorize(after)[0] != pd.factorize(before)[0]).any():
+        raise Incomparable(
+            "the two runs put the queries into different groups; --force takes those "
+            "of the candidate"
+        )
+    return after
+
+
+def _detectable(differences, groups, alpha):
+    """Smallest difference that a t test over the groups finds with power 0.8."""
+    sums, sizes = cluster_sums(differences.to_numpy()[:, None], groups)
+    spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
+    if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
+        return None
+    return minimal_detectable_effect(spread.std(ddof=1), len(sizes), alpha=alpha)
 
 
 def _flips(before, after, sign):

@@ -2,7 +2,9 @@
 
 The documented fields are QueryId, RelevantDocId, Rank (from 1; 0 if the document was
 not ranked), Ap1 (``1 / Rank``), Ndcg3, TopDocId, TopScore and the same for the second
-and third document. Further measures may stand beside them, such as ``Ndcg10``.
+and third document. Further measures may stand beside them, such as ``Ndcg10``, and a
+``Group``: the queries that belong together (a policy, a case, a question in other
+words), since they are not independent.
 """
 
 import math
@@ -94,6 +96,26 @@ def read_per_query(path):
     frame = pd.DataFrame(rows)
     others = [column for column in frame if column not in FIELDS]
     return frame.reindex(columns=[*FIELDS, *others])
+
+
+def query_groups(frame):
+    """Give the group of each query; one without a group is a group of its own.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Records, with or without ``Group`` in any letter case.
+
+    Returns
+    -------
+    pandas.Series of str
+        With the index of the records.
+    """
+    own = frame["QueryId"].map("query {}".format)
+    column = next((name for name in frame if name.lower() == "group"), None)
+    if column is None:
+        return own
+    return frame[column].where(frame[column].notna(), own).astype(str)
 
 
 def _check(path, rows):

@@ -11,6 +11,7 @@ from casebook.runs.layout import child_folder
 from casebook.runs.metrics import file_part
 
 FOLDER = "_active"
+LOG = "history.jsonl"
 
 
 def pointer_path(root, metric, profile=None):

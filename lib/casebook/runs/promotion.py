@@ -2,7 +2,9 @@
 
 ``_active/history.jsonl`` below the registry's root is the truth: an append-only,
 hash-chained log of promotions and rollbacks. The documented pointers beside it
-(`casebook.runs.pointers`) are copies of its last entries.
+(`casebook.runs.pointers`) are copies of its last entries. Whoever reads the log checks
+it first: a log that was cut or changed is refused before anything is concluded from it
+or added to it.
 """
 
 import getpass
@@ -14,11 +16,10 @@ from casebook.files import sha256_file
 from casebook.paths import valid_name
 from casebook.runs import chain
 from casebook.runs.artifact import now
+from casebook.runs.audit import has_log, log_faults
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import score_of
-from casebook.runs.pointers import FOLDER, pointer_path, write_pointer
-
-LOG = "history.jsonl"
+from casebook.runs.pointers import FOLDER, LOG, pointer_path, write_pointer
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,17 @@ def history(root, metric=None, profile=None):
     Raises
     ------
     InputError
-        If a line is damaged.
+        If the log was cut or changed.
     """
-    entries = chain.read_entries(root / FOLDER / LOG)
+    log = root / FOLDER / LOG
+    faults = log_faults(root)
+    if faults:
+        raise InputError(
+            f"{log}: {faults[0]}: the log was changed ('casebook runs verify' names "
+            f"every fault): restore it from a copy, or begin a new one by moving "
+            f"{log.parent} and {chain.head_path(log).parent} elsewhere"
+        )
+    entries = chain.read_entries(log)
     if metric is None:
         return entries
     wanted = canonical(metric), profile
@@ -116,9 +125,10 @@ def promote(listing, run, metric, reason, profile=None, after=None):
     Raises
     ------
     InputError
-        If the run failed or lacks the metric, no reason is given, or another promotion
-        came in between.
+        If the run failed or lacks the metric, it belongs to a registry below this one,
+        no reason is given, or another promotion came in between.
     """
+    check_place(listing.root, run)
     if score_of(run, metric) is None:
         why = "failed" if not run.success else f"does not hold {canonical(metric)!r}"
         raise InputError(f"run {run.run_id} {why}: it cannot become active")
@@ -139,6 +149,18 @@ def promote(listing, run, metric, reason, profile=None, after=None):
         return target | {"incomparable": reason.incomparable}
 
     return _record(listing.root, "promote", metric, profile, reason, chosen)
+
+
+def check_place(root, run):
+    """Refuse a run of a registry below this one, which has a log of its own."""
+    for folder in (root / run.path).parents:
+        if folder == root:
+            return
+        if has_log(folder):
+            raise InputError(
+                f"run {run.run_id} belongs to the registry {folder}, which has a "
+                f"promotion log of its own: --runs-root {folder}"
+            )
 
 
 def rollback(root, metric, reason, profile=None):
@@ -200,13 +222,19 @@ def _record(root, action, metric, profile, reason, choose):
     """Append one entry under the lock, then refresh the pointer."""
     if not reason.text.strip():
         raise InputError("a reason is required: --reason 'why'")
+    actor = _actor()
+    for name, text in (("--reason", reason.text), ("CASEBOOK_ACTOR", actor)):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{name} {text!a}: not text in UTF-8") from None
     profile = valid_name(profile, "profile") if profile else None
     folder = root / FOLDER
     with chain.writing(folder):
         target = choose(history(root, metric, profile))
         entry = {
             "at": f"{now():%Y-%m-%dT%H:%M:%SZ}",
-            "actor": _actor(),
+            "actor": actor,
             "action": action,
             "metric": canonical(metric),
             "profile": profile,

@@ -1,5 +1,7 @@
 """Reports of compare, best and decide as Markdown."""
 
+from casebook.runs.metrics import label
+
 
 def markdown(kind, report):
     """Write a report: a line per entry, and the table of a ranking.
@@ -16,7 +18,7 @@ def markdown(kind, report):
     str
         Markdown.
     """
-    lines = [f"# {kind}: {report['metricKey']}", ""]
+    lines = [f"# {kind}: {label(report['metricKey'])}", ""]
     for name, value in report.items():
         if name == "top":
             continue

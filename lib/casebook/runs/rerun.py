@@ -63,6 +63,11 @@ def request_of(folder, name=None):
         If the run recorded neither.
     """
     if (folder / REQUEST).is_file():
+        if name:
+            raise InputError(
+                "--as is for the runs of a report: this one was made by a command, "
+                "which names its run itself"
+            )
         return _recorded(folder / REQUEST)
     labels = read_record(folder / "run.json").labels
     inputs = labels.get("Inputs")

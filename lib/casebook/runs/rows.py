@@ -8,19 +8,22 @@ A run keeps its rows in one of three places:
 * ``rows/<cell>.csv.gz`` of the report that the run belongs to.
 
 Rows count as those of a metric only if their mean is the metric's value: a table may
-hold other queries (a held-out half, say) than the metric was computed on.
+hold other queries (a held-out half, say) than the metric was computed on. The column
+(or field) ``group`` says which queries belong together (a policy, a case, a question in
+other words); a query without one is a group of its own.
 """
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.runs.artifact import read_record
-from casebook.runs.layout import check_tenant, owner_of
+from casebook.runs.layout import check_tenant, followed, owner_of
 from casebook.runs.metrics import canonical
-from casebook.runs.per_query import PREFIX, read_per_query
+from casebook.runs.per_query import PREFIX, query_groups, read_per_query
 
 TOLERANCE = 2e-6
 """Stored numbers are rounded to six digits; a mean of such rows differs by less."""
 
+_NAMES = ("query_id", "system", "group")
 _FIELDS = {"map@1": "Ap1", "rr": "Ap1", "mrr": "Ap1", "ndcg@3": "Ndcg3"}
 
 
@@ -29,7 +32,7 @@ class NoRows(Exception):
 
 
 def query_scores(folder, metric):
-    """Give the score of every query behind a metric of a run.
+    """Give score and group of every query behind a metric of a run.
 
     Parameters
     ----------
@@ -40,8 +43,8 @@ def query_scores(folder, metric):
 
     Returns
     -------
-    pandas.Series
-        Score by query id, in the order of the ids.
+    pandas.DataFrame
+        Columns ``score`` and ``group`` by query id, in the order of the ids.
 
     Raises
     ------
@@ -55,15 +58,15 @@ def query_scores(folder, metric):
     value = record.metric(metric)
     if value is None:
         raise NoRows(f"{folder.name} holds no value of {metric!r}")
-    scores = _labelled(folder, record, metric)
-    if scores is None:
-        scores = _beside(folder, metric)
-    if scores is None:
-        scores = _of_report(folder, metric)
-    mean = scores.mean()
+    rows = _labelled(folder, record, metric)
+    if rows is None:
+        rows = _beside(folder, metric)
+    if rows is None:
+        rows = _of_report(folder, metric)
+    mean = rows["score"].mean()
     if not abs(mean - value) <= TOLERANCE:
         raise NoRows(f"the rows' mean is {mean:.6f}, the metric {value}")
-    return scores.sort_index()
+    return rows.sort_index()
 
 
 def _labelled(folder, record, metric):
@@ -73,7 +76,7 @@ def _labelled(folder, record, metric):
         return None
     if not isinstance(place, dict) or not isinstance(place.get("Path"), str):
         raise InputError(f"{folder / 'run.json'}: PerQuery must hold Path and Sha256")
-    path = (folder / place["Path"]).resolve()
+    path = followed(folder / place["Path"])
     check_tenant(path, owner_of(folder))
     if not path.is_file():
         raise NoRows(f"{place['Path']} is gone")
@@ -95,9 +98,8 @@ def _from_evals(path, metric):
     field = next((name for name in frame if name.lower() == wanted), None)
     if field is None:
         raise NoRows(f"{path.name} has no field for {metric!r}")
-    frame.index = frame["QueryId"].astype(str).str.lower()
     try:
-        return frame[field].astype(float).dropna()
+        return _rows(frame, field).rename(str.lower)
     except (TypeError, ValueError):
         raise InputError(f"{path}: {field} is not a number in every record") from None
 
@@ -110,7 +112,7 @@ def _of_report(folder, metric):
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")
     try:
-        table = pd.read_csv(path, dtype={"query_id": str, "system": str})
+        table = pd.read_csv(path, dtype=dict.fromkeys(_NAMES, str))
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a table of rows: {error}") from None
     if not {"query_id", "system"} <= set(table.columns):
@@ -119,12 +121,14 @@ def _of_report(folder, metric):
         for column in table.columns:
             if metric.endswith(f".{system}.{column}".lower()):
                 part = table[table["system"] == system]
-                return _one_per_query(part.set_index("query_id")[column], path)
+                if not part["query_id"].is_unique:
+                    raise NoRows(f"{path.name} holds several rows per query")
+                return _rows(part.rename(columns={"query_id": "QueryId"}), column)
     raise NoRows(f"{path.name} has no column and system for {metric!r}")
 
 
-def _one_per_query(scores, path):
-    if not scores.index.is_unique:
-        raise NoRows(f"{path.name} holds several rows per query")
-    # What is undefined did not enter the metric either, which the mean confirms.
-    return scores.dropna().astype(float)
+def _rows(frame, column):
+    """Keep score and group; what is undefined did not enter the metric either."""
+    frame = frame.set_index(frame["QueryId"].astype(str))
+    scores = frame[column].astype(float).rename("score")
+    return scores.to_frame().assign(group=query_groups(frame)).dropna()

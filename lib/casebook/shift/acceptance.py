@@ -11,7 +11,7 @@ from casebook.shift import evaluators, gate
 from casebook.shift.preparation import prepare
 from casebook.shift.simulators import NAMES
 from casebook.shift.splits import group_labels
-from casebook.shift.workflow import check_split, shift_queries
+from casebook.shift.workflow import check_split, shift_queries, unapplied
 
 SHIFTS = ("learned", "identity", "zero")
 
@@ -30,12 +30,15 @@ class EvaluationReport:
         Test questions that the means are over.
     gate : casebook.shift.gate.GateReport or None
         None without a baseline.
+    note : str or None
+        Why no shift was applied.
     """
 
     folder: Path
     metrics: dict
     n: int
     gate: object
+    note: str | None = None
 
 
 def run_evaluators(
@@ -84,10 +87,11 @@ def run_evaluators(
     gate.profile_rules(rules.get("profile", "documented"), rules.get("eps"))
     ready, started = prepare(setup), now()
     test = ready.data.take(ready.division.parts["test"])
-    vectors = test.queries * (shift != "zero")
+    vectors, note = test.queries * (shift != "zero"), None
     if shift == "learned":
         check_split(ready, result)
-        vectors, _ = shift_queries(test, result, scale)
+        vectors, used = shift_queries(test, result, scale)
+        note = unapplied(result, used)
     found = evaluators.evaluate_shift(test, vectors, baseline=baseline, mode=mode)
     run_id, kind = uuid.uuid4().hex, "evaluation" + "+baseline" * baseline
     folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
@@ -95,13 +99,13 @@ def run_evaluators(
     manifest = own | _manifest(ready, test, found, started)
     write_json(folder / "run_manifest.json", manifest)
     if not baseline:
-        return EvaluationReport(folder, found.metrics, len(test), None)
+        return EvaluationReport(folder, found.metrics, len(test), None, note)
     verdict = gate.judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
     context = {"Dataset": test.dataset.name, "RunId": run_id}
     context |= {"RefsManifestPath": None, "ResultsPath": folder.name}
     context |= {"Mode": mode, "Diagnostic": mode == "shared"}
     gate.write_gate(folder / gate.FILE, verdict, found.metrics, **context)
-    return EvaluationReport(folder, found.metrics, len(test), verdict)
+    return EvaluationReport(folder, found.metrics, len(test), verdict, note)
 
 
 def _manifest(ready, test, found, started):

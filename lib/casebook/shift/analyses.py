@@ -12,7 +12,7 @@ from casebook.shift.learner import DOCUMENTED
 from casebook.shift.per_query import per_query
 
 # What the documented keys are called in the field.
-PARITY = {"map@1": "RR", "ndcg@3": "nDCG@3"}
+PARITY = {"original:map@1": "RR", "original:ndcg@3": "nDCG@3"}
 
 
 def ranks(study, system=DOCUMENTED):
@@ -100,7 +100,7 @@ def segmented(study, system=DOCUMENTED, n_boot=10_000):
     system : str
         A learner.
     n_boot : int
-        Bootstrap resamples.
+        Bootstrap resamples and sign patterns of the groups.
 
     Returns
     -------
@@ -114,7 +114,8 @@ def segmented(study, system=DOCUMENTED, n_boot=10_000):
     bound = segments.oracle(before, after, GAP_MEASURE)
     rows = []
     for label, apply in (("segmented", rule), ("oracle", bound)):
-        found = segments.summarise(before, after, apply, n_boot, study.seed)
+        draws = (study.clusters, n_boot, study.seed)
+        found = segments.summarise(before, after, apply, *draws)
         if not rows:
             rows.append(_segment_row("baseline", "Baseline", found, rule & False))
             rows.append(_segment_row("shifted", "PosNeg", found, rule | True))
@@ -122,7 +123,7 @@ def segmented(study, system=DOCUMENTED, n_boot=10_000):
     return pd.DataFrame(rows)
 
 
-def gate(study, system=DOCUMENTED, profile="documented", n_boot=10_000):
+def gate(study, system=DOCUMENTED, profile="documented", n_resamples=10_000):
     """Judge a shift by the acceptance gate, on the bound of the paired interval.
 
     Parameters
@@ -133,26 +134,28 @@ def gate(study, system=DOCUMENTED, profile="documented", n_boot=10_000):
         A learner.
     profile : str
         Profile of the gate.
-    n_boot : int
-        Bootstrap resamples.
+    n_resamples : int
+        Sign patterns of the groups.
 
     Returns
     -------
     casebook.shift.gate.GateReport
-        Verdict and checks; groups of queries are resampled.
+        Verdict and checks, over groups of queries.
     """
     run = evaluate_shift(study.data, study.fits[system].shifted(study.data))
-    options = {"clusters": study.clusters, "n_boot": n_boot, "seed": study.seed}
-    return judge(run, profile, **options)
+    options = {"n_resamples": n_resamples, "seed": study.seed}
+    return judge(run, profile, clusters=study.clusters, **options)
 
 
-def gate_table(study):
+def gate_table(study, n_resamples=10_000):
     """Judge the documented shift and the ridge map by the acceptance gate.
 
     Parameters
     ----------
     study : ShiftStudy
         The study.
+    n_resamples : int
+        Sign patterns of the groups.
 
     Returns
     -------
@@ -170,7 +173,7 @@ def gate_table(study):
             "verdict": check.verdict,
         }
         for name in (DOCUMENTED, RIDGE)
-        for check in gate(study, name).checks
+        for check in gate(study, name, n_resamples=n_resamples).checks
     ]
     return pd.DataFrame(rows)
 

@@ -64,15 +64,15 @@ def _stage_rows(data, fit):
     )
 
 
-def drift_table(rows, n_boot=10_000):
+def drift_table(rows, n_resamples=10_000, seed=0):
     """Summarise the gain at each stage over all collections.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         From `run_drift`.
-    n_boot : int
-        Bootstrap resamples, of families of questions.
+    n_resamples, seed : int
+        Sign patterns of families of questions, and their seed.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def drift_table(rows, n_boot=10_000):
     found = []
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
-        number = _number(part, gain, n_boot)
+        number = _number(part, gain, n_resamples, seed)
         each = gain.groupby(part["seed"]).mean()
         found.append(
             {
@@ -103,15 +103,15 @@ def drift_table(rows, n_boot=10_000):
     return pd.DataFrame(found, columns=[*columns, "lowest", "highest", "seeds", "n"])
 
 
-def drift_numbers(rows, n_boot=10_000):
+def drift_numbers(rows, n_resamples=10_000, seed=0):
     """Give the gains for ``numbers.json``.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         From `run_drift`.
-    n_boot : int
-        Bootstrap resamples.
+    n_resamples, seed : int
+        As for `drift_table`.
 
     Returns
     -------
@@ -122,12 +122,12 @@ def drift_numbers(rows, n_boot=10_000):
     numbers = {}
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
-        measures = {f"{SELECTION} gain": _number(part, gain, n_boot)}
+        measures = {f"{SELECTION} gain": _number(part, gain, n_resamples, seed)}
         numbers.setdefault(f"drift_stage_{stage}", {})[system] = measures
     return numbers
 
 
-def _number(part, gain, n_boot):
+def _number(part, gain, n_resamples, seed):
     families = part["seed"].astype(str) + " " + part["group"].astype(str)
-    [found] = difference_intervals(gain, families, n_resamples=n_boot)
+    [found] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
     return found.number(0.0)

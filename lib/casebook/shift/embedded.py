@@ -10,7 +10,7 @@ from casebook.measures.ranking import evaluate
 from casebook.measures.ranking_ties import tie_bounds
 from casebook.shift.vectors import TIE_DECIMALS, cosines
 
-MEASURES = ("nDCG@10", "RR", "P@1", "map@1", "ndcg@3")
+MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from casebook.shift.vectors import SMALLEST_NORM, TIE_DECIMALS, best_first, cosi
 
 COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
 NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
-_MEASURE = {NDCG: "NDCG@10", MRR: "RR"}
+_MEASURE = {NDCG: "original:NDCG@10", MRR: "RR"}
 NAMES = (COSINE, MARGIN, NDCG, MRR)
 MODES = ("per-query", "shared")
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.comparison import compare_systems
-from casebook.inference.verdicts import verdicts
+from casebook.estimates import contrasts
+from casebook.inference.verdicts import UNTESTED
 from casebook.shift.evaluate import SCALES
 from casebook.shift.study import BASELINE, IN_SAMPLE, MEASURE, SHOWN_APART
 from casebook.stats.tests import difference_intervals
 
 
-def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
-    """Compare every system with the unshifted baseline.
+def gains(study, measure=MEASURE, n_resamples=10_000):
+    """Compare every system with the unshifted baseline, over groups of queries.
 
     Parameters
     ----------
@@ -19,80 +19,92 @@ def gains(study, measure=MEASURE, n_boot=10_000, n_resamples=100_000):
         The study.
     measure : str
         One of the measures.
-    n_boot, n_resamples : int
-        Bootstrap resamples and sign vectors.
+    n_resamples : int
+        Sign patterns of the groups.
 
     Returns
     -------
     pandas.DataFrame
-        Columns system, gain with low and high (resampling queries), groups low and
-        groups high (resampling groups), p, p_holm (over the learned shifts; NaN for
-        controls and bounds), better, equal, worse, n, reason and verdict (by interval
-        and p_holm).
+        Columns system, gain with low and high, p, p_adjusted, better, equal, worse, n,
+        groups, verdict and reason. The learned shifts are one family of contrasts
+        (`casebook.estimates.contrasts`): their intervals and verdicts hold together.
+        Controls and bounds have an interval each and are not tested.
     """
     frame = study.scores[measure]
-    draws = {"n_boot": n_boot, "seed": study.seed}
-    tested = compare_systems(
-        frame[[BASELINE, *study.fits]],
-        baseline=BASELINE,
-        n_resamples=n_resamples,
-        **draws,
-    ).pairs.set_index("system_a")
-    differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     options = {"n_resamples": n_resamples, "seed": study.seed}
-    intervals = difference_intervals(differences, **options)
-    clustered = difference_intervals(differences, study.clusters, **options)
-    rows = [
-        _gain_row(name, differences[name], interval, group, tested)
-        for name, interval, group in zip(differences, intervals, clustered, strict=True)
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.assign(verdict=verdicts(frame, "gain low", "gain high", "p_holm"))
+    pairs = [(name, BASELINE) for name in study.fits]
+    family = contrasts(frame, pairs, study.clusters, **options).set_index("system")
+    differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
+    alone = difference_intervals(differences, study.clusters, **options)
+    rows = []
+    for name, interval in zip(differences, alone, strict=True):
+        found = {"p": np.nan, "p_adjusted": np.nan, "verdict": UNTESTED}
+        found |= {"low": interval.low, "high": interval.high, "reason": interval.reason}
+        if name in family.index:
+            found = family.loc[name]
+        signs = np.sign(differences[name].round(12))
+        rows.append(
+            {
+                "system": name,
+                "gain": interval.estimate,
+                "gain low": found["low"],
+                "gain high": found["high"],
+                "p": found["p"],
+                "p_adjusted": found["p_adjusted"],
+                "better": int((signs > 0).sum()),
+                "equal": int((signs == 0).sum()),
+                "worse": int((signs < 0).sum()),
+                "n": interval.n,
+                "groups": len(set(study.clusters)),
+                "verdict": found["verdict"],
+                "reason": found["reason"],
+            }
+        )
+    return pd.DataFrame(rows)
 
 
-def leakage(study, n_boot=10_000):
+def leakage(study, gained, n_resamples=10_000):
     """Put honest gains beside those of leaking protocols.
 
     Parameters
     ----------
     study : ShiftStudy
         The study.
-    n_boot : int
-        Bootstrap resamples.
+    gained : pandas.DataFrame
+        From `gains`.
+    n_resamples : int
+        Sign patterns of the groups, for the one protocol that is not part of it.
 
     Returns
     -------
     pandas.DataFrame
         Columns system, protocol, gain, gain low, gain high, n.
     """
-    frame, rows = study.scores[MEASURE], []
+    base, known = study.scores[MEASURE][BASELINE], gained.set_index("system")
+    columns, rows = ["gain", "gain low", "gain high", "n"], []
     for name in SHOWN_APART:
-        protocols = {
-            "groups held out": frame[name],
-            "single queries held out": study.leaking[name][MEASURE],
-            "same queries (in-sample)": frame[IN_SAMPLE.format(name)],
-        }
-        table = pd.DataFrame(protocols).sub(frame[BASELINE], axis=0)
-        found = difference_intervals(
-            table, study.clusters, n_resamples=n_boot, seed=study.seed
+        leaking = study.leaking[name][MEASURE] - base
+        [found] = difference_intervals(
+            leaking, study.clusters, n_resamples=n_resamples, seed=study.seed
         )
-        rows += [
-            (name, protocol, i.estimate, i.low, i.high, i.n)
-            for protocol, i in zip(protocols, found, strict=True)
-        ]
-    columns = ["system", "protocol", "gain", "gain low", "gain high", "n"]
-    return pd.DataFrame(rows, columns=columns)
+        protocols = {
+            "groups held out": known.loc[name, columns],
+            "single queries held out": (found.estimate, found.low, found.high, found.n),
+            "same queries (in-sample)": known.loc[IN_SAMPLE.format(name), columns],
+        }
+        rows += [(name, protocol, *row) for protocol, row in protocols.items()]
+    return pd.DataFrame(rows, columns=["system", "protocol", *columns])
 
 
-def sweep(study, n_boot=2_000):
+def sweep(study, n_resamples=10_000):
     """Give the gain at each fixed scale: a description, nothing is chosen by it.
 
     Parameters
     ----------
     study : ShiftStudy
         The study.
-    n_boot : int
-        Bootstrap resamples.
+    n_resamples : int
+        Sign patterns of the groups.
 
     Returns
     -------
@@ -110,7 +122,7 @@ def sweep(study, n_boot=2_000):
         table = pd.DataFrame({s: frame[MEASURE] for s, frame in moved.items()})
         table = table.sub(base, axis=0)
         found = difference_intervals(
-            table, study.clusters, n_resamples=n_boot, seed=study.seed
+            table, study.clusters, n_resamples=n_resamples, seed=study.seed
         )
         middle = float(np.median([s.scale for s in fit.selections]))
         rows += [
@@ -119,23 +131,3 @@ def sweep(study, n_boot=2_000):
         ]
     columns = ["parameter", "value", "mean", "ci_low", "ci_high", "default", "best"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _gain_row(name, differences, interval, group, tested):
-    pair = tested.loc[name] if name in tested.index else {}
-    signs = np.sign(differences.round(12))
-    return {
-        "system": name,
-        "gain": interval.estimate,
-        "gain low": interval.low,
-        "gain high": interval.high,
-        "groups low": group.low,
-        "groups high": group.high,
-        "p": pair.get("p_randomisation", np.nan),
-        "p_holm": pair.get("p_holm", np.nan),
-        "better": int((signs > 0).sum()),
-        "equal": int((signs == 0).sum()),
-        "worse": int((signs < 0).sum()),
-        "n": interval.n,
-        "reason": interval.reason,
-    }

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.samples import check_choice
 from casebook.runs.artifact import now
 from casebook.runs.evidence import FAIL, PASS, UNDECIDED
 from casebook.runs.evidence import judge as weigh_bounds
 from casebook.shift.evaluators import COSINE, MRR, NDCG
+from casebook.stats.intervals import FEWEST, too_few
+from casebook.stats.tests import difference_intervals
 
 FILE = "acceptance_gate.json"
 DOCUMENTED_EPS = 0.005
@@ -34,13 +35,14 @@ class Check:
     metric : str
         ``<evaluator>.delta``.
     delta, low, high : float or None
-        Mean difference with its paired bootstrap interval.
+        Mean difference with its interval over groups of queries.
     n : int
         Queries.
     eps : float
         The delta may be this much below 0.
     verdict : str
-        ``pass``, ``fail`` or ``undecided`` (the interval contains ``-eps``).
+        ``pass``, ``fail`` or ``undecided`` (the interval contains ``-eps``, or there is
+        none).
     reason : str or None
         Why the rule failed without a comparison.
     """
@@ -136,13 +138,14 @@ def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
         ``bound``: the lower bound of the paired interval must reach ``-eps``.
         ``point``: the mean must, as documented.
     **draws
-        Passed to `casebook.inference.bootstrap.bootstrap_mean`: clusters, seed, n_boot.
+        Passed to `casebook.stats.tests.difference_intervals`: clusters, seed and
+        n_resamples.
 
     Returns
     -------
     GateReport
-        A rule fails if its delta is missing or not a number, if any vector is
-        degenerate, or if there are fewer than two queries.
+        A rule fails if its delta is missing or not a number, or if any vector is
+        degenerate; over fewer than six groups the bound decides nothing.
 
     Raises
     ------
@@ -165,16 +168,19 @@ def _check(result, name, eps, decision, draws):
     if deltas is None or delta is None or not math.isfinite(delta):
         reason = "no baseline" if deltas is None else "not a number"
         return Check(metric, None, None, None, n, eps, FAIL, reason)
-    interval = bootstrap_mean(deltas[name].to_numpy(), **draws)
+    [interval] = difference_intervals(deltas[name], **draws)
     bounds = interval.low, interval.high
     if result.degenerate:
         reason = f"{len(result.degenerate)} degenerate vectors"
         return Check(metric, delta, *bounds, n, eps, FAIL, reason)
-    if interval.low is None:
-        return Check(metric, delta, *bounds, n, eps, FAIL, interval.reason)
+    clusters = draws.get("clusters")
+    groups = n if clusters is None else len(set(clusters))
+    reason = too_few(groups, clusters) or interval.reason
     lowest, highest = (delta, delta) if decision == "point" else bounds
     verdict = weigh_bounds(lowest, highest, -eps, inclusive=True)
-    return Check(metric, delta, *bounds, n, eps, verdict, interval.reason)
+    if decision == "bound" and groups < FEWEST:
+        verdict = UNDECIDED  # not even equal scores of so few speak for others
+    return Check(metric, delta, *bounds, n, eps, verdict, reason)
 
 
 def write_gate(path, report, metrics, **context):

@@ -10,6 +10,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate
+from casebook.measures.ranking_documented import ORIGINAL
 from casebook.shift.embedded import embed
 from casebook.shift.simulators import DIMENSIONS, normalised_text
 from casebook.shift.vectors import TIE_DECIMALS, cosines
@@ -80,7 +81,9 @@ def first_delta(dataset):
     means = {}
     for step, shift in zip(STEPS, ({}, FIRST, both), strict=True):
         run = file_order_run(embed(dataset, KeywordEncoder(shift)))
-        means[step] = evaluate(dataset.qrels, run, list(MEASURES)).mean
+        names = [ORIGINAL + measure for measure in MEASURES]
+        mean = evaluate(dataset.qrels, run, names).mean
+        means[step] = dict(zip(MEASURES, mean.values(), strict=True))
     return [_row(measure, means) for measure in MEASURES]
 
 

@@ -8,6 +8,8 @@ from casebook.measures.ranking import evaluate
 from casebook.runs.per_query import FIELDS
 from casebook.shift.vectors import best_first
 
+KEYS = ("original:map@1", "original:ndcg@3")  # Ap1 and Ndcg3
+
 
 def per_query(data, vectors, rows=None):
     """Record how each query is answered.
@@ -31,7 +33,7 @@ def per_query(data, vectors, rows=None):
     """
     rows = list(range(len(data)) if rows is None else rows)
     run, judged = data.run(vectors, rows), data.qrels(rows)
-    scores = evaluate(judged, run, ["map@1", "ndcg@3"]).frame()
+    scores = evaluate(judged, run, list(KEYS)).frame()
     names, records = data.doc_ids, []
     for row, cosines in zip(rows, data.scores(vectors, rows), strict=True):
         order = best_first(cosines)
@@ -39,7 +41,7 @@ def per_query(data, vectors, rows=None):
         rank = int(data.relevant[row][order].argmax()) + 1
         query = data.query_ids[row]
         measured = scores.loc[query]
-        head = [query, ranked[rank - 1], rank, measured["map@1"], measured["ndcg@3"]]
+        head = [query, ranked[rank - 1], rank, *(measured[key] for key in KEYS)]
         records.append([*head, *_top(ranked, cosines[order])])
     return pd.DataFrame(records, columns=list(FIELDS))
 

@@ -80,9 +80,9 @@ def answer(study, gains):
         outcome = row["verdict"] if fit.scales.any() else "every fold chose no shift"
         spread = study.draws[name][MEASURE] - base
         lines.append(
-            f"{name}, learned and scaled on other groups: {_gain(row)}, by groups "
-            f"{bounds_text(row['groups low'], row['groups high'], '+z.4f')}, "
-            f"corrected p {row['p_holm']:.2g}: {outcome}. "
+            f"{name}, learned and scaled on other groups: {row['gain']:+z.4f} "
+            f"{bounds_text(row['gain low'], row['gain high'], '+z.4f')} over "
+            f"{row['groups']} groups, adjusted p {row['p_adjusted']:.2g}: {outcome}. "
             f"Random directions of equal length: {spread.mean():+z.4f} over "
             f"{len(spread)} draws, from {spread.min():+z.4f} to {spread.max():+z.4f}."
         )
@@ -93,10 +93,6 @@ def answer(study, gains):
         f"{inside.iloc[0]:+z.4f} and {inside.iloc[1]:+z.4f}."
     )
     return bullets(lines)
-
-
-def _gain(row):
-    return f"{row['gain']:+z.4f} [{row['gain low']:+z.4f}, {row['gain high']:+z.4f}]"
 
 
 def system_table(study, numbers):

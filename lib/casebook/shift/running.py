@@ -7,13 +7,21 @@ from pathlib import Path
 import numpy as np
 
 from casebook.files import write_json, write_text
+from casebook.measures.ranking_documented import ORIGINAL
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run
 from casebook.shift.embedded import MEASURES
 from casebook.shift.per_query import per_query
 from casebook.shift.preparation import prepare
-from casebook.shift.workflow import KPI, check_split, names_of, shift_queries
+from casebook.shift.splits import group_labels
+from casebook.shift.workflow import (
+    KPI,
+    check_split,
+    names_of,
+    shift_queries,
+    unapplied,
+)
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals
 
@@ -34,15 +42,18 @@ class RunReport:
         {measure: {"baseline", "posneg", "delta"}}, each a number with interval.
     values : dict
         Content of ``metrics-posneg.json``.
+    note : str or None
+        Why no shift was applied.
     """
 
     folder: Path
     records: list
     metrics: dict
     values: dict
+    note: str | None = None
 
 
-def run(setup, result, layout, *, scale=None, seed=0):
+def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     """Evaluate a stored shift on the test queries and record two runs.
 
     Parameters
@@ -57,6 +68,8 @@ def run(setup, result, layout, *, scale=None, seed=0):
         Instead of the scale chosen in training.
     seed : int
         Seed of the intervals.
+    arguments : list of str, optional
+        Arguments of the command line that makes these runs again.
 
     Returns
     -------
@@ -74,19 +87,26 @@ def run(setup, result, layout, *, scale=None, seed=0):
         name: parts["train"].score(v, measures=KPI).mean() for name, v in train.items()
     }
     scores = {name: parts["test"].score(v) for name, v in test.items()}
-    metrics = _intervals(scores, seed)
+    groups = group_labels(parts["test"])
+    metrics = _intervals(scores, groups, seed)
     values = _documented(ready.data, metrics, trained, started)
     values |= {"Scale": used, "TrainingId": result.folder.name}
-    frames = {name: per_query(parts["test"], v) for name, v in test.items()}
+    frames = {
+        name: per_query(parts["test"], v).assign(Group=groups)
+        for name, v in test.items()
+    }
     folder = _write(layout.results, values, metrics, frames, started)
     records = []
     for name in SYSTEMS:
         labels = {"Training": result.folder.name, "Scale": used * (name == "posneg")}
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
-        means |= {f"train.{key}": float(v) for key, v in trained[name].items()}
+        means |= {
+            f"train.{key.removeprefix(ORIGINAL)}": float(v)
+            for key, v in trained[name].items()
+        }
         record = _record(ready, name, ready.labels | labels, means, started)
-        records.append(record_run(layout, record, frames[name]))
-    return RunReport(folder, records, metrics, values)
+        records.append(record_run(layout, record, frames[name], arguments))
+    return RunReport(folder, records, metrics, values, unapplied(result, used))
 
 
 def _record(ready, system, labels, metrics, started):
@@ -112,16 +132,18 @@ def _write(root, values, metrics, frames, started):
     return folder
 
 
-def _intervals(scores, seed):
+def _intervals(scores, groups, seed):
     """Give both systems' means and the paired difference, per measure."""
     metrics = {}
     for measure in MEASURES:
         table = np.stack([frame[measure] for frame in scores.values()], axis=1)
         gain = table[:, 1] - table[:, 0]
-        found = mean_intervals(table, seed=seed)
-        found += difference_intervals(gain, seed=seed)
+        found = mean_intervals(table, groups, seed=seed)
+        found += difference_intervals(gain, groups, seed=seed)
         numbers = [interval.number() for interval in found]
-        metrics[measure] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
+        metrics[measure.removeprefix(ORIGINAL)] = dict(
+            zip((*SYSTEMS, "delta"), numbers, strict=True)
+        )
     return metrics
 
 
@@ -141,8 +163,8 @@ def _documented(data, metrics, trained, started):
         values[f"{stem}PosNeg"] = found["posneg"]["value"]
         values[f"Delta{stem}"] = found["delta"]["value"]
         values[f"Delta{stem}Ci"] = found["delta"]["ci"]
-        values[f"Train{stem}Baseline"] = float(trained["baseline"][key])
-        values[f"Train{stem}PosNeg"] = float(trained["posneg"][key])
+        values[f"Train{stem}Baseline"] = float(trained["baseline"][ORIGINAL + key])
+        values[f"Train{stem}PosNeg"] = float(trained["posneg"][ORIGINAL + key])
     return values
 
 
@@ -161,13 +183,14 @@ def text_of(number):
     Parameters
     ----------
     number : dict
-        ``value`` and ``ci``.
+        ``value``, ``ci`` and ``reason``.
 
     Returns
     -------
     str
-        ``0.754 [0.721, 0.786]``, or the value alone.
+        ``0.754 [0.721, 0.786]``, or the value and why it has no interval.
     """
     low, high = number["ci"]
-    bounds = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    why = (number.get("reason") or "no interval").replace("_", " ")
+    bounds = f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]"
     return f"{number['value']:.3f}{bounds}"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.runs.per_query import read_per_query
+from casebook.runs.per_query import query_groups, read_per_query
 from casebook.shift.segments_file import APPLY, MEASURES, SKIP, check_metric
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals
@@ -26,7 +26,7 @@ def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
     Returns
     -------
     dict
-        ``metric``, ``counts`` (used, missing, extra, apply, skip), ``kpi``
+        ``metric``, ``counts`` (used, missing, extra, apply, skip, groups), ``kpi``
         {system: {measure: {"value", "ci", "n"}}} and ``delta`` against the baseline,
         paired, in the same form.
 
@@ -50,7 +50,10 @@ def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
         "apply": int(apply.sum()),
         "skip": int((~apply).sum()),
     }
-    tables = summarise(base.loc[used], shifted.loc[used], apply, n_boot, seed)
+    base, shifted = base.loc[used], shifted.loc[used]
+    groups = query_groups(base)
+    counts["groups"] = len(set(groups))
+    tables = summarise(base, shifted, apply, groups, n_boot, seed)
     return {"metric": metric, "counts": counts, **tables}
 
 
@@ -71,7 +74,7 @@ def _applied(segments, known, used):
     return np.array([decisions[query] == APPLY for query in used])
 
 
-def summarise(base, shifted, apply, n_boot=10_000, seed=0):
+def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
     """Give the three systems' means and their paired differences, with intervals.
 
     Parameters
@@ -80,6 +83,8 @@ def summarise(base, shifted, apply, n_boot=10_000, seed=0):
         Per-query records of the same queries, in the same order.
     apply : numpy.ndarray of bool
         Whether the shift is applied to the query.
+    groups : sequence, optional
+        Group of each query; queries of one are not independent.
     n_boot, seed
         Of the intervals.
 
@@ -92,8 +97,10 @@ def summarise(base, shifted, apply, n_boot=10_000, seed=0):
     for measure, column in MEASURES.items():
         before, after = (f[column].to_numpy(float) for f in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        means = mean_intervals(table, n_boot=n_boot, seed=seed)
-        gains = difference_intervals(table[:, 1:] - table[:, :1], seed=seed)
+        means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
+        gains = difference_intervals(
+            table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed
+        )
         for target, found in ((kpi, means), (delta, gains)):
             for system, interval in zip(target, found, strict=True):
                 target[system][measure] = interval.number()

@@ -82,6 +82,8 @@ def _file(path, values, *keys):
     value = next((values[k.lower()] for k in keys if values.get(k.lower())), None)
     if value is None:
         raise InputError(f"{path}: lacks {keys[-1]}")
+    if not isinstance(value, str):
+        raise InputError(f"{path}: {keys[-1]} must be the path of a file")
     return path.parent / value
 
 

@@ -16,6 +16,7 @@ from casebook.inference.samples import check_choice
 from casebook.shift.words import features, hashed_words
 
 DIMENSIONS = 1536
+MOST_NOISE = 1e6  # drowns any signal; more would leave the range of float32
 NAMES = ("sha256", "semantic-hash", "semantic-hash+ngrams")
 ALIASES = dict.fromkeys(("semantic", "semhash", "semantichash"), "semantic-hash")
 
@@ -94,14 +95,14 @@ class SimulatedEncoder:
     Raises
     ------
     InputError
-        If the name is unknown or the amplitude is negative.
+        If the name is unknown or the amplitude is out of its range.
     """
 
     def __init__(self, name, noise=0.0, seed=0):
         self.name = ALIASES.get(name, name)
         check_choice("simulator", self.name, NAMES)
-        if not 0 <= noise < np.inf:
-            raise InputError(f"noise must be at least 0 and finite, not {noise}")
+        if not 0 <= noise <= MOST_NOISE:
+            raise InputError(f"noise must be between 0 and {MOST_NOISE:g}, not {noise}")
         self.noise, self.seed = noise, seed
         identity = f"simulator {self.name} {noise!r} {seed if noise else 0}"
         self.model_hash = hashlib.sha256(identity.encode()).hexdigest()

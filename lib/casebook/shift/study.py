@@ -11,7 +11,6 @@ from casebook.shift.evaluate import RIDGE
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.simulators import load_embedder
 from casebook.shift.splits import group_labels
-from casebook.stats.tests import difference_intervals
 
 BASELINE, CHANCE = "baseline", "chance"
 RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
@@ -67,11 +66,13 @@ class ShiftStudy(ScoredSystems):
         """Label of each query, list of str: queries with one are not independent."""
         return group_labels(self.data)
 
-    def numbers(self, **options):
+    def numbers(self, gained, **options):
         """Give every mean, and every gain in the first measure, for ``numbers.json``.
 
         Parameters
         ----------
+        gained : pandas.DataFrame
+            From `casebook.shift.gains.gains`.
         **options
             ``n_boot`` and ``seed``.
 
@@ -81,15 +82,17 @@ class ShiftStudy(ScoredSystems):
             {system: {measure: {"value", "ci", "n", "control", "reason"}}}; the control
             of a mean is chance, that of ``nDCG@10 gain`` what random directions gain.
         """
-        table = super().numbers(**options)
-        frame = self.scores[MEASURE]
-        gains = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-        seed = options.get("seed", 0)
-        intervals = difference_intervals(gains, self.clusters, seed=seed)
-        for system, interval in zip(gains, intervals, strict=True):
+        table = super().numbers(clusters=self.clusters, **options)
+        rows = gained.astype(object).where(gained.notna(), None).set_index("system")
+        for system, row in rows.iterrows():
             random = RANDOM.format(RIDGE if system == RIDGE else DOCUMENTED)
-            control = float(gains[random].mean())
-            table[system][f"{MEASURE} gain"] = interval.number(control)
+            table[system][f"{MEASURE} gain"] = {
+                "value": row["gain"],
+                "ci": [row["gain low"], row["gain high"]],
+                "n": row["n"],
+                "control": rows.loc[random, "gain"],
+                "reason": row["reason"],
+            }
         return table
 
 

@@ -1,13 +1,15 @@
 """Train a shift, find it again, and apply it to queries it was not learned from."""
 
-import numpy as np
+from pathlib import Path
 
 from casebook.errors import InputError
+from casebook.measures.ranking_documented import ORIGINAL
 from casebook.shift import evaluate, training, trainings
 from casebook.shift.learner import learn_posneg
 from casebook.shift.preparation import Setup, load_dataset, prepare
 
-KPI = ("map@1", "ndcg@3")
+KPI = ("original:map@1", "original:ndcg@3")
+LARGEST_SCALE = 1e6
 _BOUND = ("DatasetHash", "SplitHash", "EncoderHash")
 
 
@@ -73,7 +75,10 @@ def _choose_scale(dev, shift):
         tried[scale] = dev.score(vectors).mean()
     top = max(means[evaluate.SELECTION] for means in tried.values())
     scale = min(s for s, m in tried.items() if m[evaluate.SELECTION] >= top - 1e-12)
-    pairs = {key: (float(tried[0.0][key]), float(tried[scale][key])) for key in KPI}
+    pairs = {
+        key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key]))
+        for key in KPI
+    }
     return scale, pairs
 
 
@@ -89,7 +94,7 @@ def find_training(dataset, root, *, newest=False, folder=None):
     newest : bool
         The newest, even if cancelled, instead of the best that is not.
     folder : path-like, optional
-        One training instead.
+        One training instead: a folder, or the name of one below `root`.
 
     Returns
     -------
@@ -104,7 +109,9 @@ def find_training(dataset, root, *, newest=False, folder=None):
         If there is no training, or it does not say how it was made.
     """
     if folder is not None:
-        result = trainings.read_training(folder)
+        below = Path(root) / folder
+        known = Path(folder).exists() or not below.exists()
+        result = trainings.read_training(folder if known else below)
     else:
         name, _ = names_of(load_dataset(dataset))
         result = (trainings.latest if newest else trainings.best)(root, name)
@@ -150,11 +157,14 @@ def shift_queries(data, result, scale=None):
     Raises
     ------
     InputError
-        If the dimensions differ or the scale is not finite.
+        If the dimensions differ or the scale is out of its range.
     """
     scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
-    if not np.isfinite(scale):
-        raise InputError(f"the scale must be finite, not {scale}")
+    if not abs(scale) <= LARGEST_SCALE:
+        raise InputError(
+            f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not "
+            f"{scale}"
+        )
     if result.cancelled or not result.vector.size:
         return data.queries.copy(), 0.0
     if result.vector.size != data.queries.shape[1]:
@@ -163,6 +173,29 @@ def shift_queries(data, result, scale=None):
             f"{data.queries.shape[1]}: train with this embedder"
         )
     return data.queries + scale * result.vector, scale
+
+
+def unapplied(result, scale):
+    """Say why no shift was applied, if none was.
+
+    Parameters
+    ----------
+    result : casebook.shift.training.TrainingResult
+        What was learned.
+    scale : float
+        From `shift_queries`.
+
+    Returns
+    -------
+    str or None
+        One line, None if the queries were moved.
+    """
+    if scale:
+        return None
+    why = "the scale is 0, which training chooses if no shift is better than none"
+    if result.cancelled:
+        why = f"the training was cancelled: {result.values.get('CancelReason')}"
+    return f"no shift was applied, shifted and unshifted queries are the same: {why}"
 
 
 def check_split(ready, result):

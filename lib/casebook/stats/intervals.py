@@ -106,7 +106,9 @@ def _bounds(sums, sizes, means, options):
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
     bounds = []
     if method in ("hull", "t"):
-        bounds.append(_student(means, without, tails))
+        # Of unequal clusters fewer count (Kish): as many as equal ones would.
+        effective = sizes.sum() ** 2 / np.sum(sizes**2)
+        bounds.append(_student(means, without, tails, effective - 1))
     if method in ("percentile", "bca") or (method == "hull" and len(sizes) >= ENOUGH):
         draws = ratio_draws(sums, sizes, n_boot, seed)
         places = np.broadcast_to(tails, (len(means), 2))
@@ -124,12 +126,12 @@ def _bounds(sums, sizes, means, options):
     return np.stack([lows.min(axis=0), highs.max(axis=0)])
 
 
-def _student(means, without, tails):
+def _student(means, without, tails, df):
     """Student's t interval by the jackknife over clusters."""
     groups = len(without)
     spread = np.sum((without - without.mean(axis=0)) ** 2, axis=0)
     error = np.sqrt((groups - 1) / groups * spread)
-    return means + special.stdtrit(groups - 1, tails)[:, None] * error
+    return means + special.stdtrit(df, tails)[:, None] * error
 
 
 def _bca_tails(tails, gaps, without):

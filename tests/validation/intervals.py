@@ -1,0 +1,137 @@
+"""How often tests and intervals err, by simulation; the book's table.
+
+``python tests/validation/intervals.py book/methods/validity.csv`` (``--studies 2000``)
+prints every row with its bar and exits with 2 if one is outside.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+import pandas as pd
+
+from casebook.estimates import contrasts, estimates
+from casebook.files import write_text
+from casebook.inference.proportions import wilson
+
+LEVEL = (0.03, 0.07)  # of a test or an interval of a difference
+COVERAGE = (0.93, 0.98)
+GROUPED = (0.0, 0.07)
+
+
+def grouped(sizes):
+    """Effect of the group and of the row, both with a standard deviation of 1."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+
+    def draw(rng):
+        return rng.normal(size=len(sizes))[labels] + rng.normal(size=len(labels))
+
+    return draw, labels
+
+
+UNEQUAL = [1, 2, 3, 4, 6, 8, 12, 16, 22, 30]
+GROUPS = {
+    "6 groups of 20": [20] * 6,
+    "15 groups of 8": [8] * 15,
+    "10 groups of 1 to 30": UNEQUAL,
+}
+
+
+def ndcg_like(n):
+    """Differences of two systems whose scores are often 0 or 1."""
+
+    def draw(rng):
+        a, b = (np.clip(rng.normal(0.6, 0.5, n), 0, 1) for _ in range(2))
+        return a - b
+
+    return draw
+
+
+def differences(studies):
+    """False positives of test and interval, without groups and with them."""
+    plain = {
+        f"{name}, n = {n}": (draw(n), None)
+        for n in (20, 50, 200)
+        for name, draw in (
+            ("heavy tails (t with 3 df)", lambda n: lambda rng: rng.standard_t(3, n)),
+            ("normal", lambda n: lambda rng: rng.normal(size=n)),
+            ("clipped scores", ndcg_like),
+        )
+    }
+    designs = plain | {name: grouped(sizes) for name, sizes in GROUPS.items()}
+    for design, (draw, clusters) in designs.items():
+        rng, rejected, excluded = np.random.default_rng(0), 0, 0
+        for seed in range(studies):
+            scores = pd.DataFrame({"a": draw(rng), "b": 0.0})
+            found = contrasts(
+                scores, [("a", "b")], clusters, n_resamples=2000, seed=seed
+            )
+            row = found.iloc[0]
+            rejected += row.p <= 0.05
+            excluded += row.low > 0 or row.high < 0
+        bar = LEVEL if clusters is None else GROUPED
+        yield "test rejects", "contrasts", design, rejected, bar
+        yield "interval leaves out 0", "contrasts", design, excluded, bar
+
+
+def families(studies):
+    """Any wrong verdict among five contrasts with one baseline."""
+    rng, wrong = np.random.default_rng(1), 0
+    for seed in range(studies):
+        scores = pd.DataFrame(rng.normal(size=(40, 6)))
+        pairs = [(k, 0) for k in range(1, 6)]
+        found = contrasts(scores, pairs, n_resamples=2000, seed=seed)
+        wrong += found["verdict"].isin(["better", "worse"]).any()
+    yield "any wrong verdict of five", "contrasts", "normal, n = 40", wrong, GROUPED
+
+
+def coverage(studies):
+    """Coverage of the interval of a mean."""
+    shares = {"93 % zeros": 0.07, "60 % zeros": 0.4, "85 % ones": 0.85}
+    designs = {
+        f"{name}, n = {n}": (
+            lambda rng, n=n, share=share: (rng.random(n) < share).astype(float),
+            None,
+            share,
+        )
+        for name, share in shares.items()
+        for n in (50, 200)
+    }
+    designs["exponential, n = 50"] = (lambda rng: rng.exponential(size=50), None, 1.0)
+    for name, sizes in GROUPS.items():
+        designs[name] = (*grouped(sizes), 0.0)
+    for design, (draw, clusters, truth) in designs.items():
+        rng, covered = np.random.default_rng(2), 0
+        for seed in range(studies):
+            scores = pd.DataFrame({"a": draw(rng)})
+            row = estimates(scores, clusters, n_boot=2000, seed=seed).iloc[0]
+            covered += row.low <= truth <= row.high
+        yield "interval holds the mean", "estimates", design, covered, COVERAGE
+
+
+def study(studies=2000):
+    """Give a row per procedure and design: share of studies, its interval, its bar."""
+    rows = []
+    for part in (differences, families, coverage):
+        for what, path, design, count, bar in part(studies):
+            found = wilson(int(count), studies)
+            row = (what, path, design, found.estimate, found.low, found.high, *bar)
+            rows.append((*row, studies))
+            print(f"{what:28} {path:12} {design:36} {found.estimate:.3f} {bar}")
+    columns = ["what", "path", "design", "share", "low", "high", "bar low", "bar high"]
+    return pd.DataFrame(rows, columns=[*columns, "studies"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--studies", type=int, default=2000)
+    options = parser.parse_args()
+    table = study(options.studies)
+    text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+    write_text(options.file, text)
+    # The interval of the simulated share must reach the bar.
+    low, high = table["high"] < table["bar low"], table["low"] > table["bar high"]
+    outside = table[low | high]
+    print(outside.to_string() if len(outside) else "all within their bars")
+    sys.exit(2 if len(outside) else 0)
