@@ -24,6 +24,7 @@ from casebook.retrieval.config import MODES, PipelineConfig, config_for
         ({"lists": ("bm25", "bm25")}, "lists must be distinct"),
         ({"fusion_weights": (1,)}, "1 weights for 3 lists"),
         ({"question_tokens": 0}, "question_tokens must be above 0, got 0"),
+        ({"agreement": (0.8, 0.5)}, "agreement must be two rising correlations"),
         ({"max_passages": 0}, "max_passages must be a whole number >= 1"),
         ({"bm25_preset": "best"}, "unknown BM25 preset 'best'"),
         ({"max_words": 20, "overlap": 20}, r"overlap \(20\) must be below max_words"),

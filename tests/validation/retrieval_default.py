@@ -41,16 +41,16 @@ LISTS = {
     "standardised sum of three": {},
 }
 CANDIDATES = {
-    f"{name}, {tokens}, {share:.2f}": {
+    f"{name}, {tokens}, {agreement}": {
         **lists,
         "question_tokens": tokens,
-        "first_stage_weight": share,
+        "agreement": agreement,
     }
-    for (name, lists), tokens, share in itertools.product(
-        LISTS.items(), (None, 32, 64, 128), (1 / 3, 1 / 2)
+    for (name, lists), tokens, agreement in itertools.product(
+        LISTS.items(), (None, 32, 64, 128), (None, (0.5, 0.8), (0.6, 0.8))
     )
 }
-DEFAULT = "standardised sum of three, 64, 0.33"
+DEFAULT = "standardised sum of three, 64, (0.5, 0.8)"
 
 
 def collection(name, documents, queries, relevant):

@@ -12,11 +12,12 @@ from casebook.retrieval.modes import MODES
 from casebook.retrieval.sparse import PRESETS
 
 LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
-# Lists that also match what is not the same word. They lose weight as queries grow.
-LOOSE = ("bm25_stemmed", "dense", "dense2")
+# Lists that also match what is not the same word lose weight as queries grow: by this
+# power of the trust in a query.
+LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5, "dense2": 0.5}
 FUSIONS = ("standardised", "rrf", "weighted_sum")
 # Below this, encoding a collection would cost minutes and move next to nothing.
-LEAST_TRUST = 0.1
+LEAST_TRUST = 0.07
 CROSS_ENCODER = "cross-encoder:"
 RERANKERS = ("maxsim", "maxsim-mean", "pass-through")
 
@@ -59,6 +60,11 @@ class PipelineConfig:
         Share of the fused score in the reranked score, in [0, 1); both are brought to
         mean 0 and deviation 1 over the reranked documents first. The reranker's share
         falls with :meth:`trust`.
+    agreement : tuple of two floats, optional
+        Correlation, over the documents of a query, of late interaction with the
+        encoder's own similarity, at which the reranker gets nothing and its whole
+        share. Both read the same model: where its tokens contradict its vectors,
+        neither is to be followed against BM25. None: agreement does not count.
     chunking : bool
         Whether encoder and reranker read chunks; otherwise each document is one text,
         cut at the encoder's limit.
@@ -92,6 +98,7 @@ class PipelineConfig:
     mmr_pool: int = 50
     reranker: str | None = "maxsim"
     first_stage_weight: float = 1 / 3
+    agreement: tuple | None = (0.5, 0.8)
     chunking: bool = True
     max_words: int = 130
     overlap: int = 40
@@ -105,8 +112,9 @@ class PipelineConfig:
         object.__setattr__(self, "lists", lists)
         if self.reranker == "none":
             object.__setattr__(self, "reranker", None)
-        if self.fusion_weights is not None:
-            object.__setattr__(self, "fusion_weights", tuple(self.fusion_weights))
+        for name in ("fusion_weights", "agreement"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_names()
         self._check_numbers()
 
@@ -140,6 +148,11 @@ class PipelineConfig:
         if self.question_tokens is not None and not self.question_tokens > 0:
             raise InputError(
                 f"question_tokens must be above 0, got {self.question_tokens}"
+            )
+        low, high = self.agreement or (0, 1)
+        if not -1 <= low < high <= 1:
+            raise InputError(
+                f"agreement must be two rising correlations, got {self.agreement}"
             )
         if self.overlap >= self.max_words:
             raise InputError(

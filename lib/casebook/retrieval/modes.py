@@ -2,7 +2,8 @@
 
 _FIRST_STAGE = {"mmr": False, "reranker": None}
 _WHOLE = {"chunking": False}
-_PLAIN = {"lists": ("bm25", "dense"), "fusion": "rrf", "question_tokens": None}
+_CONSTANT = {"question_tokens": None, "agreement": None}
+_PLAIN = {"lists": ("bm25", "dense"), "fusion": "rrf", **_CONSTANT}
 
 #: Systems by key: what each changes in the settings, and what it is.
 MODES = {
@@ -52,7 +53,7 @@ MODES = {
     "constant_weights": (
         _PLAIN,
         "the documented combination: rank fusion of bm25 and dense_chunked, marginal "
-        "relevance, reranker, and no weight that knows the query's length",
+        "relevance, reranker, the same weights whatever the query",
     ),
     "no_mmr": ({"mmr": False}, "the full system without marginal relevance"),
     "no_reranker": (
@@ -60,7 +61,7 @@ MODES = {
         "the full system without reranker: the order of marginal relevance",
     ),
     "reranker_only": (
-        {"first_stage_weight": 0.0, "question_tokens": None},
+        {"first_stage_weight": 0.0, **_CONSTANT},
         "the full system ordered by the reranker alone, without the fused score",
     ),
     "no_chunking": (_WHOLE, "the full system on whole documents, cut at the limit"),

@@ -157,7 +157,7 @@ def fuse(config, lists, depth, trust):
         return cut[0]
     weights = np.array(
         [
-            weight * (trust if name in LOOSE else np.ones(len(trust)))
+            weight * trust ** LOOSE.get(name, 0.0)
             for name, weight in zip(config.lists, config.weights, strict=True)
         ]
     )
