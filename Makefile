@@ -38,10 +38,12 @@ $(VENV)/.bench: $(VENV)/.test
 report: $(BIN)/casebook ## pull the data, run the experiments, build the book, say where it is
 	$(BIN)/casebook report --run $(RUN) --tag $(TAG) --workers $(JOBS)
 
-test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test
+test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test, compare with the reference
 	$(BIN)/casebook build --run smoke
-	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
-	$(BIN)/python tests/reference.py
+	tests=0; $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
+	reference=0; $(BIN)/python tests/reference.py || reference=$$?; \
+	echo "exit codes: tests $$tests, comparison with the reference $$reference"; \
+	exit $$((tests ? tests : reference))
 
 smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compares with
 	SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook run --run smoke --tag smoke --force
@@ -59,6 +61,9 @@ bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book
 
 validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
 	$(BIN)/python tests/validation/intervals.py book/methods/validity.csv
+	$(BIN)/python tests/validation/audit_calibration.py book/methods/audit_calibration.csv
+	$(BIN)/python tests/validation/preference_levels.py
+	$(BIN)/python tests/validation/agreement_coverage.py
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
 	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs

@@ -28,6 +28,25 @@ def mirror():
 
 
 @pytest.fixture(scope="session")
+def require():
+    """Give a function that skips a test whose data set is not to be had here.
+
+    That is asked of the data set before anything is loaded: whatever goes wrong with
+    files that are here fails the test.
+    """
+    from casebook.datasets import registry, sources
+
+    def ask(name):
+        if not registry.available(name):
+            try:
+                sources.pull(registry.resolve(name)[0])
+            except sources.Absent as reason:
+                pytest.skip(str(reason))
+
+    return ask
+
+
+@pytest.fixture(scope="session")
 def example_rows():
     """Give the reconstructed ratings of the documented example, one row per vote."""
     import pandas as pd

@@ -3,6 +3,7 @@
 import json
 import os
 
+import nbformat
 import pytest
 
 from casebook import batch, grid
@@ -116,6 +117,72 @@ def test_needs_order_the_cells_and_spread_failure():
         "needs a, which failed"
     ]
     assert waiting == {}
+
+
+def add_reader(project):
+    """Add a notebook that counts the cells of its run that it finds complete."""
+    code = nbformat.v4.new_code_cell
+    parameters = code('run = "a"\ncell = "b"', metadata={"tags": ["parameters"]})
+    count = code(
+        "from casebook.paths import run_dir\n"
+        "from casebook.runs.outputs import RunOutputs\n"
+        "n = len(list(run_dir(run).glob('runs/made-*/run.json')))\n"
+        "number = {'value': float(n), 'ci': [None, None], 'n': n, 'control': None}\n"
+        "_ = RunOutputs(run, cell).numbers('reader', {'all': {'found': {'n': number}}})"
+    )
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    source = nbformat.v4.new_notebook(
+        cells=[parameters, count], metadata={"kernelspec": kernel}
+    )
+    nbformat.write(source, project / "notebooks" / "02_reader.ipynb")
+    return grid.Cell("reader", "02_reader.ipynb", needs=(grid.EVERY,))
+
+
+def found_by_reader(project):
+    path = project / "results" / "mine" / "numbers" / "reader.json"
+    return json.loads(path.read_text())["reader"]["all"]["found"]["n"]["value"]
+
+
+@pytest.mark.slow
+def test_what_reads_all_others_runs_after_them(project):
+    reader = add_reader(project)
+    run([reader, *cells({}, {"n": 3}, {"n": 4})], workers=2)
+    assert found_by_reader(project) == 3
+    lines = []
+    assert run([reader, *cells({}, {"n": 3}, {"n": 4})], lines) == {}
+
+    # One cell fails: the others are read. Mended, it is read although no key changed.
+    some = [reader, *cells({}, {"fail": True}, {"n": 4})]
+    with pytest.raises(BatchFailed, match="1 of 4 failed: made-1"):
+        run(some)
+    assert found_by_reader(project) == 2
+    text = (project / "notebooks" / "01_made.ipynb").read_text()
+    with pytest.raises(BatchFailed, match="1 of 4 failed: made-1"):
+        run(some)
+    mended = text.replace("assert not fail", "assert True")
+    (project / "notebooks" / "01_made.ipynb").write_text(mended)
+    assert "reader" in run(some)
+    assert found_by_reader(project) == 3
+
+    # Alone it is run again if another batch changed what it reads.
+    assert run([reader]) == {}
+    run(cells({"n": 5}))
+    (planned,) = batch.plan([reader], "mine")
+    assert (planned.status, planned.changed) == ("stale", ("needs",))
+
+
+def test_what_reads_all_others_waits_for_all_of_them():
+    one = grid.Cell("one", "x")
+    reader = grid.Cell("reader", "y", needs=(grid.EVERY,))
+    waiting = {c.name: batch.Planned(c, {}, "run") for c in (reader, one)}
+    assert [p.cell.name for p in ready_cells(waiting, set())] == ["one"]
+    del waiting["one"]
+    assert ready_cells(waiting, {"one"}) == []
+    assert [p.cell.name for p in ready_cells(waiting, set())] == ["reader"]
+    rows = grid.load_grid()
+    assert [c.name for c in rows if grid.EVERY in c.needs] == [
+        c.name for c in rows if c.experiment == "run_comparison"
+    ]
 
 
 def test_cells_that_need_each_other_are_refused():

@@ -11,10 +11,13 @@ import pytest
 
 from casebook import batch, grid
 from casebook.batch.borrowed import connected
+from casebook.batch.workers import Watch
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.runs import fingerprint
 
 pytestmark = pytest.mark.slow
+PATIENCE = "CASEBOOK_WORKER_PATIENCE"
+LONG = 300  # seconds that a busy machine may take; what is lost is lost after one
 PARAMETERS = 'run = "a"\ncell = "b"\ndataset = "smoke"\nn = 2\nwait = 0\ntrap = ""'
 WORK = (
     "import os, signal, time, pathlib\n"
@@ -26,14 +29,14 @@ WORK = (
     "    if trap != 'always':\n"
     "        pathlib.Path(trap).touch()\n"
     "    os.kill(os.getppid(), signal.SIGKILL)\n"
-    "    time.sleep(60)\n"
+    "    time.sleep(600)\n"
     "n"
 )
 
 
 @pytest.fixture
 def project(notebook_project, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_WORKER_PATIENCE", "4")
+    monkeypatch.setenv(PATIENCE, str(LONG))
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     folder = notebook_project(PARAMETERS, WORK)
     monkeypatch.setattr(fingerprint, "ROOT", folder)
@@ -77,8 +80,8 @@ class Dask:
             process.wait()
 
 
-def _until(check, seconds=30):
-    deadline = time.monotonic() + seconds
+def _until(check):
+    deadline = time.monotonic() + LONG
     while time.monotonic() < deadline:
         found = check()
         if found:
@@ -92,6 +95,22 @@ def dask(project):
     cluster = Dask(project)
     yield cluster
     cluster.close()
+
+
+def impatient(monkeypatch):
+    """Let what is lost be given up after a second."""
+    monkeypatch.setenv(PATIENCE, "1")
+
+
+def impatient_once_connected(monkeypatch):
+    """Give the scheduler its time, and missing workers a second."""
+    living = Watch.living
+
+    def asked(watch):
+        impatient(monkeypatch)
+        return living(watch)
+
+    monkeypatch.setattr(Watch, "living", asked)
 
 
 def cells(*changes):
@@ -128,6 +147,17 @@ def test_a_cluster_gives_the_bytes_of_one_process(project, dask):
     assert results(project / "serial") == results(project / "results")
 
 
+def test_what_reads_all_others_runs_after_them_on_a_cluster_too(project, dask):
+    last = grid.Cell("last", "01_made.ipynb", needs=(grid.EVERY,))
+    dask.worker()
+    dask.worker()
+    lines = []
+    run([last, *cells({"wait": 1}, {"n": 3})], dask.address, lines)
+    started = next(i for i, line in enumerate(lines) if line.startswith("running last"))
+    done = [i for i, line in enumerate(lines) if line.startswith("done")]
+    assert len([i for i in done if i < started]) == 2
+
+
 def test_a_worker_killed_in_the_middle_is_replaced(project, dask):
     dask.worker()
     dask.worker()
@@ -145,14 +175,17 @@ def test_a_cell_that_kills_every_worker_fails_and_the_others_count(project, dask
     assert (project / "results/mine/runs/made-0/run.json").is_file()
 
 
-def test_no_worker_and_no_scheduler_are_said_in_bounded_time(project, dask):
-    with pytest.raises(InputError, match="no worker within 4 s"):
+def test_no_worker_and_no_scheduler_are_said_in_bounded_time(
+    project, dask, monkeypatch
+):
+    impatient_once_connected(monkeypatch)
+    with pytest.raises(InputError, match="no worker within 1 s"):
         run(cells({}), dask.address)
     with pytest.raises(InputError, match="no Dask scheduler at"):
         run(cells({}), "tcp://127.0.0.1:9")
 
 
-def test_losing_the_scheduler_keeps_what_is_done(project, dask):
+def test_losing_the_scheduler_keeps_what_is_done(project, dask, monkeypatch):
     dask.worker()
     lines = []
 
@@ -160,14 +193,13 @@ def test_losing_the_scheduler_keeps_what_is_done(project, dask):
         lines.append(line)
         if line.startswith("done"):
             os.killpg(dask.scheduler.pid, signal.SIGKILL)
+            impatient(monkeypatch)
 
-    planned = batch.plan(cells({}, {"wait": 30}), "mine")
+    some = cells({}, {"wait": LONG})
+    planned = batch.plan(some, "mine")
     with pytest.raises(CasebookError, match=r"carries on"):
         batch.run_batch(planned, "mine", scheduler=dask.address, report=say)
-    assert [p.status for p in batch.plan(cells({}, {"wait": 30}), "mine")] == [
-        "cached",
-        "run",
-    ]
+    assert [p.status for p in batch.plan(some, "mine")] == ["cached", "run"]
 
 
 def test_workers_with_another_lock_or_folder_are_refused(project, dask):
@@ -198,8 +230,9 @@ def test_time_limits_and_dead_kernels(project):
     lines = []
     run(cells({"trap": str(project / "once")}), lines=lines)
     assert "after: kernel died" in lines[-1]
-    with pytest.raises(BatchFailed, match=r"cell 3: not done within 3 s: killed"):
-        run(cells({"wait": 60}), lines=lines, timeout=3)
+    # Whichever cell a busy machine has reached by then.
+    with pytest.raises(BatchFailed, match=r"not done within 3 s: killed"):
+        run(cells({"wait": LONG}), lines=lines, timeout=3)
     assert lines[-1].splitlines()[1].startswith("timed out")
     with pytest.raises(BatchFailed, match=r"cell 3: the kernel died"):
         run(cells({"trap": "always"}), retries=0)
@@ -213,15 +246,17 @@ def test_a_killed_worker_process_is_replaced(project):
 
 
 def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(
-    project, dask, tmp_path, casebook
+    project, dask, tmp_path, casebook, monkeypatch
 ):
     folder = tmp_path / "collection"
     folder.mkdir()
     texts = [f'{{"_id": "{n}", "text": "Clause {n} covers water."}}' for n in range(4)]
     (folder / "corpus.jsonl").write_text("\n".join(texts))
     encode = ["corpus", "encode", str(folder), "--shard-size", "2", "--out"]
-    with pytest.raises(InputError, match="no worker within 4 s"):
-        connected(dask.address).__enter__()
+    with monkeypatch.context() as short:
+        impatient_once_connected(short)
+        with pytest.raises(InputError, match="no worker within 1 s"):
+            connected(dask.address).__enter__()
     dask.worker(OMP_NUM_THREADS="1")
     for place, more in (("here", []), ("there", ["--scheduler", dask.address])):
         assert casebook(*encode, tmp_path / place, *more)[0] == 0
@@ -242,15 +277,17 @@ def test_a_worker_with_another_lock_encodes_nothing(project, dask):
         pass
 
 
-def test_work_whose_workers_die_ends_with_one_line(project, dask):
+def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     worker = dask.worker()
     with connected(dask.address) as workers:
         with pytest.raises(ValueError, match="a lambda"):
             workers.gather([workers.submit(int, "a lambda")])
-        waiting = [workers.submit(time.sleep, 60)]
+        waiting = [workers.submit(time.sleep, LONG)]
         os.killpg(worker.pid, signal.SIGKILL)
-        with pytest.raises(CasebookError, match=r"gone for 4 s.*carries on"):
-            workers.gather(waiting)
+        with monkeypatch.context() as short:
+            impatient(short)
+            with pytest.raises(CasebookError, match=r"gone for 1 s.*carries on"):
+                workers.gather(waiting)
     for _ in range(2):
         dask.worker()
     with (

@@ -1,5 +1,9 @@
+import re
+
 import pytest
 
+from casebook.counterfactual.collections import planted_collection
+from casebook.datasets.cards import cards
 from casebook.errors import InputError
 from casebook.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.paths import NOTEBOOKS
@@ -77,3 +81,17 @@ def test_shipped_grid_names_existing_notebooks():
     assert all((NOTEBOOKS / cell.notebook).is_file() for cell in cells)
     tags = {tag for cell in cells for tag in cell.tags}
     assert tags == {"smoke", "default", "permissive", "full"}
+
+
+def test_the_planted_card_states_what_the_chapters_plant():
+    caveats = " ".join(cards()["planted"].caveats)
+    rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
+    found = [
+        planted_collection(**c.parameters.get("planted", {}))
+        for c in rows
+        if c.experiment == "counterfactual_sensitivity"
+    ]
+    assert len(found) == 4
+    for made in found:
+        cases, documents = len(made.sheets), len(made.documents)
+        assert re.search(rf"\b{cases}( cases)? and {documents}\b", caveats)

@@ -13,6 +13,8 @@ from casebook.runs.fingerprint import digest
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 _KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
 _KINDS = {dict: "mapping", list: "list"}
+EVERY = "*"
+"""Need of a cell that runs after every other cell of its run, done or failed."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Cell:
     tags : tuple of str
         Sets that the cell belongs to: smoke, default, permissive, full.
     needs : tuple of str
-        Cells that must be complete before this one starts.
+        Cells that must be complete before this one starts; `EVERY` stands for all
+        others of the run.
     """
 
     name: str
@@ -114,7 +117,7 @@ def _check_names(path, cells):
     if twice:
         raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
     for cell in cells:
-        unknown = sorted(set(cell.needs) - set(names))
+        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
         if unknown:
             raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
 

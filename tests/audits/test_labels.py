@@ -9,6 +9,8 @@ import pytest
 from casebook.audits.label_set import Labels
 from casebook.audits.label_tables import natural
 from casebook.audits.labels import audit_labels, read_labels
+from casebook.audits.study import audit_numbers
+from casebook.datasets import load
 from casebook.errors import InputError
 
 
@@ -32,8 +34,9 @@ def test_dealt_out_citations_are_flagged(mirror):
     audit = audit_labels(mirror / "audit_countercase")
     found = verdicts(audit)
     assert audit.verdict == "flagged"
-    for check in ("round robin", "neighbours", "anachronisms", "random order"):
+    for check in ("round robin", "neighbours", "anachronisms"):
         assert found[check] == "flagged"
+    assert found["random order"] == "noted"  # chance itself is no defect
     robin = audit.finding("round robin")
     assert robin.evidence[0] == ("229 of 260 successive labels advance by +1 modulo 26")
     assert robin.value > 0.8 and robin.chance < 0.15 and robin.p == 0.001
@@ -182,6 +185,181 @@ def test_what_cannot_be_checked_says_why():
 
 def test_same_input_same_findings():
     assert audit_labels(sound()) == audit_labels(sound())
+
+
+# --- natural structure -------------------------------------------------------------
+
+
+def with_texts(questions, documents, subject):
+    """Give every document words of its subject, and questions those of their labels."""
+    words = {d: f"{subject(d)} clause {d} of {subject(d)}" for d in documents}
+    asked = {q: " ".join(words[d] for d in found) for q, found in questions.items()}
+    return {"query_texts": asked, "document_texts": words}
+
+
+def in_blocks():
+    """Three neighbouring clauses of one policy answer each question, some twice."""
+    documents = [f"p{i // 6}c{i % 6}" for i in range(120)]
+    questions = {
+        f"q{i}": documents[6 * (i % 20) : 6 * (i % 20) + 3 + i % 2] for i in range(60)
+    }
+    return questions, documents, with_texts(questions, documents, lambda d: d[:-2])
+
+
+def test_blocks_and_shared_lists_that_the_texts_support_are_natural():
+    questions, documents, texts = in_blocks()
+    audit = audit_labels(Labels("policies", {"all": questions}, documents, **texts))
+    assert audit.finding("neighbours").value > 0.9
+    assert audit.finding("reused lists").value == 1.0
+    assert audit.verdict == "passed" and "flagged" not in verdicts(audit).values()
+    assert "share more words" in audit.finding("neighbours").evidence[-1]
+    # The same labels without a word to support them.
+    unread = audit_labels(Labels("policies", {"all": questions}, documents))
+    assert (
+        verdicts(unread)["neighbours"] == verdicts(unread)["reused lists"] == "flagged"
+    )
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_labels_dealt_in_permuted_order_are_found(texts):
+    documents = [f"d{i}" for i in range(50)]
+    deck = random.Random(1).sample(documents, 50)
+    questions = {f"q{i}": [deck[i % 50]] for i in range(200)}
+    known = {}
+    if texts:
+        known = with_texts(questions, documents, lambda d: d)
+        asked = random.Random(2).sample(list(known["query_texts"].values()), 200)
+        known["query_texts"] = dict(zip(questions, asked, strict=True))
+    audit = audit_labels(Labels("dealt", {"all": questions}, documents, **known))
+    found = verdicts(audit)
+    assert found["round robin"] == "passed"  # no constant step
+    assert found["recurring order"] == "flagged"
+    assert audit.finding("recurring order").value == 1.0
+    assert found["unrelated texts"] == ("flagged" if texts else "not applicable")
+
+
+def test_dealt_labels_of_shuffled_questions_have_nothing_to_do_with_their_texts():
+    documents = [f"d{i}" for i in range(50)]
+    questions = {f"q{i}": [documents[i % 50]] for i in range(200)}
+    texts = with_texts(questions, documents, lambda d: d)
+    sound_ones = Labels("sound", {"all": questions}, documents, **texts)
+    assert audit_labels(sound_ones).finding("unrelated texts").verdict == "passed"
+    order = random.Random(3).sample(list(questions), 200)
+    dealt = {q: [documents[i % 50]] for i, q in enumerate(order)}
+    shuffled = {q: dealt[q] for q in questions}
+    audit = audit_labels(Labels("shuffled", {"all": shuffled}, documents, **texts))
+    assert verdicts(audit)["recurring order"] != "flagged"
+    found = audit.finding("unrelated texts")
+    assert found.verdict == "flagged" and 0.4 < found.value < 0.6
+
+
+def test_a_collection_in_another_language_is_not_judged_by_its_words():
+    questions = {f"q{i}": [f"d{i % 50}"] for i in range(200)}
+    documents = [f"d{i}" for i in range(50)]
+    labels = Labels(
+        "translated",
+        {"all": questions},
+        documents,
+        query_texts=dict.fromkeys(questions, "wie hoch ist die Miete"),
+        document_texts={d: f"the rent of flat {d}" for d in documents},
+    )
+    assert audit_labels(labels).finding("unrelated texts").verdict == "not applicable"
+
+
+def test_a_small_collection_is_no_defect():
+    """With 18 documents the value of a random order is chance."""
+    documents = [f"d{i}" for i in range(18)]
+    rng = random.Random(0)
+    questions = {f"q{i}": rng.sample(documents, 2) for i in range(30)}
+    audit = audit_labels(Labels("small", {"all": questions}, documents))
+    found = audit.finding("random order")
+    assert found.verdict == "noted" and found.value == found.chance == 10 / 18
+    assert audit.verdict == "passed"
+
+
+def test_a_split_is_flagged_if_it_leaks_as_much_as_one_drawn_at_random():
+    """Each document answers four questions, so that a random split shares most."""
+    everything = {f"q{i:03d}": [f"d{i // 4}"] for i in range(200)}
+    documents = [f"d{i}" for i in range(50)]
+    order = random.Random(0).sample(list(everything), 200)
+
+    def split(held):
+        train = {q: d for q, d in everything.items() if q not in held}
+        test = {q: d for q, d in everything.items() if q in held}
+        audit = audit_labels(Labels("s", {"train": train, "test": test}, documents))
+        return audit.finding("split leak: test with train")
+
+    leaking = split(set(order[:60]))
+    assert leaking.verdict == "flagged" and leaking.value > 0.9
+    apart = split({f"q{i:03d}" for i in range(60)})
+    assert apart.verdict == "passed" and apart.value == 0
+    # Kept apart but for a few: a leak, and far below chance.
+    two_of_four = {48 + i for i in range(24) if i % 4 < 2}
+    mostly = split({f"q{i:03d}" for i in {*range(48), *two_of_four}})
+    assert mostly.verdict == "passed" and 0 < mostly.value < mostly.chance / 2
+    assert "fewer than in a split" in mostly.evidence[0]
+
+
+def test_a_leak_that_no_split_avoids_is_stated_and_not_flagged():
+    rng = random.Random(0)
+    documents = [f"d{i}" for i in range(40)]
+    tied = {f"q{i}": rng.sample(documents, 4) for i in range(100)}
+    train, test = dict(list(tied.items())[:70]), dict(list(tied.items())[70:])
+    audit = audit_labels(Labels("tied", {"train": train, "test": test}, documents))
+    found = audit.finding("split leak: test with train")
+    assert found.verdict == "passed" and found.value > 0.9
+    assert "which no split avoids" in found.evidence[0]
+
+
+def test_documents_of_one_text_are_named_and_counted():
+    texts = {
+        "a": "Rent is due.",
+        "b": "rent  is due.",
+        "c": "Other.",
+        "d": "RENT is due.",
+    }
+    labels = Labels("copies", {"all": {"q": ["c"]}}, list(texts), document_texts=texts)
+    found = audit_labels(labels).finding("duplicates")
+    assert found.evidence[1] == "documents that repeat the text of another: 2"
+    assert found.evidence[2] == "a = b = d" and found.verdict == "passed"
+
+
+def test_a_folder_with_exact_duplicates_is_read_and_audited(tmp_path, casebook):
+    folder = tmp_path / "copied"
+    (folder / "qrels").mkdir(parents=True)
+    line = '{"_id": "d%s", "title": "", "text": "Clause %s."}\n'
+    lines = [line % (i, i) for i in range(30)]
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join([*lines, lines[4], lines[7], line % ("30", "9")]))
+    asked = [f'{{"_id": "q{i}", "text": "What says clause {i}?"}}\n' for i in range(30)]
+    (folder / "queries.jsonl").write_text("".join(asked))
+    judged = [f"q{i}\td{i}\t1\n" for i in range(30)]
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(judged)
+    )
+    code, out, _ = casebook("audit", "labels", folder, "--json")
+    found = {f["check"]: f for f in json.loads(out)["findings"]}["duplicates"]
+    assert code == 0 and found["value"] == 1 / 30
+    assert found["evidence"][1:5] == [
+        "documents that repeat the text of another: 3",
+        "d9 = d30",
+        "line 31: d4, as in line 5",
+        "line 32: d7, as in line 8",
+    ]
+    dataset = load(str(folder), "test")
+    assert dataset.counts["documents"] == 31
+    assert dataset.missing == "2 document(s) stand twice, and are read once"
+    corpus.write_text("".join([*lines, line % ("4", "5")]))
+    code, _, error = casebook("audit", "labels", folder)
+    assert code == 1 and "corpus.jsonl:31: id 'd4' stood already in line 5" in error
+
+
+def test_a_handful_of_checks_has_no_interval():
+    audit = audit_labels(sound())
+    curve = pd.DataFrame({"dealt": [0.0], "flagged": [0.0]})
+    number = audit_numbers([audit], curve)["sound"]["labels"]["flagged"]
+    assert number["value"] == 0 and number["ci"] == [None, None]
+    assert number["reason"].startswith("0 of 6 checks")
 
 
 # --- input and command -------------------------------------------------------------

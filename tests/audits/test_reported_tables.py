@@ -147,7 +147,6 @@ def test_command_fails_the_check_and_prints_json(tmp_path, casebook):
         ("t.csv", "row,n,positives,accuracy\na,10,12,0.5\n", "12 positives of 10"),
         ("t.csv", "row,n,positives,accuracy\na,x,2,0.5\n", "n 'x' is not a number"),
         ("t.csv", "row,n,positives,accuracy\na,10,2,high\n", "t.csv:2: table 't'"),
-        ("t.csv", "row,n,positives,accuracy\na,10,2,-1\n", "lies outside 0 to 1"),
         ("t.csv", "row,n,positives\na,10,2\n", "none of the columns accuracy"),
         ("t.csv", "x,accuracy\na,0.5\n", "no column 'row'"),
         ("t.csv", "row,n,positives,accuracy\na,9999999,2,1\n", "between 1 and 5,000"),
@@ -198,3 +197,42 @@ def test_the_audit_names_impossible_rows_and_absent_files(mirror, monkeypatch):
     assert shown["research_paper: no_fol", "reported"] == 0.68
     assert shown["research_paper: no_fol", "implied by the others"] == 0.7
     assert check_reported(["none.json"])[0].empty
+
+
+def test_a_proportion_above_one_is_impossible_and_percent_is_not(tmp_path, casebook):
+    path = tmp_path / "reported.csv"
+    path.write_text("row,accuracy,f1\na,0.8,0.8\nb,1.2,0.8\nc,0.9,-0.1\nd,0.7,0.7\n")
+    arguments = ("audit", "tables", path, "--n", 10, "--positives", 5)
+    code, out, error = casebook(*arguments, "--json")
+    rows = {row["row"]: row for row in json.loads(out)["rows"]}
+    assert code == 2 and "2 of 4 rows are impossible" in error
+    assert rows["b"]["accuracy"] == 1.2
+    assert rows["b"]["impossible alone"] == "accuracy outside 0 to 1"
+    assert rows["c"]["f1"] == -0.1
+    assert rows["c"]["impossible alone"] == "f1 outside 0 to 1"
+    assert rows["a"]["verdict"] == "possible"
+    path.write_text("row,accuracy\na,80\nb,120\nc,90\n")
+    found = json.loads(casebook(*arguments, "--json")[1])["rows"]
+    assert [row["accuracy"] for row in found] == [0.8, 1.2, 0.9]
+    assert [row["verdict"] for row in found] == ["possible", "impossible", "possible"]
+    path.write_text("row,accuracy\na,80%\nb,0.9\n")
+    found = json.loads(casebook(*arguments, "--json")[1])["rows"]
+    assert [row["accuracy"] for row in found] == [0.8, 0.9]
+
+
+@pytest.mark.parametrize("decimals", [-1, 13, 400])
+def test_decimals_have_a_range(tmp_path, casebook, decimals):
+    path = tmp_path / "reported.csv"
+    path.write_text("row,accuracy\na,0.8\n")
+    arguments = ("audit", "tables", path, "--n", 10, "--positives", 5)
+    code, _, error = casebook(*arguments, "--decimals", decimals)
+    assert code == 1 and error.count("\n") == 1
+    assert "'--decimals': Input should be" in error and "or equal to" in error
+    with pytest.raises(InputError, match="between 0 and 12"):
+        check_row({"accuracy": 0.8}, 10, 5, decimals)
+
+
+def test_values_with_any_number_of_decimals_are_read(tmp_path, casebook):
+    path = tmp_path / "reported.csv"
+    path.write_text(f"row,accuracy\na,0.8{'0' * 400}\n")
+    assert casebook("audit", "tables", path, "--n", 10, "--positives", 5)[0] == 0

@@ -65,7 +65,7 @@ def linear_growth():
         )
         times[depth] = seconds / len(tree.nodes)
     return row(
-        "tree, time per node at 31 and at 156 nodes",
+        "tree, time per node at 31 and at 146 nodes",
         "31 nodes",
         times[3],
         times[2],

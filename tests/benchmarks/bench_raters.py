@@ -49,11 +49,11 @@ def _measure():
         note = "every cell checked, every text against the key"
         name = f"forms read and unblinded, {size}"
         yield limit_row(name, seconds, LIMIT["read"], note)
-    analyse(example_votes(), options=Options(n_boot=100))  # imports
+    analyse(example_votes(), options=Options(resamples=100))  # imports
     start = time.process_time()
     analyse(example_votes())
     seconds = time.process_time() - start
-    note = "10,000 resamples, 100,000 sign vectors, mixed models"
+    note = "10,000 resamples, all sign patterns"
     name = "whole analysis, 50 items x 4 raters"
     yield limit_row(name, seconds, LIMIT["analysis"], note)
 

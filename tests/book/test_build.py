@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 
 from casebook.book import build, pages
@@ -10,6 +11,7 @@ from casebook.book.claims import claims_table
 from casebook.book.scorecard import scorecard
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
+from casebook.runs.headlines import headlines
 
 CELL = "retrieval_ablation-smoke"
 
@@ -64,6 +66,26 @@ def test_scorecard_quotes_numbers_json_with_interval_n_and_control():
         assert text in markup
     assert f">{number['control']:.3f}</td>" in markup
     assert f">{number['n']}</td>" in markup
+
+
+def test_the_run_comparison_holds_every_row_of_the_scorecard():
+    """It runs after all other cells of its run, so that none of them is missing."""
+    names = ["experiment", "dataset", "system", "measure"]
+    path = run_dir("smoke") / "tables" / "run_comparison-smoke.headlines.csv"
+    table = pd.read_csv(path).set_index(names).sort_index()
+    cells = sorted(path.stem for path in run_dir("smoke").glob("notebooks/*.ipynb"))
+    stated = {
+        tuple(row): [number["value"], *number["ci"], number["n"], number["control"]]
+        for cell in cells
+        for *row, number in headlines("smoke", cell)
+    }
+    assert set(table.index) == set(stated)
+    for row, values in table.iterrows():
+        assert values.tolist() == pytest.approx(
+            [float("nan") if v is None else v for v in stated[row]], nan_ok=True
+        )
+    markup = scorecard("smoke", {cell: cell for cell in cells})
+    assert markup.count("<tr") == 1 + len(table)
 
 
 def test_a_run_without_headline_says_so():

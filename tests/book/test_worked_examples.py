@@ -12,7 +12,6 @@ import pytest
 from casebook.audits.labels import CHECKS
 from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
-from casebook.factcheck.decomposition_study import MEASURES as DECOMPOSITION
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
 from casebook.inference.preference import item_tests
@@ -112,36 +111,26 @@ REQUIRED = {
     ],
     "preference": [
         *functions_of(
-            "inference.bradley_terry",
-            "inference.bradley_terry_bootstrap",
             "inference.equivalence",
-            "inference.kappa_power",
             "inference.position",
             "inference.preference",
             "inference.preference_power",
             "inference.vote_dependence",
-            "raters.preference_models",
         ),
         *("documented_sign_test", "exact_sign_test", "win_rate", *UNITS, *TIES),
         *item_tests([[1], [0], [-1]])["test"],
     ],
     "factcheck": [
         *functions_of(
-            "factcheck.averitec",
-            "factcheck.fever",
-            "factcheck.hover",
-            "factcheck.scifact",
             "factcheck.explanation_quality",
             "factcheck.performance",
             "inference.mcnemar_power",
             "measures.classification",
             "measures.classification_documented",
         ),
-        *("official_feverous_score", "score_feverous", "mcnemar", "mcnemar_counts"),
-        *("performance_score", "honest_accuracy", "evaluate_policy", "reward"),
+        *("mcnemar", "mcnemar_counts", "performance_score", "honest_accuracy"),
         *("at_prevalence", "diversity", "support_score", "degree_of_support"),
         *("minimal_removal", "effects", "documented_rating", "rate", "similarities"),
-        *(*DECOMPOSITION, "exact"),
         *(*REASONS, *calibration([True, False], [0.5, 0.5]).measures),
     ],
     "audits": [

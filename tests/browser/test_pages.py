@@ -102,7 +102,7 @@ def test_search_finds_every_measure_from_disk(site, tab):
     for name in MEASURES:
         tab.page.goto(f"{address}?q={name}")
         try:
-            tab.page.wait_for_selector("#search-results li", timeout=3000)
+            tab.page.wait_for_selector("#search-results li", timeout=60_000)
         except Late:
             lost.append(name)
     assert lost == []

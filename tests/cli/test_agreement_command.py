@@ -3,6 +3,7 @@
 import functools
 import json
 
+import pandas as pd
 import pytest
 
 KEYS = ["estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason"]
@@ -74,6 +75,30 @@ def test_table(coders, run):
     assert "needs_two_raters" in out
 
 
+def test_printed_intervals_of_icc_are_those_of_pingouin(tmp_path, run):
+    pingouin = pytest.importorskip("pingouin")
+    columns = {"A": [9, 6, 8, 7, 10, 6, 7], "B": [2, 1, 4, 1, 5, 2, 3]}
+    scores = pd.DataFrame(columns | {"C": [5, 3, 6, 2, 6, 4, 5]})
+    scores.rename_axis("item").to_csv(tmp_path / "icc.csv")
+    long = scores.melt(ignore_index=False).reset_index()
+    peer = pingouin.intraclass_corr(long, "index", "variable", "value")
+    bounds = next(name for name in peer if name.startswith("CI"))
+    found = json.loads(run(tmp_path / "icc.csv", "--json")[1])
+    names = ["icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k"]
+    for name, expected in zip(names, peer[bounds], strict=True):
+        place = "new_panel_ci" if name[4] == "2" else "panel_ci"
+        assert found[name][place] == pytest.approx(list(expected), abs=0.0051)
+        other = "panel_ci" if name[4] == "2" else "new_panel_ci"
+        assert found[name][other] is None and other in found[name]["reason"]
+
+
+def test_an_interval_needs_resamples(coders, run):
+    for few in (1, 99):
+        code, _, err = run(coders, "--boot", few)
+        assert code == 1 and "at least 100 resamples" in err
+    assert json.loads(run(coders, "--boot", 0, "--json")[1])["gwet_ac1"]["se"]
+
+
 def test_labels_and_their_order(tmp_path, run):
     path = tmp_path / "words.csv"
     path.write_text("A,B\nlow,low\nmid,high\nhigh,high\nlow,mid\n")
@@ -95,7 +120,7 @@ def test_labels_and_their_order(tmp_path, run):
         ("A,B\n1,2\n1,2\n", ["--scale", "1,x"], "the ratings are numbers"),
         ("A,B,C\n1,2,3\n1,2,2\n", [], "more raters than items"),
         ("A,B\n-1,2\n1,2\n", ["--level", "ratio"], "at least 0"),
-        ("A,B\n1,2\n1,2\n", ["--boot", "-1"], "n_boot must be an integer"),
+        ("A,B\n1,2\n1,2\n", ["--boot", "-1"], "at least 100 resamples"),
     ],
 )
 def test_wrong_use_is_one_line(tmp_path, run, text, options, problem):

@@ -197,7 +197,7 @@ def test_interrupted_run_leaves_nothing_under_its_final_name(project):
     process.stderr.readline()  # "running ...": the notebook has started
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "carries on" in err
     assert not list(project.glob("results/*/notebooks/[!.]*"))

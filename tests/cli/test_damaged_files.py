@@ -48,7 +48,7 @@ DAMAGED = [
     (IMPORT, "m.json", RESULT.format("[]"), "no TaskResult of MTEB"),
     (IMPORT, "m.json", RESULT.format('[{"main_score": 1e999}]'), "m.json"),
     (IMPORT, "m.json", "{", "is not JSON"),
-    (["raters", "audit"], "returned", ..., "returned: no forms (.csv, "),
+    (["raters", "audit"], "returned", ..., "returned: no forms (.xlsx, "),
 ]
 
 

@@ -35,7 +35,7 @@ def test_claims_are_checked_explained_and_written_for_scoring(
         '{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n'
     )
     code, text, _ = casebook(
-        "factcheck", "score", gold, out, "--resamples", 10, "--json"
+        "factcheck", "score", gold, out, "--resamples", 100, "--json"
     )
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
@@ -45,6 +45,22 @@ def test_documented_pipeline(casebook, claims):
     assert code == 0
     assert "2 NOT_SUPPORTED" in text
     assert "refuted" not in text
+
+
+def test_an_endpoint_takes_the_place_of_the_judge(
+    casebook, claims, endpoint, monkeypatch
+):
+    pytest.importorskip("openai")
+    url, asked = endpoint('{"stance": "refutes"}')
+    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+    code, text, _ = casebook(
+        "factcheck", "run", claims, "--stance", "model:endpoint:x", "--json"
+    )
+    first = json.loads(text)["claims"][0]
+    assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
+    assert {item["stance"] for item in first["evidence"]} == {"refutes"}
+    prompt = asked[0]["messages"][0]["content"]
+    assert first["claim"] in prompt and first["evidence"][0]["passage"] in prompt
 
 
 def test_an_unreachable_endpoint_is_named_and_counted(casebook, claims, monkeypatch):
@@ -74,6 +90,30 @@ def test_an_unreachable_decomposition_crashes_every_claim(
     assert [(row["id"], row["label"]) for row in written] == [("a", None), ("b", None)]
 
 
+def test_the_file_of_claims_is_never_overwritten(casebook, claims, tmp_path):
+    before = claims.read_bytes()
+    linked = tmp_path / "same.jsonl"
+    linked.symlink_to(claims)
+    for out in (claims, linked):
+        code, _, error = casebook("factcheck", "run", claims, "--out", out)
+        assert code == 1 and "is the file of claims" in error
+    assert claims.read_bytes() == before
+
+
+def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    row = {"_id": "d", "title": "Larkfield Home Insurance Policy"}
+    row["text"] = "Stolen money is limited to 500."
+    (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    code, text, _ = casebook(
+        "factcheck", "run", claims, "--corpus", f"{folder}", "--json"
+    )
+    first = json.loads(text)["claims"][0]
+    assert (code, first["verdict"]) == (0, "SUPPORTED")
+    assert first["evidence"][0]["doc_id"] == "d"
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -81,6 +121,8 @@ def test_an_unreachable_decomposition_crashes_every_claim(
         (["--stance", "magic"], "unknown stance"),
         (["--decomposition", "magic"], "unknown decomposition"),
         (["--gate", "x"], "gate"),
+        (["--documented", "--gate", "low"], "sets --gate itself"),
+        (["--documented", "--stance", "public"], "sets --stance itself"),
         (["--mode", "x"], "mode"),
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
     ],

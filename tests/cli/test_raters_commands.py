@@ -2,16 +2,18 @@
 
 import functools
 import json
+import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from openpyxl import load_workbook
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms
 
-QUICK = ("--resamples=200", "--no-mixed")
+QUICK = ("--resamples=200", "--permutations=19")
 EXAMPLE = Path(__file__).parents[1] / "raters" / "documented_example.txt"
 
 
@@ -53,7 +55,7 @@ def test_design_fill_analyse(casebook, study):
     )
     assert code == 0, err
     values = json.loads(out)
-    assert values["answer"][0].startswith("alpha wins")
+    assert "3 raters and new items: alpha wins" in values["answer"][0]
     assert {row["kind"] for row in values["tables"]["defects"]} == {"blank"}
     assert values["tables"]["preference"][-1]["rater"] == "pooled"
 
@@ -102,6 +104,79 @@ def test_documented_forms(casebook, tmp_path):
     assert code == 2 and "leaks besides the texts" in err and "key_column" in out
     code, _, err = casebook("analyse", *paths, "--side-col=nope")
     assert code == 1 and "no key column 'nope'" in err
+
+
+def test_columns_of_other_names(casebook, tmp_path):
+    """What is missing is named beside what is there, one column after the other."""
+    head = "case,question,left,right,choice,side"
+    for rater, votes in (("ann", "ABABTie"), ("bob", "AABBA")):
+        chosen = re.findall("A|B|Tie", votes)
+        rows = [
+            f"{n},Why {n}?,x{n},y{n},{ {'A': 'S1', 'B': 'S2'}.get(c, c) },S{1 + n % 2}"
+            for n, c in enumerate(chosen)
+        ]
+        (tmp_path / f"{rater}.csv").write_text("\n".join([head, *rows]))
+    code, _, err = casebook("analyse", tmp_path, *QUICK)
+    assert code == 1 and err.count("\n") == 1
+    assert "no column 'preferred'" in err and "has case, question, left, right" in err
+    vote = ["--map=preferred=choice"]
+    code, _, err = casebook("analyse", tmp_path, *vote, *QUICK)
+    assert code == 1 and "no key column" in err and "choice" not in err.split("has")[0]
+    key = [*vote, "--map=_rag_side_for_analysis=side"]
+    code, _, err = casebook("analyse", tmp_path, *key, *QUICK)
+    assert code == 1 and "'prompt_text' or 'prompt_id'" in err
+    names = [*key, "--map=prompt_text=question"]
+    code, out, err = casebook("analyse", tmp_path, *names, *QUICK, "--json")
+    assert code == 0, err
+    tables = json.loads(out)["tables"]
+    pooled = tables["preference"][-1]
+    assert (pooled["wins"], pooled["losses"], pooled["ties"]) == (7, 2, 1)
+    assert "object at 0x" not in out
+    code, out, _ = casebook("analyse", tmp_path, *names, *QUICK)
+    assert code == 0 and "cohen_kappa\n" in out
+    code, out, _ = casebook("analyse", tmp_path, *names, "--legacy")
+    assert code == 0 and "'rag_wins': 7, 'rag_losses': 2, 'ties': 1" in out
+    code, _, err = casebook("analyse", tmp_path, "--map=prefered=choice")
+    assert code == 1 and "'prefered' is none of prompt_id" in err
+
+
+def test_impossible_documented_values_warn(casebook, tmp_path):
+    paths = write_forms(tmp_path)
+    for path in paths[1:]:
+        book = load_workbook(path)
+        cells = {"E2": None, "F3": 9} if path == paths[1] else {"E2": None}
+        for cell, value in cells.items():
+            book["ratings"][cell] = value
+        book.save(path)
+    # The first prompt of the first form has one vote left, in the other forms too.
+    first = load_workbook(paths[0])["ratings"]["B2"].value
+    for path in paths[1:]:
+        book = load_workbook(path)
+        for row in book["ratings"].iter_rows(min_row=2):
+            if row[1].value == first:
+                row[4].value = None if path != paths[1] else row[4].value
+        book.save(path)
+    code, out, err = casebook("analyse", *paths, "--legacy")
+    assert code == 0 and "raw_observed_agreement" in out
+    assert (
+        "rater2_answers.xlsx: 1 ratings in factuality_s1 are none of 1 to 5 (9)" in err
+    )
+    assert "warning: agreement of " in err and "counts those of the first item" in err
+
+
+def test_two_systems_that_are_one_are_refused(casebook, tmp_path):
+    write_answers(tmp_path)
+    file = tmp_path / "alpha.jsonl"
+    systems = [f"--system={name}={file}" for name in ("one", "two")]
+    code, _, err = casebook("forms", tmp_path / "x", *systems, "--rater=r1:lay")
+    assert code == 1 and "give the same answer to all 20 items" in err
+    assert not (tmp_path / "x").exists()
+    lines = (tmp_path / "omega.jsonl").read_text().splitlines()
+    lines[3] = file.read_text().splitlines()[3]
+    (tmp_path / "omega.jsonl").write_text("\n".join(lines))
+    systems = [f"--system={n}={tmp_path / n}.jsonl" for n in ("alpha", "omega")]
+    code, _, err = casebook("forms", tmp_path / "x", *systems, "--rater=r1:lay")
+    assert code == 0 and "1 pairs of answers are the same (items q3" in err
 
 
 def test_likert_forms(casebook, tmp_path):

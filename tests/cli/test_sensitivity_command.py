@@ -2,11 +2,14 @@
 
 import functools
 import json
+import re
+import shutil
 
 import pytest
 
 from casebook.counterfactual.explanation_types import plain
-from casebook.datasets.registry import load
+from casebook.counterfactual.placebo import VACUOUS, Inert
+from casebook.counterfactual.planted import plant_cases
 
 CASE = {
     "case_id": "t1",
@@ -34,10 +37,25 @@ def case(tmp_path):
     return path
 
 
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A small planted collection, whose documents hold months and counsel."""
+    folder = tmp_path_factory.mktemp("planted")
+    documents = plant_cases(1, 3, 4).documents
+    rows = documents[["doc_id", "text"]].rename(columns={"doc_id": "_id"})
+    rows.to_json(folder / "corpus.jsonl", orient="records", lines=True)
+    query = json.dumps({"_id": "q", "text": documents["text"][0]})
+    (folder / "queries.jsonl").write_text(query, encoding="utf-8")
+    (folder / "qrels").mkdir()
+    line = f"query-id\tcorpus-id\tscore\nq\t{documents['doc_id'][0]}\t1\n"
+    (folder / "qrels" / "test.tsv").write_text(line, encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
-def tree(run, case, tmp_path):
+def tree(run, case, folder, tmp_path):
     path = tmp_path / "tree.json"
-    assert run("run", case, "smoke", "--mode", "bm25", "-o", path)[0] == 0
+    assert run("run", case, folder, "--mode", "bm25", "-o", path)[0] == 0
     return path
 
 
@@ -67,8 +85,11 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     assert mean == pytest.approx(sum(moved) / len(moved))
 
 
-def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree):
-    texts = load("smoke").documents.set_index("doc_id")["text"]
+def test_every_result_and_edge_is_explained_by_words_of_the_documents(
+    run, tree, folder
+):
+    rows = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = {row["_id"]: row["text"] for row in map(json.loads, rows)}
     report = json.loads(tree.read_text(encoding="utf-8"))
     code, markdown, _ = run("report", tree)
     assert code == 0
@@ -122,11 +143,11 @@ def test_names_of_others_are_no_markup(run, tmp_path):
     assert r"State\_\[1\]" in title
 
 
-def test_a_judgment_and_the_documented_mode(run, tmp_path):
+def test_a_judgment_and_the_documented_mode(run, folder, tmp_path):
     path = tmp_path / "judgment.txt"
     path.write_text(JUDGMENT, encoding="utf-8")
     options = ("--mode", "bm25", "--json", "--documented")
-    code, out, _ = run("run", path, "smoke", *options)
+    code, out, _ = run("run", path, folder, *options)
     assert code == 0
     report = json.loads(out)
     scores = report["nodes"][0]["sensitivity_scores"]
@@ -181,3 +202,55 @@ def test_reports_that_are_none_are_refused(run, tmp_path, case):
     assert code == 1 and "is no report of a tree" in err
     code, _, err = run("report", tmp_path / "absent.json")
     assert code == 1 and "cannot be read" in err
+
+
+def test_a_collection_without_inert_words_leaves_the_excess_undefined(
+    run, tmp_path, case, folder
+):
+    corpus = (folder / "corpus.jsonl").read_text(encoding="utf-8")
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare)
+    corpus = re.sub(r"Filed in[^\"]*?(?=\")", "", corpus)
+    corpus = re.sub(rf"\b(?:{'|'.join(sum(Inert().kinds, ()))})\b", "x", corpus)
+    (bare / "corpus.jsonl").write_text(corpus, encoding="utf-8")
+    path = tmp_path / "bare.json"
+    code, out, _ = run("run", case, bare, "--mode", "bm25", "-o", path)
+    assert code == 0
+    assert f"note: excess is undefined: {VACUOUS}" in out
+    assert "excess undefined [no interval]" in out
+    scores = json.loads(path.read_text("utf-8"))["nodes"][0]["sensitivity_scores"]
+    assessed = [score for score in scores.values() if score["edges"]]
+    assert assessed
+    for score in assessed:
+        assert score["normalised_footrule"]["value"] is not None
+        assert score["placebo"] is None and score["excess"]["value"] is None
+        assert score["reason"] == VACUOUS
+    code, text, _ = run("report", path)
+    assert code == 0 and text.count(VACUOUS) == len(assessed) + 1
+
+
+def test_a_case_that_is_no_query_is_flagged_and_not_scored(run, tmp_path, folder):
+    path, out_path = tmp_path / "poor.json", tmp_path / "tree.json"
+    sheet = {"case_id": "poor", "parties": {"petitioner_type": "Individual"}}
+    path.write_text(json.dumps(sheet), encoding="utf-8")
+    code, out, _ = run("run", path, folder, "--mode", "bm25", "-o", out_path)
+    assert code == 0
+    assert "note: the query has 1 informative term(s)" in out
+    report = json.loads(out_path.read_text(encoding="utf-8"))
+    assert report["informative_terms"] == ["individual"]
+    for score in report["nodes"][0]["sensitivity_scores"].values():
+        assert score["mean_displacement"]["value"] is None
+        assert score["normalised_footrule"]["value"] is None
+    assert "too poor to be scored" in run("report", out_path)[1]
+
+
+def test_placebos_that_move_more_than_the_edits_are_named(run, tree):
+    report = json.loads(tree.read_text(encoding="utf-8"))
+    scores = report["nodes"][0]["sensitivity_scores"]
+    strong = {
+        name
+        for name, score in scores.items()
+        if score["placebo"] and score["placebo"] > score["normalised_footrule"]["value"]
+    }
+    told = {w.split(":")[0] for w in report["warnings"] if "change no fact" in w}
+    assert told == strong and strong

@@ -135,8 +135,43 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
         ),
     ],
 )
-def test_numbers_cross_their_limits(kind, fact, expected):
-    assert targets(kind, fact) == expected
+def test_documented_numbers_cross_every_limit(kind, fact, expected):
+    assert targets(kind, fact, bounded=False) == expected
+    assert set(targets(kind, fact)) <= set(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "expected"),
+    [
+        ("durations", Duration(3, "days", "delay"), [6]),
+        ("durations", Duration(2, "hours"), [4, 1]),
+        ("durations", Duration(312, "days", "delay"), [156, 548, 624, 1278, 2373]),
+        ("durations", Duration(20, "years", "imprisonment"), [2.5, 5.5, 10, 11.5]),
+        ("amounts", Amount(500, "rupees", "fine"), [250, 1000]),
+        ("amounts", Amount(375, "rupees", "rent"), [188, 750]),
+        ("amounts", Amount(2, "crore rupees"), [0.9999999, 1, 4, 10.0000001]),
+        ("ages", Age(38, "widow"), [17, 20, 60]),
+        ("ages", Age(15, "girl"), [6, 11, 18, 21]),
+        ("ages", Age(2, "infant"), []),
+    ],
+)
+def test_numbers_stay_within_legal_sense_and_in_their_units(kind, fact, expected):
+    assert targets(kind, fact) == sorted(expected)
+
+
+@given(
+    st.integers(1, 400),
+    st.sampled_from(["hours", "days", "weeks", "months", "years"]),
+    st.sampled_from(["delay", "imprisonment", "service", ""]),
+)
+def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
+    for other in targets("durations", Duration(value, unit, context)):
+        week = other <= {"hours": 168, "days": 7, "weeks": 1}.get(unit, 0)
+        assert week or value / 10 <= other <= 10 * value
+        assert unit in {"months", "years"} or other == int(other)
+        if context == "imprisonment":
+            years = {"hours": 8760, "days": 365, "weeks": 365 / 7, "months": 12}
+            assert other / years.get(unit, 1) <= 30
 
 
 @given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))
@@ -145,7 +180,7 @@ def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit)
     found = targets("amounts", Amount(value, unit))
     assert found == sorted(set(found))
     assert value not in found
-    assert min(found, default=0) >= 0
+    assert all(value / 10 <= other <= 10 * value for other in found)
 
 
 def test_words_are_counted_as_multisets_without_labels():

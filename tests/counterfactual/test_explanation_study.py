@@ -16,6 +16,7 @@ from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.raters.likert import make_likert_forms
+from casebook.stats import intervals
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -74,7 +75,7 @@ def test_each_detector_sees_its_defect():
 
 
 def test_numbers_carry_interval_n_and_control(study):
-    numbers = quality.score_numbers(study, n_boot=500)
+    numbers = quality.score_numbers(study)
     json.dumps(numbers, allow_nan=False)
     for rule in ("documented", "corrected"):
         area, score = numbers[rule]["AUROC"], numbers[rule]["faithfulness"]
@@ -192,3 +193,84 @@ def fill(path, rating):
             row[place] = str(rating)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
+
+
+def spoilt(text, other="Snow fell."):
+    return {
+        kind: made.get("a") for kind, made in corrupt({"a": text, "b": other}).items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Pay 0 now.", "Pay 1 now."),
+        ("Pay 5,000 now.", "Pay 10001 now."),
+        ("Pay 3 of 40 now.", "Pay 3 of 81 now."),  # the last one
+        ("Pay within 14 days (7) [8].", "Pay within 29 days (7) [8]."),
+        ("Pay 12 under 304B and s.9.", "Pay 25 under 304B and s.9."),
+        ("Pay 12 (see note 7) [note 8].", "Pay 25 (see note 7) [note 8]."),
+        ("Pay under 304B [2].", None),
+        ("Pay 1234 now.", None),  # a year, not an amount
+    ],
+)
+def test_the_last_number_becomes_twice_itself_and_one(text, wrong):
+    assert spoilt(text)["number changed"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("It may not and shall pay.", "It may not and shall not pay."),
+        ("It shall pay and may not.", "It shall pay and may."),
+        ("It mayor pays.", None),
+    ],
+)
+def test_the_last_auxiliary_verb_is_turned(text, wrong):
+    assert spoilt(text)["negation turned"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "wrong"),
+    [
+        ("One. Two.", "Three. Four. Five.", "One. Five."),
+        ("One: Two? Three! Four.", "Five: Six.", "One: Two? Three! Six."),
+        ("One. two.", "Three. four.", "Three. four."),  # no break before a small letter
+        ("One. “Two.”", "Three.", "One. Three."),
+    ],
+)
+def test_the_last_sentence_becomes_anothers(text, other, wrong):
+    assert spoilt(text, other)["foreign sentence"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "wrong"),
+    [
+        ("One two three four.", "Five six seven eight.", "One two seven eight."),
+        ("One two three four five.", "Six seven eight.", "One two seven eight."),
+        ("One two three.", "Four five six seven eight.", "One six seven eight."),
+    ],
+)
+def test_half_of_a_quotation_becomes_anothers(ours, theirs, wrong):
+    made = spoilt(f"It says: “{ours}”", f"It says: “{theirs}”")
+    assert made["quotation stitched"] == f"It says: “{wrong}”"
+
+
+def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch):
+    study = quality.run_quality(explain(load("smoke")), n_boot=123, seed=5)
+    asked = []
+    draw = intervals.resample_counts
+    monkeypatch.setattr(
+        intervals,
+        "resample_counts",
+        lambda units, n_boot, seed: (
+            asked.append((n_boot, seed)) or draw(units, n_boot, seed)
+        ),
+    )
+    noted = []
+    monkeypatch.setattr(intervals, "check_count", lambda name, n: noted.append(n))
+    numbers = quality.score_numbers(study)
+    quality_report.rule_table(study, numbers)
+    assert len(study.sweep) and len(study.lengths()) and len(study.sentences())
+    assert set(noted) == {123}
+    assert set(asked) == {(123, 5)}

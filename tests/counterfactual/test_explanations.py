@@ -1,13 +1,18 @@
 """Explanations: corrected ones say what the passage shows, documented ones may not."""
 
 import json
+import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from casebook.counterfactual import facts
 from casebook.counterfactual.cases import read_cases
+from casebook.counterfactual.edits import edit_fact, single_fact_edits
 from casebook.counterfactual.explanation_facts import facts_of, keys_of, shown
 from casebook.counterfactual.explanation_terms import TermWeights, terms
 from casebook.counterfactual.explanation_truth import explanation_truth
@@ -20,6 +25,7 @@ from casebook.counterfactual.explanations import (
     node_markdown,
 )
 from casebook.counterfactual.extraction_gold import read_gold
+from casebook.counterfactual.informative import Vocabulary
 from casebook.counterfactual.searching import Found
 from casebook.counterfactual.tree import grow_tree
 from casebook.counterfactual.tree_report import as_json
@@ -180,7 +186,7 @@ def test_five_cases_are_named():
 class Stub:
     """A search that shows other documents for every other query, and fails once."""
 
-    k = 3
+    k, vocabulary = 3, Vocabulary(TEXTS.values())
 
     def __call__(self, queries, exclude=None):
         names = list(TEXTS)
@@ -246,3 +252,131 @@ def test_corrected_sentences_are_true_more_often_than_documented_ones():
     assert ours["value"] > 2 * ours["control"]
     with pytest.raises(InputError, match="at least two"):
         explanation_truth(GOLD[:1])
+
+
+NUMBERS = st.sampled_from([1, 2, 3, 6, 12, 500, 1000, 25_000, 250_000, 500_000])
+SHEETS = st.builds(
+    lambda sides, evidence, sections, amounts, ages, durations: facts.from_dict(
+        {
+            "case_id": "x",
+            "parties": dict(
+                zip(("petitioner_type", "respondent_type"), sides, strict=True)
+            ),
+            "evidence_items": [
+                {"evidence_type": name, "description": str(at)}
+                for at, name in enumerate(evidence)
+            ],
+            "sections_cited": [f"IPC-{number}" for number in sections],
+            "numerical_facts": {
+                "amounts": [{"value": value} for value in amounts],
+                "ages": [{"value": value} for value in ages],
+                "durations": [{"value": v, "unit": unit} for v, unit in durations],
+            },
+        },
+        empty=True,
+    ),
+    st.tuples(*[st.sampled_from(facts.PARTY_TYPES)] * 2),
+    st.lists(st.sampled_from(facts.EVIDENCE_TYPES[:4]), max_size=3),
+    st.lists(st.integers(300, 306), unique=True, max_size=3),
+    st.lists(NUMBERS, max_size=3),
+    st.lists(st.sampled_from([6, 7, 11, 12, 17, 18]), max_size=3),
+    st.lists(
+        st.tuples(NUMBERS, st.sampled_from(["hours", "days", "months", "years"])),
+        max_size=3,
+    ),
+)
+
+
+def told_by(sheet):
+    """Count what a sheet says, written by hand: a second opinion on the sentences."""
+    numbers = sheet.numerical_facts
+    found = [
+        *(e.evidence_type for e in sheet.evidence_items),
+        *sheet.sections_cited,
+        *(f"{a.value} {a.unit}" for a in (*numbers.amounts, *numbers.durations)),
+        *(f"age {a.value}" for a in numbers.ages),
+    ]
+    return Counter(found)
+
+
+@given(st.data(), SHEETS)
+def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
+    edits = single_fact_edits(
+        sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False
+    )
+    assume(edits)
+    edit = data.draw(st.sampled_from(edits))
+    names = st.lists(st.sampled_from(list(TEXTS)[:12]), unique=True, max_size=5)
+    before, after = data.draw(names), data.draw(names)
+    listed = {case: Passage(case, TEXTS[case]) for case in (*before, *after)}
+    found = explain_edge(edit.fact_type, (sheet, edit.sheet), (before, after), listed)
+    gone = told_by(sheet) - told_by(edit.sheet)
+    come = told_by(edit.sheet) - told_by(sheet)
+    if edit.fact_type == "PartyType":
+        gone, come = Counter([edit.old]), Counter([edit.new])
+    assert "nothing" not in found.text
+    left, new = set(before) - set(after), set(after) - set(before)
+    for sentence in (one for one in found.sentences if one.checked):
+        text = sentence.text.removesuffix(".")
+        if sentence.kind == "change":
+            what, _, change = text.partition(": ")
+            assert what.split()[0] == edit.fact_type
+            parts = [part.partition(" (")[0] for part in change.split(" became ")]
+            sides = {"changed": (gone, come), "added": (come,), "taken": (gone,)}
+            for part, side in zip(parts, sides[what.split()[1]], strict=True):
+                assert dict(side) == {part: 1}
+        if sentence.kind == "lists":
+            which = left if "left" in text else new
+            count, _, cases = text.partition(": ")
+            assert int(count.split()[0]) == len(which)
+            assert set(cases.split(", ")) == which
+        if sentence.kind == "order":
+            assert ("the same order" in text) == (before == after)
+            assert not left and not new
+        if sentence.support:
+            match = re.fullmatch(
+                r"Of (\d+) that (left|came in), (\d+) tells? of (.+) in the passage "
+                "shown",
+                text,
+            )
+            which, fact = (left, gone) if match[2] == "left" else (new, come)
+            assert (int(match[1]), {match[4]: 1}) == (len(which), dict(fact))
+            assert len(sentence.support) == int(match[3])
+            for one in sentence.support:
+                assert one.document_id in which
+                assert TEXTS[one.document_id][one.start : one.end] == one.quote
+
+
+@pytest.mark.parametrize(
+    ("numbers", "item", "new", "told"),
+    [
+        (
+            {"amounts": [{"value": 250_000}, {"value": 500_000}]},
+            "amounts/0",
+            500_000,
+            "Numerical changed: 250000 rupees became 500000 rupees "
+            "(another fact says so too).",
+        ),
+        (
+            {"durations": [{"value": 3, "unit": "days", "context": "delay"}]},
+            "durations/0",
+            2372.5,
+            "Numerical changed: 3 days (delay) became 2372.5 days (delay).",
+        ),
+    ],
+)
+def test_a_changed_number_is_told_as_a_change_in_its_own_unit(numbers, item, new, told):
+    sheet = facts.from_dict({"case_id": "x", "numerical_facts": numbers})
+    edit = edit_fact(sheet, item, new)
+    found = explain_edge("Numerical", (sheet, edit.sheet), ((), ()), {})
+    assert found.sentences[0].text == told
+
+
+def test_one_of_two_witnesses_taken_away_leaves_the_other():
+    items = [{"evidence_type": "Witness", "description": who} for who in "ab"]
+    sheet = facts.from_dict({"case_id": "x", "evidence_items": items})
+    edit = edit_fact(sheet, "evidence_items/0", None)
+    found = explain_edge("Evidence", (sheet, edit.sheet), ((), ()), {})
+    assert found.sentences[0].text == (
+        "Evidence taken away: Witness (another fact still says so)."
+    )

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.counterfactual import facts
+from casebook.counterfactual.acts import country_of
 from casebook.counterfactual.extract_amounts import amounts
 from casebook.counterfactual.extract_evidence import evidence
 from casebook.counterfactual.extract_outcome import outcome
@@ -250,3 +251,93 @@ def test_long_text_is_read_in_bounded_time():
     assert len(sheet.numerical_facts.amounts) == 1
     extract_sheet("one two three " * 20_000)
     extract_sheet("1,11,11," * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The jury in Texas awarded $500 under 42 U.S.C. § 1983.", (500, "dollars")),
+        ("He owed US $71,615.75 to the bank.", (71615.75, "US dollars")),
+        ("He owed US$ 500 to a firm in Singapore.", (500, "US dollars")),
+        ("He owed S$500.", (500, "Singapore dollars")),
+        ("He owed $500 to a firm in Singapore.", (500, "Singapore dollars")),
+        ("He owed $500.", (500, "dollars")),
+        ("He owed £500.", (500, "pounds")),
+        ("He owed GBP 500.", (500, "pounds")),
+        ("He owed €500.", (500, "euros")),
+        ("He owed 500 euros.", (500, "euros")),
+        ("He owed EUR 500.", (500, "euros")),
+        ("He owed A$500.", (500, "Australian dollars")),
+    ],
+)
+def test_currency_follows_its_symbol(text, expected):
+    (found,) = extract_sheet(text).sheet.numerical_facts.amounts
+    assert (found.value, found.unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "country", "partial"),
+    [
+        ("Convicted by the Sessions Judge under section 302 IPC.", "IN", False),
+        ("Fined S$500 by a District Court of Singapore.", "SG", False),
+        ("Section 21 of the Housing Act 1988 applies in England.", "elsewhere", True),
+        ("Convicted under 18 U.S.C. § 922(g).", "elsewhere", True),
+        ("The appellant was fined.", None, True),
+    ],
+)
+def test_the_sheet_says_where_coverage_is_partial(text, country, partial):
+    assert country_of(text) == country
+    notes = extract_sheet(text).notes
+    assert any(note.startswith("coverage is partial") for note in notes) == partial
+
+
+def test_provisions_of_unknown_acts_are_counted_in_the_notes():
+    found = extract_sheet("Convicted in India under section 12 and section 14.")
+    assert found.sheet.sections_cited == ()
+    assert "2 provisions of acts that are not known are left out" in found.notes
+
+
+WHOLE = "It was argued at length. " * 200
+
+
+@pytest.mark.parametrize(
+    ("text", "petitioner", "respondent"),
+    [
+        (
+            "IN THE SUPREME COURT OF INDIA CRIMINAL APPEAL NO. 12 OF 2007 Ram Lal ... "
+            "Appellant Versus State of Bihar ...Respondent\n",
+            "Individual",
+            "State",
+        ),
+        ("PUBLIC PROSECUTOR v. TAN AH KOW [2014] SGCA 5\n", "State", "Individual"),
+        (
+            "Commissioner of Income Tax ... Appellant Versus Acme Mills Ltd. .. "
+            "Respondent\n",
+            "UnionOfIndia",
+            "Corporation",
+        ),
+        (
+            f"The appellant was convicted under section 302 IPC. {WHOLE}",
+            "Individual",
+            "State",
+        ),
+        (
+            f"The appellant-assessee filed a return. {WHOLE} Counsel for the Revenue.",
+            "Unknown",
+            "UnionOfIndia",
+        ),
+        (
+            f"{WHOLE} The respondent-company did not build. The appellant-Board sued.",
+            "PublicSector",
+            "Corporation",
+        ),
+    ],
+)
+def test_sides_of_judgments_by_title_role_counsel_and_procedure(
+    text, petitioner, respondent
+):
+    found = extract_sheet(text)
+    sides = found.sheet.parties
+    assert (sides.petitioner_type, sides.respondent_type) == (petitioner, respondent)
+    for span in found.spans:
+        assert 0 <= span.start < span.end <= len(text)

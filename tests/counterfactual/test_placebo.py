@@ -70,7 +70,9 @@ def test_only_words_of_the_collection_are_drawn():
     assert set(inert.months) == {"March", "April", "May", "June"}
     assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
     assert inert.dockets == ()
-    assert inert_words(["nothing of the kind"]) == Inert()
+    assert inert_words(["nothing of the kind"]) == Inert((), (), ())
+    everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
+    assert not inert_words(everywhere).known  # words of all documents move nothing
     write = with_context("x", inert)
     edit = placebo_edits(SHEET, write, 2, 2, inert)[0]
     words = {w for kind in inert.kinds for w in kind}

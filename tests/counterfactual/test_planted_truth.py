@@ -1,16 +1,25 @@
 """The planted truth is recovered, and what fails without its controls is shown."""
 
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from casebook import plots
 from casebook.counterfactual import chapter, documented, report
 from casebook.counterfactual.collections import planted_collection
+from casebook.counterfactual.controls import placebo_table
 from casebook.counterfactual.edges import excess
-from casebook.counterfactual.placebo import inert_words
+from casebook.counterfactual.placebo import VACUOUS, Inert, inert_words
 from casebook.counterfactual.planted import VALUES, WEIGHTS, plant_cases
+from casebook.counterfactual.single_edits import drill_down
 from casebook.counterfactual.tree import TreeSettings
 from casebook.errors import InputError
+from casebook.inference import counts, permutation
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import bounds_text, estimate_text
+from casebook.stats import intervals
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +89,7 @@ def test_first_five_fails_where_the_stratified_budget_does_not():
 
 
 def test_placebos_exceed_the_documented_threshold(study):
-    kinds = documented.kind_table(study, "bm25", n_boot=200).set_index("kind")
+    kinds = documented.kind_table(study, "bm25").set_index("kind")
     assert kinds.loc["placebo", "share above 1.5"] > 0.3
     parity = documented.parity_table(study).set_index("system")
     assert parity.loc["no retrieval", "non_dispositive_accuracy"] == 1
@@ -90,7 +99,7 @@ def test_placebos_exceed_the_documented_threshold(study):
 
 def test_tables_and_sentences_of_the_chapter(study):
     assert "AUROC" in report.answer(study, "bm25")
-    types = report.type_table(study, n_boot=200)
+    types = report.type_table(study)
     assert set(types["system"]) == {"bm25", "random"}
     assert len(types) == 8
     retrievers = report.retriever_table(study).set_index("system")
@@ -98,7 +107,7 @@ def test_tables_and_sentences_of_the_chapter(study):
     alone = retrievers.loc["type alone"]
     assert alone["pairs"] == retrievers.loc["bm25", "pairs"]
     assert alone["AUROC of excess"] == 0.5  # each type decides in two of four areas
-    numbers = chapter.numbers([study, None], chapter.wordings("", ["bm25"]), n_boot=200)
+    numbers = chapter.numbers([study, None], chapter.wordings("", ["bm25"]))
     auroc = numbers["planted"]["bm25"]["auroc"]
     assert auroc["control"] == 0.5
     assert auroc["n"] == 96
@@ -107,3 +116,104 @@ def test_tables_and_sentences_of_the_chapter(study):
             assert set(number) == {"value", "ci", "n", "control", "reason"}
     rows = study.rows()
     assert {"Placebo", "Section"} <= set(rows["fact_type"])
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """Note the resamples and the seed of every draw."""
+    asked = {"resamples": set(), "seeds": set()}
+
+    def note(name, value, **_):
+        asked["resamples"].add(value)
+
+    for module in (intervals, counts, permutation):
+        monkeypatch.setattr(module, "check_count", note)
+    for module in (intervals, counts):
+        stream = module.stream
+        monkeypatch.setattr(
+            module,
+            "stream",
+            lambda seed, *rest, old=stream: (
+                asked["seeds"].add(seed) or old(seed, *rest)
+            ),
+        )
+    return asked
+
+
+def test_resamples_and_seed_reach_every_draw_of_the_chapter(draws):
+    cases = planted_collection(6, 2, 4)
+    settings = TreeSettings(1, 3, placebo_draws=1, seed=11)
+    study = chapter.run(cases, ["bm25"], settings, n_boot=123)
+    report.answer(study, "bm25")
+    report.type_table(study)
+    report.retriever_table(study)
+    documented.kind_table(study, "bm25")
+    documented.threshold_sweep(study, "bm25", [1.5])
+    chapter.budget_table(cases, settings, 123)
+    chapter.numbers([study], chapter.wordings("", ["bm25"]))
+    placebo_table(study.placebos["bm25"], **study.options)
+    assert draws == {"resamples": {123}, "seeds": {11}}
+
+
+def test_the_answer_tells_the_numbers_of_its_table(study):
+    told = report.answer(study, "bm25")
+    types = report.type_table(study)
+    numbers = study.numbers()["bm25"]
+    for row in types[types["system"] == "bm25"].to_dict("records"):
+        bounds = bounds_text(row["excess low"], row["excess high"], "+z.3f")
+        assert f"{row['excess']:+z.3f} {bounds}" in told
+        number = numbers[f"footrule {row['fact type']} over placebo"]
+        assert number["ci"] == [row["excess low"], row["excess high"]]
+    assert estimate_text(study.evaluated("bm25")["auroc"]) in told
+
+
+def test_fewer_than_six_cases_have_no_interval():
+    cases = planted_collection(1, 2, 4)  # four cases, one of each area
+    study = chapter.run(cases, ["bm25"], TreeSettings(1, 4, placebo_draws=1))
+    types = report.type_table(study)
+    assert types["excess"].notna().any()
+    assert types[["excess low", "excess high"]].isna().all(axis=None)
+    used = types[types["excess"].notna()]
+    assert set(used["reason"]) == {"fewer_than_six_clusters"}
+    found = study.evaluated("bm25", threshold=0.1)
+    for name in ("auroc", "balanced_accuracy", "dispositive"):
+        assert found[name]["value"] is not None
+        assert found[name]["ci"] == [None, None], name
+        assert found[name]["reason"] == "fewer_than_six_clusters"
+    assert "[no interval]" in report.answer(study, "bm25")
+
+
+def test_a_collection_without_inert_words_has_a_chapter_that_says_so():
+    cases = planted_collection(2, 2, 4)
+    names = {word for kind in Inert().kinds for word in kind}
+    texts = [
+        " ".join(word for word in text.split() if word.strip(".,") not in names)
+        for text in cases.documents["text"]
+    ]
+    bare = replace(cases, documents=cases.documents.assign(text=texts))
+    study = chapter.run(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1))
+    told = report.answer(study, "bm25")
+    assert told.count(f"excess undefined, {VACUOUS}") == 4
+    assert "exceed the documented threshold" not in told
+    types = report.type_table(study)
+    assert types["sensitivity"].notna().any() and types["placebo"].isna().all()
+    retrievers = report.retriever_table(study).set_index("system")
+    assert np.isnan(retrievers.loc["bm25", "AUROC of excess"])
+    for figure in (
+        plots.against_placebo(types, "footrule"),
+        plots.case_matrix(study.scores("bm25"), "excess"),
+        plots.displacements(
+            study.edges["bm25"], study.placebos["bm25"], "displacement", (1.0,)
+        ),
+    ):
+        plt.close(figure)
+    bands = documented.displacement_bands(study, "bm25")
+    assert set(bands["n placebos"]) == {0}
+    assert bands["share of placebos"].isna().all()
+    kinds = documented.kind_table(study, "bm25").set_index("kind")
+    assert kinds.loc["placebo", "n"] == 0
+    assert placebo_table(study.placebos["bm25"], **study.options)["n"].tolist() == [0]
+    items = drill_down(study, bare.precedents)["items"]
+    assert items and all(item["placebo"] is None for item in items)
+    numbers = study.numbers()["bm25"]["footrule Section over placebo"]
+    assert numbers["value"] is None and numbers["reason"] == VACUOUS

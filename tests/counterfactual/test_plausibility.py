@@ -1,15 +1,18 @@
 import pandas as pd
 import pytest
 
-from casebook.counterfactual.edits import single_fact_edits
+from casebook.counterfactual.edits import edit_fact, single_fact_edits
 from casebook.counterfactual.facts import from_dict
 from casebook.counterfactual.plausibility import (
     ACCEPT,
     REJECT,
     UNDETERMINED,
+    Decision,
     ModelValidator,
     accept_rates,
+    labelled_edits,
     rules,
+    validator_table,
 )
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
@@ -37,6 +40,9 @@ def added(before, name):
         (["CPC-Order-7-Rule-11"], "Confession", REJECT),
         (["Constitution-Article-21"], "Confession", UNDETERMINED),
         ([], "MedicalReport", ACCEPT),
+        (["IPC-324"], "MedicalReport", ACCEPT),
+        (["MVA-166"], "MedicalReport", ACCEPT),
+        (["CPC-115"], "MedicalReport", REJECT),
     ],
 )
 def test_rules_on_added_evidence(sections, name, outcome):
@@ -142,3 +148,40 @@ def test_accept_rate_leaves_the_undetermined_apart():
     assert rates.loc["Section", "undetermined share"] == pytest.approx(4 / 12)
     assert pd.isna(rates.loc["Evidence", "rate"])
     assert rates.loc["all", "n"] == 12
+
+
+def test_labelled_edits_are_many_and_of_both_kinds():
+    for split in ("dev", "heldout"):
+        labels = [r["sensible"] for r, _, _ in labelled_edits() if r["split"] == split]
+        assert len(labels) >= 60 and min(labels.count(True), labels.count(False)) >= 30
+
+
+def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():
+    table = validator_table().set_index(["edits", "measure"])
+    for measure, least in (("absurd rejected", 0.9), ("sensible accepted", 0.95)):
+        row = table.loc["heldout", measure]
+        assert row["share"] >= least
+        assert row["share low"] < row["share"] <= row["share high"]
+    nobody = validator_table(lambda *_: Decision(ACCEPT, "all")).set_index("measure")
+    assert set(nobody.loc["absurd rejected", "share"]) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("sections", "item", "new", "outcome"),
+    [
+        (["IPC-302"], "sections_cited/IPC-302", "IPC-304", ACCEPT),
+        (["IPC-302"], "sections_cited/IPC-302", "IPC-999", REJECT),
+        (["IPC-302"], "sections_cited/IPC-302", "CrPC-302", REJECT),
+        (["IPC-302"], "parties/petitioner", "Corporation", REJECT),
+        (["HMA-13"], "parties/petitioner", "Corporation", REJECT),
+        (["NIA-138"], "parties/petitioner", "Corporation", ACCEPT),
+        (["MDA-5"], "parties/respondent", "UnionOfIndia", REJECT),
+        (["NDPS-21"], "parties/respondent", "UnionOfIndia", ACCEPT),
+    ],
+)
+def test_rules_on_sections_and_parties(sections, item, new, outcome):
+    before = sheet(
+        sections,
+        parties={"petitioner_type": "Individual", "respondent_type": "State"},
+    )
+    assert rules(before, edit_fact(before, item, new)).outcome == outcome

@@ -32,7 +32,7 @@ WRITTEN = [
     ("Order 18 Rule 19 of the Rules of Court", "ROC-Order-18-Rule-19"),
     ("Article 19(1)(g) of the Constitution of India", "Constitution-Article-19"),
     ("Article 58 of the schedule to the [Limitation Act, 1963]", "LA-Article-58"),
-    ("s. 60 of the [Cantonments Act, 1924]", "CantonmentsAct-60"),
+    ("s. 60 of the [Cantonments Act, 1924]", "CantonmentsAct1924-60"),
     ("Art. 300-A", "Constitution-Article-300A"),
     ("Article 14 of the Constitution of Singapore", "SGConstitution-Article-14"),
     ("section 300(c) of the Penal Code (Cap 224)", "SGPC-300"),
@@ -41,7 +41,7 @@ WRITTEN = [
     ("section 216 of the Companies Act 1967", "SGCoA-216"),
     ("section 241 of the Companies Act, 2013", "CoA-241"),
     ("s 33(1) of the Misuse of Drugs Act (Cap 185, 2008 Rev Ed)", "MDA-33"),
-    ("section 12 of the Fisheries Licensing Act 1990", "FisheriesLicensingAct-12"),
+    ("section 12 of the Fisheries Licensing Act 1990", "FisheriesLicensingAct1990-12"),
 ]
 
 
@@ -68,6 +68,85 @@ def test_one_citation_has_one_normal_form(written, normal):
 )
 def test_numbers_that_are_no_citation_are_left_alone(text):
     assert sections.cited_sections(text) == ()
+
+
+ELSEWHERE = [
+    ("18 U.S.C. § 922(g)", ["USC18-922"]),
+    ("42 U.S.C. § 1983 and § 1983 again", ["USC42-1983"]),
+    ("42 U.S.C. § 2000e-2(a)", ["USC42-2000e-2"]),
+    ("15 U.S.C. §§ 78j(b) and 78ff", ["USC15-78j", "USC15-78ff"]),
+    ("Cal. Penal Code § 187(a)", ["CalPenalCode-187"]),
+    (
+        "under Texas Penal Code § 19.02 and 21 U.S.C. §§ 841(a)(1) and 846",
+        ["TexasPenalCode-19.02", "USC21-841", "USC21-846"],
+    ),
+    (
+        "§ 10(b) of the Securities Exchange Act of 1934",
+        ["SecuritiesExchangeAct1934-10"],
+    ),
+    (
+        "section 21 of the Housing Act 1988 and section 214 of the Housing Act 2004",
+        ["HousingAct1988-21", "HousingAct2004-214"],
+    ),
+    ("section 994 of the Companies Act 2006", ["CompaniesAct2006-994"]),
+    ("section 10 of the Companies Act, 1956", ["CompaniesAct1956-10"]),
+    ("§ 302 of the Indian Penal Code", ["IPC-302"]),
+]
+
+
+@pytest.mark.parametrize(("text", "cited"), ELSEWHERE)
+def test_acts_of_other_countries_and_years_are_never_the_known_ones(text, cited):
+    assert list(sections.cited_sections(text)) == cited
+    assert [sections.normalise_section(one) for one in cited] == cited
+
+
+NEVER_ANOTHER = [
+    # An act that nothing tells, beside one that is known.
+    (
+        "Convicted under s 5 of the Misuse of Drugs Act (Cap 185) in Singapore. "
+        "s 47 of the CDSA applied.",
+        ("MDA-5",),
+    ),
+    (
+        "Section 3 of the Dowry Prohibition Act applies. A case under S. 304-B fell.",
+        ("DPA-3",),
+    ),
+    # Two acts of one title: a citation without the year is of neither.
+    (
+        "The Housing Act 1988 and the Housing Act 2004 apply. Section 5 of the Housing "
+        "Act was cited in England.",
+        (),
+    ),
+    ("He relied on section 300 of the Penal Code. The Crown Court in England sat.", ()),
+]
+
+
+@pytest.mark.parametrize(("text", "cited"), NEVER_ANOTHER)
+def test_a_provision_of_an_unknown_act_is_unknown_and_never_of_another(text, cited):
+    assert sections.cited_sections(text) == cited
+    assert "Unknown" in {one.act for one in sections.find_citations(text)}
+
+
+def test_a_name_that_a_text_gives_an_act_is_that_act():
+    text = (
+        "Section 4 of the Serious Crimes (Confiscation of Benefits) Act 1992 (“the "
+        "SCCB”) was read with s 12 of the Misuse of Drugs Act (Cap 185). Then s 47 of "
+        "the SCCB."
+    )
+    code = "SeriousCrimesConfiscationOfBenefitsAct1992"
+    assert sections.cited_sections(text) == (f"{code}-4", "MDA-12", f"{code}-47")
+
+
+def test_a_misquoted_title_is_told_by_its_abbreviation_unless_the_year_differs():
+    title = "the Conservation of Foreign Exchange and Preservation of Smuggling Act"
+    text = f"detained under section 3 of {title}, 1974 (COFEPOSA Act)"
+    assert sections.cited_sections(text) == ("COFEPOSA-3",)
+    assert sections.cited_sections(text.replace("1974", "1999")) != ("COFEPOSA-3",)
+
+
+@pytest.mark.parametrize("written", ["S-304B", "Section-304B", "304-B", "u/s 304-B"])
+def test_a_number_without_an_act_is_no_section(written):
+    assert sections.normalise_section(written) is None
 
 
 CHAINS = [
@@ -106,7 +185,8 @@ def test_country_decides_between_acts_of_one_name():
 
 def test_spans_and_pinpoints_are_those_of_the_text():
     text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
-    found = sections.find_citations(text)
+    assert {one.act for one in sections.find_citations(text)} == {"Unknown"}
+    found = sections.find_citations(text, "IN")  # Singapore has an act of the name too
     assert [text[c.start : c.end] for c in found] == ["7", "13(1)(d)"]
     assert [(c.id, c.pinpoint) for c in found] == [("PCA-7", ""), ("PCA-13", "(1)(d)")]
 

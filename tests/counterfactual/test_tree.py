@@ -7,8 +7,10 @@ from casebook.counterfactual.budget import ordered
 from casebook.counterfactual.edges import MEASURES, edge_frame, placebo_frame
 from casebook.counterfactual.edits import single_fact_edits
 from casebook.counterfactual.facts import from_dict, sheet_hash
+from casebook.counterfactual.placebo import VACUOUS, Inert
 from casebook.counterfactual.plausibility import REJECT, Decision
 from casebook.counterfactual.searching import CaseSearch, Found
+from casebook.counterfactual.sensitivity import case_scores, sensitivity
 from casebook.counterfactual.tree import (
     TreeSettings,
     add_manual,
@@ -137,6 +139,7 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
     sheet = replace(planted.sheets[0], case_id="many")
     ages = [{"value": v, "descriptor": f"person {v}"} for v in (17, 18, 21, 60)]
     record = {"case_id": "many", "numerical_facts": {"ages": ages}}
+    record["sections_cited"] = ["IPC-302"]
     tree = grow_tree(from_dict(record), search, inert=inert)
     edges = edge_frame([tree])
     noops = edges[edges["status"] == "noop"]
@@ -170,6 +173,7 @@ def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):
     sheet = from_dict(
         {
             "case_id": "x",
+            "parties": {"petitioner_type": "Minor"},
             "sections_cited": ["IPC-302"],
             "numerical_facts": {"ages": [{"value": 17}]},
         }
@@ -231,3 +235,35 @@ def test_settings_are_checked():
         TreeSettings(budget="all")
     with pytest.raises(InputError, match="max_depth"):
         TreeSettings(max_depth=0)
+
+
+def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(
+    planted, search, inert
+):
+    sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
+    tree = grow_tree(sheet, search, neighbours=planted.neighbours, inert=inert)
+    assert tree.terms == ("individual",)
+    edges = edge_frame([tree])
+    assert set(edges["status"]) == {"poor_query"}
+    assert edges["footrule"].notna().any()
+    found = sensitivity(edges).set_index("fact type").loc["PartyType"]
+    assert found["poor_query"] > 0 and found["edges"] == 0
+    assert pd.isna(found["sensitivity"]) and "1 informative term" in found["reason"]
+    assert case_scores(edges).isna().all(axis=None)
+
+
+def test_without_inert_words_the_excess_is_undefined_and_says_why(planted):
+    names = {word.lower() for kind in Inert().kinds for word in kind}
+    documents = planted.documents.copy()
+    documents["text"] = [
+        " ".join(w for w in text.split() if w.strip(".,").lower() not in names)
+        for text in documents["text"]
+    ]
+    search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
+    trees = grow_trees(planted.sheets, search, neighbours=planted.neighbours)
+    assert not any(tree.placebos for tree in trees)
+    assert placebo_frame(trees).empty
+    found = sensitivity(edge_frame(trees))
+    assert found["sensitivity"].notna().all() and found["edges"].min() > 0
+    assert found[["placebo", "excess", "p"]].isna().all(axis=None)
+    assert set(found["reason"]) == {VACUOUS}

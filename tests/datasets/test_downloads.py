@@ -198,7 +198,7 @@ def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
     ]
     for worker in workers:
         worker.start()
-    assert [found.get(timeout=60) for _ in workers] == [CONTENT] * 3
+    assert [found.get(timeout=600) for _ in workers] == [CONTENT] * 3
     for worker in workers:
         worker.join()
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]

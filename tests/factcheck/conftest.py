@@ -1,7 +1,5 @@
 """Collections, claims and a fitted judge that several tests share."""
 
-import json
-
 import pytest
 
 from casebook.factcheck.claimset import read_claims, shipped_documents
@@ -29,11 +27,3 @@ def claims(documents):
 def stance(base, claims):
     train = [claim for claim in claims if claim.split == "train"]
     return FeatureStance(base.rarity).fit(training_pairs(train, base))
-
-
-@pytest.fixture(scope="session")
-def cases(mirror):
-    """Give the cases that were put to the public scorers, by name."""
-    path = mirror / "fever_scorer" / "scorer_cases.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return {case["name"]: case for case in content["cases"]} | {"all": content}

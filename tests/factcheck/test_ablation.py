@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.ablation import noise_study, run_configs
+from casebook.factcheck.ablation import NoiseStudy, noise_study, run_configs
 from casebook.factcheck.ablation_configs import (
     documented_configs,
     factorial_configs,
@@ -22,6 +22,7 @@ from casebook.factcheck.ablation_documented import (
     simulated_accuracy,
     simulated_seconds,
 )
+from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.factorial import (
     CELL_NAMES,
     CELLS,
@@ -57,12 +58,12 @@ def test_shapley_by_all_orders(values):
     assert shares == pytest.approx(values[-1] - values[0])
 
 
-@pytest.mark.parametrize("twins", [["a", "a", "b", "b"], [0, 0, 1, 1], None])
-def test_names_of_clusters_do_not_matter(twins):
-    right = pd.DataFrame(np.random.default_rng(6).integers(0, 2, (4, 16)).astype(float))
-    right.columns = CELL_NAMES
-    found = effects(right, twins, n_boot=50)
-    known = effects(right, list("aabb" if twins else "abcd"), n_boot=50)
+@pytest.mark.parametrize("names", [list("abcdefgh"), list(range(8))])
+def test_names_of_clusters_do_not_matter(names):
+    right = np.random.default_rng(6).integers(0, 2, (16, 16)).astype(float)
+    right = pd.DataFrame(right, columns=list(CELL_NAMES))
+    found = effects(right, np.repeat(names, 2), n_resamples=200)
+    known = effects(right, np.repeat(list("stuvwxyz"), 2), n_resamples=200)
     pd.testing.assert_frame_equal(found, known)
 
 
@@ -94,9 +95,24 @@ def test_an_effect_that_is_there_is_found_and_the_others_are_not():
     table = effects(pd.DataFrame(right, columns=list(CELL_NAMES)), n_resamples=2_000)
     main = table[table["kind"] == "main"].set_index("effect")
     assert main.loc["diversity", "low"] > 0.1
-    assert main.loc["diversity", "p_holm"] < 0.01
+    assert main.loc["diversity", "p_adjusted"] < 0.01
     assert main.drop("diversity")["value"].eq(0).all()
     assert main.loc["weighting", "reason"] == "no_variation"
+
+
+def test_resamples_reach_the_tests_of_the_report():
+    """199 sign patterns and the one observed give p in two-hundredths."""
+    right = np.random.default_rng(3).integers(0, 2, (40, 16)).astype(float)
+    noise = NoiseStudy({0.0: pd.DataFrame(right, columns=list(CELL_NAMES))}, None, ())
+    report = AblationReport(None, None, noise, seed=1, resamples=199)
+    p = report.effects()["p"].to_numpy() * 200
+    assert np.allclose(p, p.round())
+    reported = report.reported().set_index("configuration")
+    without = report.effects().query("kind == 'without'").set_index("effect")
+    assert reported.loc["k=1", "p_adjusted"] == without.loc["diversity", "p_adjusted"]
+    assert reported.loc["k=1", "ours"] == pytest.approx(
+        -100 * without.loc["diversity", "value"]
+    )
 
 
 def test_bad_tables_are_refused():

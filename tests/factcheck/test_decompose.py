@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casebook import paths
 from casebook.errors import InputError
 from casebook.factcheck.clauses import split
 from casebook.factcheck.decompose import decompose, logical_form
@@ -14,12 +15,6 @@ from casebook.factcheck.decompose_documented import (
     documented_verifiability,
 )
 from casebook.factcheck.decompose_model import ModelDecomposer, defect
-from casebook.factcheck.decomposition_study import (
-    compare,
-    match,
-    read_annotated,
-    summary,
-)
 from casebook.factcheck.verifiability import verifiability
 
 
@@ -158,6 +153,21 @@ def test_a_language_model_that_fails_twice_is_an_error_and_no_fallback():
         ModelDecomposer(Fake(InputError("unreachable")))("Hail is covered.")
 
 
+def test_the_bounds_of_both_splitters():
+    parts = " and ".join(f"the owner pays tax {n}" for n in range(10)) + "."
+    assert len(decompose(parts, 10)) == 10
+    with pytest.raises(InputError, match="10 parts, more than 9"):
+        decompose(parts, 9)
+    assert len(decompose("x" * 10_000)) == 1
+    with pytest.raises(InputError, match="10,001 characters"):
+        decompose("x" * 10_001)
+    many = ", ".join(f"piece {n}" for n in range(11))
+    assert [part.text for part in decompose_documented(many)][-1] == "piece 9"
+    nine = "some cats are in the house by the tree"
+    assert documented_verifiability(nine) == "vague"
+    assert documented_verifiability(nine + " today") == "verifiable"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -174,36 +184,16 @@ def test_defects_of_answers_are_named(answer):
     assert defect(GOOD) is None
 
 
-def test_matching_pairs_each_part_once():
-    wanted = ["Hail is covered.", "Frost is not covered."]
-    assert sorted(match(["Frost is covered.", "Hail is covered."], wanted)) == [(1, 0)]
-    assert match([], wanted) == []
-
-
-def test_annotated_sentences_and_the_two_systems():
-    sentences = read_annotated()
-    assert len(sentences) >= 120
-    assert {sentence.split for sentence in sentences} == {"dev", "test"}
-    table = compare(sentences)
-    shares = summary(table, n_boot=200).set_index(["split", "system", "measure"])
-    for measure in ("precision", "recall", "verifiability accuracy", "exact"):
-        ours = shares.loc[("test", "rules", measure)]
-        theirs = shares.loc[("test", "documented", measure)]
-        assert ours["low"] > theirs["high"], measure
-        assert ours["value"] > 0.85
-
-
-def test_a_failing_decomposer_is_counted():
-    def failing(claim):
-        raise InputError("no")
-
-    table = compare(read_annotated()[:4], {"failing": failing})
-    assert summary(table, n_boot=50)["failed"].eq(2).all()
-
-
-def test_wrong_annotations_are_named(tmp_path):
-    path = tmp_path / "a.jsonl"
-    row = {"id": "1", "text": "t", "split": "dev", "atoms": [{"text": 1}]}
-    path.write_text(json.dumps(row))
-    with pytest.raises(InputError, match=r"a\.jsonl:1"):
-        read_annotated(path)
+def test_annotated_sentences_of_the_half_that_the_rules_were_not_written_on():
+    """Right: as many parts as annotated, each of the annotated kind, in order."""
+    path = paths.DATA / "factcheck" / "decomposition.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = [row for row in rows if row["split"] == "test"]
+    right = {decompose: 0, decompose_documented: 0}
+    for row in rows:
+        wanted = [atom["verifiability"] for atom in row["atoms"]]
+        for splitter in right:
+            found = [part.verifiability for part in splitter(row["text"])]
+            right[splitter] += found == wanted
+    assert len(rows) == 69
+    assert right[decompose] > 0.85 * len(rows) > 1.5 * right[decompose_documented]

@@ -3,7 +3,6 @@
 import pytest
 
 from casebook.datasets import load
-from casebook.datasets.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck.claim_only import claim_only_verdicts
 from casebook.factcheck.consumer_verdicts import MAJORITY, SYSTEMS, consumer_study
@@ -62,11 +61,9 @@ def test_shuffling_never_gives_the_own_group(base, claims):
 
 
 @pytest.fixture(scope="module")
-def contracts():
-    try:
-        return load("consumer_contracts_qa")
-    except Absent as reason:
-        pytest.skip(str(reason))
+def contracts(require):
+    require("consumer_contracts_qa")
+    return load("consumer_contracts_qa")
 
 
 @pytest.mark.data

@@ -4,13 +4,16 @@ import functools
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from casebook.errors import InputError
 from casebook.factcheck.comparing import compare_verdicts, is_right
 from casebook.factcheck.joining import join_labels, read_labels
-from casebook.factcheck.scoring import score_files
+from casebook.factcheck.scoring import score_files, score_joined
+from casebook.inference.mcnemar import mcnemar
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
@@ -92,8 +95,8 @@ def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
     report = score_files(gold, system, baseline=blind)
     row = report.comparisons.set_index("rival").loc["claim_only"]
     assert (row["system_only"], row["rival_only"]) == (20, 0)
-    assert row["p_exact"] == pytest.approx(2 * 0.5**20)
-    assert row["p_holm"] >= row["p_mid"]
+    assert row["mcnemar"] == pytest.approx(2 * 0.5**20)
+    assert row["p_adjusted"] >= row["p"] > 0 and row["verdict"] == "better"
     assert report.scores.baselines["claim_only"]["accuracy"].estimate == 0.5
 
 
@@ -112,6 +115,108 @@ def test_rows_that_do_not_count_are_left_out_of_both():
         [True, None, False, True], {"x": [False, True, None, True]}
     )
     assert table.loc[0, ["n", "system_only", "rival_only"]].tolist() == [2, 1, 0]
+
+
+DESIGNS = {
+    "6 groups of 20": [20] * 6,
+    "15 groups of 8": [8] * 15,
+    "10 groups of 1 to 30": [1, 2, 3, 4, 6, 8, 12, 16, 22, 30],
+}
+
+
+@pytest.mark.parametrize("sizes", DESIGNS.values(), ids=list(DESIGNS))
+def test_groups_that_lean_do_not_decide_between_equals(sizes):
+    """Each group leans to one of two equal systems; McNemar's test takes that for more.
+
+    Through the report that the command prints, as it stands under ``comparisons``.
+    """
+    rng, studies = np.random.default_rng(5), 200
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    rejected = excluded = mcnemar_rejected = 0
+    for seed in range(studies):
+        lean = 0.3 * rng.choice([-1, 1], len(sizes))[labels]
+        ours, theirs = (rng.random(len(labels)) < 0.5 + side for side in (lean, -lean))
+        gold = pd.DataFrame({"id": np.arange(len(labels)), "label": S, "page": labels})
+        joined = join_labels(
+            gold.astype({"id": str}), _answers(ours), ("gold", "predictions")
+        )
+        report = score_joined(
+            joined,
+            baselines={"rival": _answers(theirs)["label"]},
+            cluster="page",
+            n_boot=300,
+            seed=seed,
+        )
+        row = report.comparisons.set_index("rival").loc["rival"]
+        rejected += row["p"] <= 0.05
+        low, high = row["difference low"], row["difference high"]
+        excluded += row["verdict"] in ("better", "worse") or low > 0 or high < 0
+        assert np.isnan(row["mcnemar"])
+        mcnemar_rejected += (mcnemar(ours, theirs).pvalue or 1) <= 0.05
+    assert rejected <= 0.07 * studies
+    assert excluded <= 0.07 * studies
+    assert mcnemar_rejected > 0.2 * studies
+
+
+def _answers(right):
+    ids = [str(n) for n in range(len(right))]
+    return pd.DataFrame({"id": ids, "label": np.where(right, S, N)})
+
+
+def test_without_groups_the_test_is_mcnemars():
+    rng = np.random.default_rng(2)
+    ours, theirs = rng.random(60) < 0.7, rng.random(60) < 0.5
+    table = compare_verdicts(ours, {"x": theirs}, n_resamples=100_000)
+    n, k = (ours != theirs).sum(), (ours & ~theirs).sum()
+    expected = stats.binomtest(int(k), int(n)).pvalue
+    assert table.loc[0, "mcnemar"] == pytest.approx(expected)
+    assert table.loc[0, "p"] == pytest.approx(expected, abs=0.005)
+    assert table.loc[0, "p"] == table.loc[0, "p_adjusted"]
+
+
+def test_what_is_dropped_is_dropped_for_the_controls_too(write):
+    """The unclear answers are the unsupported claims: without them majority is 3/4."""
+    gold = write("gold.jsonl", labels(*[S] * 6, *[N] * 6))
+    answers = labels(*[S] * 5, N, S, N, *["unclear"] * 4)
+    blind = write("b.jsonl", labels(*[S] * 11, "unclear"))
+    report = score_files(
+        gold,
+        write("p.jsonl", answers),
+        baseline=blind,
+        policy={"off_label": "drop"},
+    )
+    found = report.scores
+    assert (found["accuracy"].n, found["accuracy"].estimate) == (8, 6 / 8)
+    for name in ("majority", "prior", "claim_only"):
+        assert found.baselines[name]["accuracy"].n == 8, name
+    assert found.baselines["majority"]["accuracy"].estimate == 6 / 8
+    assert found.baselines["prior"]["accuracy"].estimate == (36 + 4) / 64
+    assert report.comparisons["n"].eq(8).all()
+    assert report.comparisons.set_index("rival").loc["majority", "difference"] == 0
+    kept = score_files(gold, write("p.jsonl", answers)).scores
+    assert kept.baselines["majority"]["accuracy"].estimate == 0.5
+
+
+def test_the_majority_is_that_of_the_classes_as_they_are_scored(write):
+    """Two kinds of negatives are together more than the supported claims."""
+    gold = write("gold.jsonl", labels(*[S] * 4, *[N] * 3, *[NEI] * 3))
+    report = score_files(
+        gold, write("p.jsonl", labels(*[S] * 10)), policy={"nei": "negative"}
+    )
+    row = report.comparisons.set_index("rival").loc["majority"]
+    assert row["rival accuracy"] == 0.6
+    assert report.scores.baselines["majority"]["accuracy"].estimate == 0.6
+
+
+def test_resamples_and_seed_reach_the_comparisons(write):
+    rng = np.random.default_rng(1)
+    gold = write("gold.jsonl", labels(*[S] * 30, *[N] * 30))
+    answers = write("p.jsonl", labels(*rng.choice([S, N], 60)))
+    options = {"n_boot": 200, "seed": 1}
+    one, same = (score_files(gold, answers, **options) for _ in range(2))
+    other = score_files(gold, answers, n_boot=200, seed=2)
+    assert one.comparisons.equals(same.comparisons)
+    assert one.comparisons["p"].tolist() != other.comparisons["p"].tolist()
 
 
 @pytest.fixture
@@ -146,6 +251,7 @@ def test_command_prints_both_sections(score, write):
         (labels(S), labels(S, confidence=[1.4]), "1 confidences lie outside"),
         (labels(S), labels(S, confidence=["high"]), "field 'confidence'"),
         (labels(S), [], "holds no records"),
+        (labels(S), labels(S, start=7), "no id in common .first: '1' and '7'"),
     ],
 )
 def test_bad_files_end_with_one_line(score, write, gold, pred, message):

@@ -26,6 +26,7 @@ from casebook.factcheck.verdict import (
     judge_subclaim,
     support_score,
 )
+from casebook.factcheck.verdict_study import of_verdict
 from casebook.factcheck.votes import any_any, vote
 
 
@@ -46,6 +47,14 @@ def test_weights_and_inclusive_thresholds():
     assert judge_subclaim("SC1", seven, Rule()).verdict == SUPPORTED
     three = items(*[("high", SUPPORTS)] * 3, *[("high", REFUTES)] * 7)
     assert judge_subclaim("SC1", three, Rule()).verdict == NOT_SUPPORTED
+
+
+def test_confidence_is_that_of_the_verdict():
+    """One of ten items supports: refuted with 0.9; documented, the score itself."""
+    refuted = items(("high", SUPPORTS), *[("high", REFUTES)] * 9)
+    assert judge_subclaim("SC1", refuted, Rule()).confidence == pytest.approx(0.9)
+    assert judge_subclaim("SC1", refuted, DOCUMENTED).confidence == pytest.approx(0.1)
+    assert of_verdict([0.2, 0.5, 0.7]) == [0.8, 0.5, 0.7]
 
 
 def test_divided_by_count_unanimous_low_support_is_not_supported():

@@ -60,7 +60,7 @@ def casebook(project, *arguments):
 
 def ended(process):
     """Wait for a command; give its exit code and what it said."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     return process.returncode, out, err
 
 

@@ -17,12 +17,12 @@ from casebook.datasets.claims_files import load_claims
 from casebook.datasets.records import read_records
 from casebook.errors import CasebookError
 from casebook.factcheck.joining import read_labels
+from casebook.formats.grids import read_book
 from casebook.formats.ratings import read_ratings
 from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.plain_yaml import read_yaml
-from casebook.raters.grids import read_book
 from casebook.raters.responses import read_form
 from casebook.runs.artifact import read_record
 from casebook.runs.chain import read_entries

@@ -6,6 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.formats.ratings import read_ratings
+from casebook.measures.agreement import krippendorff_alpha
 
 
 @pytest.fixture
@@ -52,6 +53,43 @@ def test_the_id_can_be_named_or_denied(table):
     assert read_ratings(path, id_column="").columns.to_list() == ["item", "A"]
     with pytest.raises(InputError, match="has no column 'x': it has item, A"):
         read_ratings(path, id_column="x")
+
+
+RATED = {"A": [4, 2, 5, 3, 4, 2], "B": [4, 1, 5, 3, 5, 2], "C": [3, 2, 5, 3, 4, 2]}
+IDS = {
+    "item_id": [9, 4, 7, 2, 1, 5],
+    "who": [101, 102, 103, 107, 110, 111],
+    "claim": ["c1", "c2", "c3", "c4", "c5", "c6"],
+    "nth": [1, 2, 3, 4, 5, 6],
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_ids_are_recognised_or_refused(table, name):
+    ids = pd.Series(IDS[name], name=name)
+    first = pd.concat([ids, pd.DataFrame(RATED)], axis=1)
+    frame = read_ratings(table(first.to_csv(index=False)))
+    assert frame.index.name == name and list(frame) == list(RATED)
+    expected = krippendorff_alpha(pd.DataFrame(RATED)).estimate
+    assert krippendorff_alpha(frame).estimate == expected
+    last = table(first[[*RATED, name]].to_csv(index=False))
+    with pytest.raises(InputError, match=f"column '{name}' looks like names of the"):
+        read_ratings(last)
+    assert read_ratings(last, id_column=name).index.name == name
+    for given in (first, first[[*RATED, name]]):
+        with pytest.raises(InputError, match=r"ratings\.set_index"):
+            krippendorff_alpha(given)
+
+
+def test_raters_are_not_taken_for_ids(table):
+    sliders = pd.DataFrame(
+        {"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3}
+    )
+    orders = {f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)}
+    ranks = pd.DataFrame(orders)
+    for frame in (sliders, ranks):
+        assert list(read_ratings(table(frame.to_csv(index=False)))) == list(frame)
+        assert krippendorff_alpha(frame).n_raters == 3
 
 
 @pytest.mark.parametrize(
@@ -114,8 +152,8 @@ def test_defects_of_a_workbook(tmp_path):
     with pytest.raises(InputError, match=r"xlsx:3: column 'B': 'tie' is not a number"):
         read_ratings(path)
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(InputError, match=r"ratings\.xlsx: is not a workbook"):
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
         read_ratings(path)
     path.write_text("A,B\n1,2\n")
-    with pytest.raises(InputError, match=r"ratings\.xlsx: is not a workbook"):
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
         read_ratings(path)

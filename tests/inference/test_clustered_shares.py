@@ -26,16 +26,18 @@ def test_clusters_that_agree_within_count_as_one_unit_each():
 
 
 def test_clean_sweep_is_as_sure_as_its_clusters():
-    found = clustered_wilson([7, 3, 0, 5], [7, 3, 0, 5])
-    assert (found.low, found.high) == (pytest.approx(wilson(3, 3).low), 1.0)
+    sizes = [7, 3, 0, 5, 1, 2, 4]
+    found = clustered_wilson(sizes, sizes)
+    assert (found.low, found.high) == (pytest.approx(wilson(6, 6).low), 1.0)
 
 
 def test_undefined_has_a_reason():
     assert clustered_wilson([], []).reason == "no_units"
     assert clustered_wilson([0, 0], [0, 0]).reason == "no_units"
-    alone = clustered_wilson([1], [2])
-    assert (alone.estimate, alone.low) == (0.5, None)
-    assert alone.reason == "fewer_than_two_clusters"
+    few = clustered_wilson([1, 2, 1, 0, 1], [2] * 5)
+    assert (few.estimate, few.low, few.high) == (0.5, None, None)
+    assert few.reason == "fewer_than_six_clusters"
+    assert clustered_wilson([1, 2, 1, 0, 1, 1], [2] * 6).reason is None
 
 
 @pytest.mark.parametrize("counts", [([3], [2]), ([-1], [2]), ([1, 1], [2])])

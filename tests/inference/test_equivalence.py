@@ -36,7 +36,7 @@ def test_at_the_edge_of_the_region_equivalence_is_claimed_in_five_percent():
 
 
 def test_undefined_and_empty_region():
-    same = equivalence([[1, -1], [1, -1]], n_boot=10)
+    same = equivalence([[1, -1]] * 6, n_boot=10)
     assert (same.p_tost, same.verdict, same.reason) == (
         None,
         "undecided",

@@ -9,7 +9,6 @@ from casebook.inference.votes import (
     count_votes,
     item_means,
     preference_scores,
-    vote_comparisons,
     vote_matrix,
 )
 
@@ -42,20 +41,6 @@ def test_defects_are_named(row, message):
 def test_missing_column():
     with pytest.raises(InputError, match="lack the column 'preference'"):
         vote_matrix(table().drop(columns="preference"), win="X", loss="Y")
-
-
-def test_comparisons_tell_side_item_and_rater():
-    votes = vote_matrix(table(), win="X", loss="Y")
-    sides = pd.DataFrame([[None, True], [False, False]])
-    rows = vote_comparisons(votes, sides, ("X", "Y"))
-    expected = [
-        ("a", "r2", "X", "Y", "second"),
-        ("b", "r1", "Y", "X", "second"),
-        ("b", "r2", "Y", "X", "tie"),
-    ]
-    assert list(rows.itertuples(index=False, name=None)) == expected
-    with pytest.raises(InputError, match="every vote needs a side"):
-        vote_comparisons(votes, pd.DataFrame([[None, None]] * 2), ("X", "Y"))
 
 
 def test_counts_add_up():

@@ -161,8 +161,11 @@ def test_intervals_that_cannot_be_had_have_reasons():
     rare = agreement.krippendorff_alpha([[1, 1]] * 20 + [[1, 2]])
     assert rare.panel_ci is None
     assert rare.reasons["panel_ci"] == "undefined_in_resamples"
-    asked = agreement.krippendorff_alpha([[1, 1], [2, 2], [1, 2]], n_boot=0)
+    asked = agreement.krippendorff_alpha([[1, 1], [2, 2], [1, 2]] * 2, n_boot=0)
     assert asked.reasons["panel_ci"] == "not_asked"
+    few = agreement.krippendorff_alpha([[1, 1, 2], [2, 2, 2], [1, 2, 1]])
+    assert few.panel_ci is None and few.new_panel_ci is None
+    assert set(few.reasons.values()) == {"fewer_than_six_items"}
     nested = agreement.intraclass_correlation(
         [[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1"
     )

@@ -30,6 +30,22 @@ def test_golden_vector_of_the_later_behaviour():
     assert found["f1"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("first", [S, "UNKNOWN"])
+def test_no_spelling_counts_as_missing_because_it_comes_first(first):
+    """Of four pairs one is equal as a string, whichever label stands first."""
+    gold, predicted = [first, first, N, N], [N, None, S, N]
+    assert documented_metrics(gold, predicted, "L")["accuracy"] == 0.25
+    assert documented_metrics([first], [first], "L")["accuracy"] == 1
+
+
+def test_majority_is_one_class_and_prior_is_by_chance():
+    found = score_predictions([S, S, S, N], [S, S, S, S]).baselines
+    assert found["majority"]["accuracy"].estimate == 3 / 4
+    assert found["prior"]["accuracy"].estimate == (9 + 1) / 16
+    assert found["majority"]["recall"].estimate == 1
+    assert found["prior"]["recall"].estimate == 3 / 4
+
+
 def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
     """The demo of February: nine UNKNOWN verdicts, two of them counted as right."""
     gold, predicted = [S] * 7 + [N] * 2, [None] * 9

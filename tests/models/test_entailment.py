@@ -52,3 +52,29 @@ def test_classes_that_are_not_the_three_are_refused(tmp_path, make_classifier):
 def test_a_model_that_is_not_there_is_one_line():
     with pytest.raises(InputError, match="'/nowhere/model' does not exist"):
         EntailmentModel("/nowhere/model")
+
+
+def test_the_judge_of_the_command_is_the_model_in_the_folder(
+    casebook, folder, tmp_path
+):
+    """A premise is the document's name and the passage, the hypothesis the claim."""
+    passage, claim = "You may cancel.", "We may sue."
+    collection, claims = tmp_path / "mine", tmp_path / "claims.txt"
+    collection.mkdir()
+    row = {"_id": "d", "title": "You", "text": f"{passage} We sue."}
+    (collection / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    claims.write_text(claim + "\n")
+    code, text, error = casebook(
+        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"),
+        *("--stance", f"entailment:{folder}"),
+    )
+    assert code == 0, error
+    items = json.loads(text)["claims"][0]["evidence"]
+    assert items
+    premises = [f"You. {item['passage']}" for item in items]
+    shares = EntailmentModel(folder).probabilities(premises, [claim] * len(items))
+    for item, (yes, no, neither) in zip(items, shares, strict=True):
+        likeliest = max((yes, "supports"), (no, "refutes"), (neither, "neutral"))[1]
+        assert item["stance"] == likeliest
+        if likeliest != "neutral":
+            assert item["probability"] == pytest.approx(yes / (yes + no), abs=1e-6)

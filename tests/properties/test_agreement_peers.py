@@ -70,5 +70,8 @@ def test_intraclass_correlations_as_pingouin():
         assert ours.estimate == pytest.approx(row["ICC"], abs=1e-10)
         assert ours.statistic[1] == pytest.approx(row["F"], abs=1e-10)
         assert ours.interval == pytest.approx(tuple(row[bounds]), abs=0.0051)
+        # The printed interval is this one, under the population of its model.
+        shown = {"2": (None, ours.interval)}.get(form[0], (ours.interval, None))
+        assert (ours.panel_ci, ours.new_panel_ci) == shown
         p = row["pval"] if "pval" in row else row["p_val"]
         assert ours.p_greater == pytest.approx(p, abs=1e-10)

@@ -1,5 +1,8 @@
 """Workbooks in the documented layout, made from the reconstructed table."""
 
+import re
+import zipfile
+
 import pandas as pd
 from openpyxl import Workbook
 
@@ -10,6 +13,32 @@ HEADER = [
     *("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment"),
     "_rag_side_for_analysis",
 ]
+
+
+def repacked(source, target, name, change):
+    """Copy a workbook with one of its members changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", 8) as new:
+        for member in old.namelist():
+            content = old.read(member)
+            new.writestr(member, change(content) if member == name else content)
+    return target
+
+
+def with_stored(source, target, cell, value):
+    """Store a value with the formula of one cell, as a spreadsheet does."""
+
+    def change(content):
+        pattern = rb'<c r="%s"([^>]*?)(?: t="\w+")?>(<f.*?</f>)<v ?/?>(?:</v>)?</c>'
+        kind = b"str" if isinstance(value, str) else b"n"
+        stored = rb'<c r="%s"\1 t="%s">\2<v>%s</v></c>'
+        place, text = cell.encode(), str(value).encode()
+        changed, count = re.subn(
+            pattern % place, stored % (place, kind, text), content, flags=re.DOTALL
+        )
+        assert count == 1, content[:2000]
+        return changed
+
+    return repacked(source, target, "xl/worksheets/sheet1.xml", change)
 
 
 def votes():

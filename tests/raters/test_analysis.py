@@ -15,13 +15,12 @@ from casebook.raters.responses import read_forms
 from casebook.raters.sentences import answer
 from casebook.raters.simulated import Truth, fill_forms
 
-QUICK = Options(n_boot=300, n_resamples=2_000, permutations=19, mixed=False)
-MIXED = replace(QUICK, mixed=True)
+QUICK = Options(resamples=300, permutations=19)
 
 
 @pytest.fixture(scope="module")
 def example():
-    return analyse(example_votes(), options=MIXED)
+    return analyse(example_votes(), options=QUICK)
 
 
 def test_the_four_intervals_of_the_example(example):
@@ -29,10 +28,10 @@ def test_the_four_intervals_of_the_example(example):
     assert (naive["win_rate"], naive["n"]) == (113 / 176, 176)
     item, both = example.win_rate("item"), example.win_rate("item and rater")
     assert naive["ci_low"] == pytest.approx(0.569, abs=0.001)
-    # The interval of items and raters that the published analysis implies.
-    assert both["ci_low"] == pytest.approx(0.46, abs=0.025)
-    assert both["ci_high"] == pytest.approx(0.77, abs=0.025)
-    assert item["ci_low"] > both["ci_low"]
+    # A bootstrap of items and raters gives [.46, .77]; four raters need Student's t.
+    assert both["ci_low"] < 0.46 and both["ci_high"] > 0.77
+    assert both["ci_low"] < 0.5 < item["ci_low"]
+    assert example.win_rate("rater")["reason"] == "fewer_than_six_clusters"
     assert len(example.tables["intervals"]) == 8
 
 
@@ -44,11 +43,9 @@ def test_known_figures_of_the_example(example):
     )
     assert dependence.loc["design effect", "value"] == pytest.approx(1.57, abs=0.005)
     assert dependence["p"].dropna().iloc[0] == pytest.approx(0.009, abs=5e-4)
-    models = tables["models"].set_index("model")
-    assert models.loc["crossed logit", "item_sd"] == pytest.approx(1.3, abs=0.1)
-    assert models.loc["crossed logit", "rater_sd"] == pytest.approx(0.5, abs=0.1)
-    assert models.loc["logit", "log_odds"] > 0
-    assert example.primary()["pvalue"] < 0.02
+    lines = tables["lines"].set_index("scope")
+    assert lines["p"].tolist() == pytest.approx([0.004258, 0.16529], abs=5e-6)
+    assert lines["verdict"].tolist() == ["preferred", "undecided"]
 
 
 def test_every_table_has_rows_or_a_reason(example):
@@ -60,7 +57,13 @@ def test_every_table_has_rows_or_a_reason(example):
 
 def test_the_answer_says_number_interval_and_scope(example):
     text = "\n".join(answer(example))
-    for part in ("0.642 [", "176 untied", "with other raters too", "no difference"):
+    for part in (
+        "Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706]",
+        "p = 0.0043: RAG is preferred",
+        "For new raters as well: 0.625 [0.407, 0.843]; p = 0.17: undecided",
+        "From 4 raters that cannot be checked",
+        "176 untied",
+    ):
         assert part in text
     assert "nan" not in text and "None" not in text
 
@@ -92,11 +95,6 @@ def test_a_panel_of_two_raters_and_three_items_is_analysed():
     assert found.panel.votes.shape == (3, 2)
 
 
-def test_models_can_be_left_out_and_say_so():
-    found = analyse(example_votes(), options=QUICK)
-    assert found.tables["models"]["reason"].tolist() == ["not_asked"]
-
-
 def test_missing_votes_are_counted_in_every_table():
     votes = example_votes()
     gone = votes.frame.index % 7 == 0
@@ -118,7 +116,7 @@ def test_a_planted_effect_is_found_from_forms_to_answer(tmp_path):
     both = found.win_rate("item and rater")
     assert both["ci_low"] < truth.win_rate < both["ci_high"]
     assert both["ci_low"] > 0.5
-    assert found.tables["side_test"].loc[0, "p"] > 0.01
+    assert found.side().left_test.pvalue > 0.01
     assert registered_margin(tmp_path / "study") == (0.4, 0.6)
 
 
@@ -127,16 +125,15 @@ def test_a_planted_side_effect_is_found(tmp_path):
     make_forms(toy_answers(50), tmp_path / "study", plan, secret=SECRET)
     truth = Truth(effect=0.0, item_sd=0.5, rater_sd=0.1, left=1.2)
     paths = fill_forms(tmp_path / "study", tmp_path / "back", truth, seed=1)
-    found = analyse(open_forms(read_forms(paths), tmp_path / "study"), options=MIXED)
-    assert found.tables["side_test"].loc[0, "p"] < 0.001
-    side = found.tables["models"].set_index("model").loc["crossed logit"]
-    assert abs(side["left"] - 2 * 1.2) < 0.8
+    found = analyse(open_forms(read_forms(paths), tmp_path / "study"), options=QUICK)
+    assert found.side().left_test.pvalue < 0.001
+    assert found.side().difference.low > 0.2
     # Balanced sides keep the side effect out of the win rate.
     rate = found.win_rate("item")
     assert rate["ci_low"] < truth.win_rate < rate["ci_high"]
 
 
-def test_three_systems_are_ranked_and_held_against_each_other(tmp_path):
+def test_three_systems_are_held_against_each_other(tmp_path):
     answers = toy_answers(30, ("one", "two", "three"))
     plan = Plan("ranking", {f"r{n}": "lay" for n in range(4)}, focus="one", per_item=3)
     make_forms(answers, tmp_path / "study", plan, secret=SECRET)
@@ -145,9 +142,6 @@ def test_three_systems_are_ranked_and_held_against_each_other(tmp_path):
     with pytest.raises(InputError, match="held against"):
         analyse(votes, options=QUICK)
     found = analyse(votes, "three", QUICK)
-    strengths = found.tables["strengths"].set_index("parameter")
-    assert strengths["worth"].drop(["tie", "order"]).idxmax() == "one"
-    assert strengths["n"].iloc[0] == 30 * 3 * 3
     assert found.panel.votes.shape == (30, 4)
     assert found.panel.votes.notna().sum().sum() == 90
 

@@ -10,12 +10,13 @@ from toy_study import RATERS, SECRET, make_study, toy_answers
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.raters import celltext
+from casebook.formats import celltext
 from casebook.raters.answers import PDPABENCH, read_answers
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.layouts import LIKERT, SHEET
 from casebook.raters.likert import make_likert_forms
 from casebook.raters.responses import read_form, read_forms
+from casebook.raters.rubric import LEVELS
 from casebook.raters.sealing import read_key
 from casebook.raters.unblinding import unblind_likert
 
@@ -47,6 +48,8 @@ def test_nothing_a_rater_gets_tells_the_system(tmp_path):
         assert len(given) >= 4
         for path in given:
             found = contents(path)
+            for level in LEVELS["factuality"]:  # documented words, no system's name
+                found = found.replace(level.encode(), b"")
             for word in (rb"grounded", rb"\bplain\b", rb"\bfocus\b", secret.encode()):
                 assert not re.search(word, found, re.IGNORECASE), (path, word)
             assert not re.search(rb">q\d+<|,q\d+,", found)
@@ -92,8 +95,11 @@ def test_only_answers_can_be_written_and_only_what_is_allowed(study):
 @pytest.mark.parametrize("rater, word", [("r1", "made up"), ("r3", "misquoted")])
 def test_raters_get_the_anchors_of_their_kind(study, rater, word):
     sheet = load_workbook(study / "for_raters" / f"pilot_{rater}.xlsx")["rubric"]
-    text = " ".join(str(c.value) for row in sheet for c in row)
-    assert word in text
+    cells = [str(c.value) for row in sheet for c in row]
+    assert word in " ".join(cells)
+    # The names of the levels, as documented, best first.
+    for name in ("Fully Grounded / Correct. ", "Weakly Useful. ", "Useful. "):
+        assert sum(cell.startswith(name) for cell in cells) == 1
 
 
 def test_key_and_forms_are_bound_by_hashes(study):

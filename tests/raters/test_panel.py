@@ -115,6 +115,24 @@ def test_the_example_has_no_copied_rater_and_a_copy_is_flagged(panel):
     assert flagged[["rater_a", "rater_b"]].to_numpy().tolist() == [["rater3", "rater4"]]
 
 
+@pytest.mark.parametrize(
+    ("items", "different", "flagged"), [(10, 0, True), (9, 0, False), (10, 2, False)]
+)
+def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
+    frame = example_votes().frame
+    frame = frame[frame["rater"].isin(["rater3", "rater4"])]
+    frame = frame[frame["item_id"] <= f"item{items:02d}"]
+    three = frame[frame["rater"] == "rater3"]
+    copy = three.assign(rater="rater4")
+    changed = copy.index[:different]
+    copy.loc[changed, "factuality_left"] = 6 - copy.loc[changed, "factuality_left"]
+    copy.loc[changed, "usefulness_left"] = 9 - copy.loc[changed, "usefulness_left"]
+    votes = replace(
+        example_votes(), frame=pd.concat([three, copy]), raters=("rater3", "rater4")
+    )
+    assert rater_checks.duplicate_raters(panel_of(votes))["suspicious"].all() == flagged
+
+
 def test_consistency_counts_every_judgement(panel):
     table = rater_checks.consistency(panel)
     sums = table[["agree", "contradict", "one_tied"]].sum(axis=1)
@@ -138,7 +156,7 @@ def test_guesses_are_counted_against_the_truth():
 
 
 def test_ratings_are_compared_by_item(panel):
-    table = likert_tests.rating_tests(panel, n_boot=2000, n_resamples=2000)
+    table = likert_tests.rating_tests(panel, n_boot=2000)
     assert table["difference"].round(3).tolist() == [0.545, 0.275]
     wider = (table["both high"] - table["both low"]) > (
         table["difference high"] - table["difference low"]
@@ -165,7 +183,7 @@ def test_missing_ratings_are_counted():
 
 def test_all_ratings_of_a_scale_may_be_missing():
     panel = panel_of(changed(factuality_left=np.nan, factuality_right=np.nan))
-    table = likert_tests.rating_tests(panel, n_boot=200, n_resamples=200)
+    table = likert_tests.rating_tests(panel, n_boot=200)
     assert table.loc[0, "n"] == 0 and table.loc[0, "p_holm"] is None
     alphas = agreement_tables.rating_agreement(panel, n_boot=20)
     assert alphas.loc[0, "alpha"] is None or np.isnan(alphas.loc[0, "alpha"])

@@ -3,6 +3,8 @@ from collections import Counter
 
 import pandas as pd
 import pytest
+from forms_as_documented import with_stored
+from openpyxl.worksheet.formula import ArrayFormula
 
 from casebook.errors import InputError
 from casebook.raters.defects import defect_table
@@ -51,7 +53,6 @@ def test_a_filled_form_has_no_defect(returned):
         ("E4", "tie ", ("preferred", "spelling", "'tie '", "repaired"), "Tie"),
         ("E4", "s2", ("preferred", "spelling", "'s2'", "repaired"), "S2"),
         ("E4", "both", ("preferred", "not_a_choice", "'both'", "lost"), None),
-        ("E4", "=A1", ("preferred", "formula", "'=A1'", "lost"), None),
         ("E4", 1, ("preferred", "not_a_choice", "1", "lost"), None),
         ("F4", None, ("factuality_s1", "blank", "", "lost"), None),
         ("F4", 6, ("factuality_s1", "out_of_range", "6", "lost"), None),
@@ -60,10 +61,11 @@ def test_a_filled_form_has_no_defect(returned):
         ("F4", "3,5", ("factuality_s1", "not_whole", "'3,5'", "lost"), None),
         ("F4", "n/a", ("factuality_s1", "not_a_number", "'n/a'", "lost"), None),
         ("F4", True, ("factuality_s1", "not_a_number", "True", "lost"), None),
-        ("F4", "=2+2", ("factuality_s1", "formula", "'=2+2'", "lost"), None),
         ("F4", " 4", ("factuality_s1", "spelling", "' 4'", "repaired"), 4),
         ("F4", "4", None, 4),
         ("F4", 4.0, None, 4),
+        ("F4", 1, None, 1),
+        ("F4", 5, None, 5),
         ("J4", "=1", ("comment", "formula", "'=1'", "note"), "=1"),
         ("J4", "é 契約", None, "é 契約"),
     ],
@@ -78,6 +80,37 @@ def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
     row = form.rows[form.rows["row"] == 4].iloc[0]
     assert row[column] == used if used is not None else pd.isna(row[column])
     assert len(form.rows) == 12
+
+
+@pytest.mark.parametrize(
+    "cell, formula, value, column",
+    [
+        ("E4", '=IF(F4>H4,"S1","S2")', "S2", "preferred"),
+        ("F4", "=2+2", 4, "factuality_s1"),
+        ("G4", ArrayFormula("G4", "=MAX(F4:F5)"), 3, "usefulness_s1"),
+        ("A4", '="q"&3', "q3", "prompt_id"),
+    ],
+)
+def test_of_a_formula_the_stored_value_is_read(
+    edited, tmp_path, cell, formula, value, column
+):
+    path = edited(setting(cell, formula))
+    text = getattr(formula, "text", formula)
+    with pytest.raises(InputError, match=rf"row 4, column '{column}': the formula"):
+        read_form(path)
+    form = read_form(with_stored(path, tmp_path / "stored.xlsx", cell, value))
+    assert form.rows[column][form.rows["row"] == 4].tolist() == [value]
+    assert only(form) == ("ratings", 4, column, "formula", repr(text), "note")
+
+
+def test_columns_of_other_names_are_mapped(edited):
+    path = edited(setting("E1", "choice"))
+    with pytest.raises(InputError, match=r"'preferred'.*'ratings' has prompt_id"):
+        read_form(path)
+    with pytest.raises(InputError, match=r"column 'chosen', .* choice, factuality_s1"):
+        read_form(path, {"preferred": "chosen"})
+    form = read_form(path, {"preferred": "choice"})
+    assert form.defects == () and form.rows["preferred"].notna().all()
 
 
 def copy_row(book, source, target):
@@ -158,8 +191,8 @@ def test_missing_and_extra_sheets_are_named(edited):
     def remove(book):
         del book["ratings"]
 
-    form = read_form(edited(remove))
-    assert only(form)[3:] == ("missing_sheet", "there are: rubric, about", "lost")
+    with pytest.raises(InputError, match=r"no column 'preferred'.* no other sheet"):
+        read_form(edited(remove))
 
     def add(book):
         book.create_sheet("preview_mapping").append(["x"])

@@ -14,10 +14,7 @@ def toy_answers(count=12, systems=("grounded", "plain")):
             "item_id": f"q{n}",
             "prompt": f"May clause {n} be waived?",
             "stratum": "odd" if n % 2 else "even",
-            **{
-                s: f"Answer {n}{'ab'[i % 2]}: see s. {n}."
-                for i, s in enumerate(systems)
-            },
+            **{s: f"Answer {n}{'abc'[i]}: see s. {n}." for i, s in enumerate(systems)},
         }
         for n in range(count)
     ]

@@ -101,3 +101,49 @@ def test_documents_without_words_stay_in_the_collection():
 def test_wrong_settings_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         chunk_documents(["some words"], **arguments)
+
+
+def test_the_range_of_both_settings():
+    words = "a b c"
+    assert chunk_documents([words], max_words=1, overlap=0).texts == ["a", "b", "c"]
+    assert chunk_documents([words], max_words=2, overlap=1).texts == ["a b", "b c"]
+    for max_words, overlap in ((0, 0), (2, 2), (2, -1)):
+        with pytest.raises(InputError, match="0 <= overlap < max_words"):
+            chunk_documents([words], max_words=max_words, overlap=overlap)
+
+
+def test_a_chunk_of_exactly_the_limit_fits():
+    limit = {"token_counter": letters, "max_tokens": 4, "max_words": 9, "overlap": 0}
+    assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
+    assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
+    # A word of two characters can be halved, one character cannot.
+    least = limit | {"max_tokens": 1}
+    assert chunk_documents(["ab"], **least).texts == ["a", "b"]
+    with pytest.raises(InputError, match="one character exceeds"):
+        chunk_documents(["a"], **limit | {"token_counter": lambda text: 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("a b c. d e f g h", "a b c. d e f"),  # ends in the first half: no break
+        ("a b c d. e f g h", "a b c d."),
+        ("a b c d. e. f g h", "a b c d. e."),  # the last of two
+        ("a b c d e f. g h", "a b c d e f."),
+    ],
+)
+def test_the_second_half_begins_after_the_middle_word(text, first):
+    chunks = chunk_documents(
+        [text], max_words=6, overlap=0, sentence_ends=sentence_ends
+    )
+    assert chunks.texts[0] == first
+    assert " ".join(chunks.texts) == text
+
+
+def test_a_chunk_cut_short_shares_proportionally_less():
+    text = "a b c d. e f g h i j k"
+    chunks = chunk_documents(
+        [text], max_words=6, overlap=3, sentence_ends=sentence_ends
+    )
+    # Four of six words: two of the three shared ones.
+    assert chunks.texts[:2] == ["a b c d.", "c d. e f g h"]

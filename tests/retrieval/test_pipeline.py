@@ -7,10 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_retrieval import CHUNKS, QUERIES, READS, retriever
 
-from casebook.retrieval.config import MODES
+from casebook.retrieval.config import MODES, PipelineConfig
 from casebook.retrieval.filters import metadata_mask
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.rankings import from_scores
+from casebook.retrieval.stages import Request, first_stage_list
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -149,6 +150,27 @@ def test_controls_do_not_read_the_query(index):
     random = [retriever(index, "random", seed=s).retrieve_many(QUERIES) for s in (0, 1)]
     assert (random[0].final.ids != random[1].final.ids).any()
     assert (random[0].final.ids[0] != random[0].final.ids[1]).any()
+
+
+def test_the_control_lists_are_what_their_names_say(index):
+    """Equal scores in the collection's order, and an order drawn for each query."""
+    queries = [f"question {number}" for number in range(400)]
+
+    def listed(name):
+        request = Request(queries, 40, None)
+        documents, passages = first_stage_list(index, PipelineConfig(), request, name)
+        assert (passages == -1).all()
+        return documents
+
+    constant, random = listed("constant"), listed("random")
+    assert (constant.scores == 0).all() and (constant.ids == np.arange(40)).all()
+    assert (np.diff(random.scores, axis=1) < 0).all()
+    assert (np.sort(random.ids, axis=1) == np.arange(40)).all()
+    # Each document is as often in each place: 10 of 400, three standard errors.
+    counts = np.stack([np.bincount(place, minlength=40) for place in random.ids.T])
+    assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
+    first = (random.ids[:, :10] == 0).any(axis=1).mean()
+    assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
 
 
 def test_run_lists_every_query(index):

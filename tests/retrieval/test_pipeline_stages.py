@@ -6,6 +6,7 @@ import pytest
 from small_retrieval import QUERIES, retriever
 
 from casebook.errors import InputError
+from casebook.retrieval import costs
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 
@@ -134,10 +135,27 @@ def test_second_encoder_gives_a_third_list(collection, hashing):
         HybridRetriever(collection, hashing, lists=["bm25", "dense2"])
 
 
+def test_wall_and_processor_time_stand_in_their_own_columns(monkeypatch):
+    ticks = {"wall": 0.0, "processor": 100.0}
+    monkeypatch.setattr(costs.time, "perf_counter", lambda: ticks["wall"])
+    monkeypatch.setattr(costs, "cpu_seconds", lambda: ticks["processor"])
+    clock = costs.StageClock()
+    for wall, processor in ((5.0, 2.0), (1.0, 1.5)):
+        with clock.stage("bm25"):
+            ticks["wall"] += wall
+            ticks["processor"] += processor
+        ticks["processor"] += 50.0  # between stages: nobody's
+    table = clock.table()
+    assert table.loc["bm25", ["wall_s", "cpu_s"]].tolist() == [6.0, 3.5]
+    with clock.stage("rerank"):
+        ticks["processor"] += 3.0
+    assert clock.table().loc["rerank", ["wall_s", "cpu_s"]].tolist() == [0.0, 3.0]
+
+
 def test_costs_are_recorded_for_every_stage(index):
-    costs = retriever(index).retrieve_many(QUERIES).costs
+    found = retriever(index).retrieve_many(QUERIES).costs
     stages = ["filter", "encode queries", "index", "bm25", "bm25_stemmed", "dense"]
-    assert costs.index.tolist() == [*stages, "fusion", "mmr", "rerank"]
-    assert (costs >= 0).all().all()
-    assert (np.diff(costs["peak_mb"]) >= 0).all()
-    assert costs["peak_mb"].iloc[0] > 10
+    assert found.index.tolist() == [*stages, "fusion", "mmr", "rerank"]
+    assert (found >= 0).all().all()
+    assert (np.diff(found["peak_mb"]) >= 0).all()
+    assert found["peak_mb"].iloc[0] > 10

@@ -2,8 +2,7 @@
 
 import pytest
 
-from casebook.datasets import load, registry
-from casebook.errors import InputError
+from casebook.datasets import load
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.published import FIGURES, published_table
 
@@ -14,12 +13,9 @@ PRINTED = {"consumer_contracts_qa": 5e-4, "pdpabench": 5e-7}
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("key", FIGURES)
-def test_published_figures_are_reproduced(key, mirror, monkeypatch):
+def test_published_figures_are_reproduced(key, mirror, monkeypatch, require):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    try:
-        registry.pull([key])
-    except InputError as error:
-        pytest.skip(f"{key} cannot be pulled: {error}")
+    require(key)
     table = published_table(key, CorpusIndex(load(key).documents))
     ours = table[table["kind"] == "reproduced"]
     assert len(ours) >= 5

@@ -2,8 +2,7 @@
 
 import pytest
 
-from casebook.datasets import load, registry
-from casebook.errors import InputError
+from casebook.datasets import load
 from casebook.measures.ranking import evaluate
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
@@ -18,12 +17,9 @@ def means(dataset, index, mode, measures):
     return evaluate(dataset.qrels, run, measures).mean
 
 
-def test_consumer_contracts_equals_the_public_leaderboard():
+def test_consumer_contracts_equals_the_public_leaderboard(require):
     """Source: embeddings-benchmark/results, LegalBenchConsumerContractsQA."""
-    try:
-        registry.pull(["consumer_contracts_qa"])
-    except InputError as error:
-        pytest.skip(f"consumer_contracts_qa cannot be pulled: {error}")
+    require("consumer_contracts_qa")
     dataset = load("consumer_contracts_qa")
     index = CorpusIndex(dataset.documents)
     dense = means(dataset, index, "dense", ["nDCG@10", "AP@10", "P@1", "RR@10"])

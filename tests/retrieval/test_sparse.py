@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from casebook.datasets import load, registry
+from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.retrieval.rankings import to_run
 from casebook.retrieval.sparse import BM25Index
@@ -175,11 +175,8 @@ def test_rankings_are_those_of_the_stored_okapi_runs(
 
 
 @pytest.mark.data
-def test_the_leaderboard_baseline_on_consumer_contracts():
-    try:
-        registry.pull(["consumer_contracts_qa"])
-    except InputError as error:
-        pytest.skip(f"consumer_contracts_qa cannot be pulled: {error}")
+def test_the_leaderboard_baseline_on_consumer_contracts(require):
+    require("consumer_contracts_qa")
     dataset = load("consumer_contracts_qa")
     assert round(measured("leaderboard", dataset)[0], 3) == 0.711
     assert round(measured("default", dataset)[0], 3) == 0.673

@@ -50,6 +50,13 @@ def test_sweep_of_one_value_is_the_system_itself(smoke, index, study):
     assert frame["n"][0] == len(smoke.qrels)
 
 
+def test_milliseconds_per_query_are_processor_time(study):
+    times = study.times("full")
+    n = len(study.results["full"].queries)
+    assert times["milliseconds"].tolist() == (1000 * times["cpu_s"] / n).tolist()
+    assert (times["cpu_s"] != times["wall_s"]).any()
+
+
 def test_control_is_always_there_and_every_number_is_whole(study):
     numbers = study.numbers(n_boot=200)
     assert set(numbers) == {"full", "bm25", "no_mmr", "random"}

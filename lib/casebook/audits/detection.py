@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.audits.findings import FLAGGED
-from casebook.audits.label_order import round_robin
 from casebook.audits.label_set import Labels
+from casebook.audits.labels import round_robin
 from casebook.inference.proportions import wilson
 
 QUESTIONS, DOCUMENTS, RELEVANT = 120, 60, 4

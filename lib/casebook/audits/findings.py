@@ -6,12 +6,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-FLAGGED, PASSED, NOT_APPLICABLE = "flagged", "passed", "not applicable"
-SHOWN = 5  # pieces of evidence kept
-ALPHA = 0.01
-EXCESS = 0.25  # of a statistic over chance, before labels are flagged
-ROUNDED = 1e-12
-TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
+FLAGGED, PASSED, NOTED = "flagged", "passed", "noted"
+NOT_APPLICABLE = "not applicable"
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,8 @@ class Finding:
     check : str
         Name of the check.
     verdict : str
-        ``"flagged"``, ``"passed"`` or ``"not applicable"``.
+        ``"flagged"``, ``"passed"``, ``"noted"`` (stated, not judged) or
+        ``"not applicable"``.
     statistic : str
         What `value` is.
     value, low, high : float or None
@@ -54,77 +51,31 @@ class Finding:
 
 
 def not_applicable(check, statistic, reason, n=0):
-    """Give the finding of a check that cannot be made.
-
-    Parameters
-    ----------
-    check, statistic : str
-        As in `Finding`.
-    reason : str
-        Why.
-    n : int
-        Units there were.
-
-    Returns
-    -------
-    Finding
-    """
+    """Give the finding of a check that cannot be made."""
     return Finding(check, NOT_APPLICABLE, statistic, n=n, reason=reason)
 
 
-def above_chance(check, statistic, interval, draws, evidence):
-    """Flag what chance does not make and what is large enough to matter.
+def judged(check, flagged, statistic, interval, evidence, draws=None, side="above"):
+    """Give the finding of a check; draws of the statistic at random give chance and p.
 
-    Parameters
-    ----------
-    check, statistic, evidence
-        As in `Finding`.
-    interval : casebook.inference.intervals.Interval
-        Of the statistic.
-    draws : numpy.ndarray
-        The statistic under random labels.
-
-    Returns
-    -------
-    Finding
-        Flagged if p is at most `ALPHA` and the excess over chance at least `EXCESS`.
-    """
-    chance = float(draws.mean())
-    # Sums of the same shares in another order may differ by rounding.
-    p = (1 + np.sum(draws >= interval.estimate - ROUNDED)) / (len(draws) + 1)
-    flagged = p <= ALPHA and interval.estimate - chance >= EXCESS
-    verdict = FLAGGED if flagged else PASSED
-    bounds = interval.estimate, interval.low, interval.high, interval.n
-    return Finding(
-        check, verdict, statistic, *bounds, chance, float(p), tuple(evidence)
-    )
-
-
-def above_tolerance(check, statistic, interval, evidence, draws=None):
-    """Flag a share of wrong units that is surely above what is tolerated.
-
-    Parameters
-    ----------
-    check, statistic, evidence
-        As in `Finding`.
-    interval : casebook.inference.intervals.Interval
-        Of the share.
-    draws : numpy.ndarray, optional
-        The share under random labels; p is that of a share as low as this.
-
-    Returns
-    -------
-    Finding
-        Flagged if the lower bound lies above `TOLERATED`.
+    p is that of a value as high as this, or with ``side="below"`` as low.
     """
     chance = p = None
     if draws is not None:
-        chance = float(draws.mean())
-        low = np.sum(draws <= interval.estimate + ROUNDED)
-        p = float((1 + low) / (len(draws) + 1))
-    verdict = FLAGGED if interval.low > TOLERATED else PASSED
+        chance, p = float(np.mean(draws)), p_value(draws, interval.estimate, side)
     bounds = interval.estimate, interval.low, interval.high, interval.n
+    verdict = FLAGGED if flagged else PASSED
     return Finding(check, verdict, statistic, *bounds, chance, p, tuple(evidence))
+
+
+def p_value(draws, value, side="above"):
+    """Give the p-value of a Monte Carlo test, never 0.
+
+    Sums of the same shares in another order may differ by rounding.
+    """
+    draws = np.asarray(draws)
+    as_far = draws >= value - 1e-12 if side == "above" else draws <= value + 1e-12
+    return float((1 + as_far.sum()) / (len(draws) + 1))
 
 
 @dataclass(frozen=True)
@@ -152,27 +103,11 @@ class Audit:
         return next((v for v in (FLAGGED, PASSED) if v in verdicts), NOT_APPLICABLE)
 
     def finding(self, check):
-        """Give the finding of one check.
-
-        Parameters
-        ----------
-        check : str
-            Its name.
-
-        Returns
-        -------
-        Finding
-        """
+        """Give the finding of one check."""
         return next(f for f in self.findings if f.check == check)
 
     def frame(self):
-        """Give the findings as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per check; evidence joined by semicolons.
-        """
+        """Give the findings as a table, one row per check; evidence is joined."""
         rows = [
             {"audited": self.name, **asdict(f), "evidence": "; ".join(f.evidence)}
             for f in self.findings
@@ -180,13 +115,7 @@ class Audit:
         return pd.DataFrame(rows)
 
     def as_json(self):
-        """Give the audit as JSON text.
-
-        Returns
-        -------
-        str
-            With ``name``, ``verdict`` and ``findings``.
-        """
+        """Give the audit as JSON text with ``name``, ``verdict`` and ``findings``."""
         values = {
             "name": self.name,
             "verdict": self.verdict,

@@ -33,6 +33,8 @@ class Labels:
         If given, only these are ranked for a question.
     repeated : tuple of str
         Judgements that stand in the file more than once.
+    copies : tuple of str
+        Documents that stand in the file more than once, under one id.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Labels:
     groups: dict = field(default_factory=dict)
     candidates: dict = field(default_factory=dict)
     repeated: tuple = ()
+    copies: tuple = ()
 
     @property
     def relevant(self):
@@ -99,6 +102,7 @@ def labels_of(datasets, name=None):
         query_years=_years(queries, "query_id"),
         document_years=_years(first.documents, "doc_id"),
         groups={q: g for d in datasets for q, g in (d.groups or {}).items()},
+        copies=tuple(first.documents.attrs.get("copies", ())),
         candidates={q: c for d in datasets for q, c in (d.candidates or {}).items()},
     )
 

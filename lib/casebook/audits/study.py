@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.audits.findings import FLAGGED, NOT_APPLICABLE
+from casebook.audits.findings import FLAGGED, NOT_APPLICABLE, NOTED
 from casebook.audits.label_tables import read_labels
 from casebook.audits.labels import audit_labels
 from casebook.datasets import registry
 from casebook.datasets.sources import MIRROR_VARIABLE, Absent
 from casebook.errors import InputError
-from casebook.inference.proportions import wilson
 
 
 def audit_all(names=None, extra=(), seed=0):
@@ -116,7 +115,8 @@ def answer(audits, absent, curve):
         flagged = [f for f in audit.findings if f.verdict == FLAGGED]
         reasons = "; ".join(f"{f.check}: {f.evidence[0]}" for f in flagged)
         if flagged:
-            lines.append(f"{audit.name} is flagged: {reasons}.")
+            of = f"{len(flagged)} of {len(judged_of(audit))} checks"
+            lines.append(f"{audit.name} is flagged by {of}: {reasons}.")
     passed = [audit.name for audit in audits if audit.verdict != FLAGGED]
     if passed:
         lines.append(f"No check flags {', '.join(passed)}.")
@@ -128,6 +128,12 @@ def answer(audits, absent, curve):
     if absent:
         lines.append(f"Not audited: {', '.join(absent)}.")
     return "\n".join("- " + line.replace("_", "\\_") for line in lines)
+
+
+def judged_of(audit):
+    """Give the findings of the checks that could have been flagged."""
+    left = (NOT_APPLICABLE, NOTED)
+    return [finding for finding in audit.findings if finding.verdict not in left]
 
 
 def audit_numbers(audits, curve):
@@ -145,15 +151,22 @@ def audit_numbers(audits, curve):
     dict
         {audited: {"labels": {check: {"value", "ci", "n", "control", "reason"}}}}, the
         control being the chance level, and ``flagged``: the share of applicable checks
-        that are flagged, against the share of false alarms.
+        that are flagged, against the share of false alarms. A handful of checks is no
+        sample: their share has no interval.
     """
     alarms = float(curve.loc[curve["dealt"] == 0, "flagged"].iloc[0])
     found = {}
     for audit in audits:
         checks = {f.check: _number(f) for f in audit.findings}
-        applicable = [f for f in audit.findings if f.verdict != NOT_APPLICABLE]
-        share = wilson(sum(f.verdict == FLAGGED for f in applicable), len(applicable))
-        checks["flagged"] = share.number(alarms)
+        judged = judged_of(audit)
+        count = sum(f.verdict == FLAGGED for f in judged)
+        checks["flagged"] = {
+            "value": count / len(judged) if judged else None,
+            "ci": [None, None],
+            "n": len(judged),
+            "control": alarms,
+            "reason": f"{count} of {len(judged)} checks: a count, not a sample",
+        }
         found[audit.name] = {"labels": checks}
     return found
 

@@ -10,6 +10,7 @@ from casebook.inference.samples import check_choice
 
 MEASURES = ("accuracy", "precision", "recall", "f1")
 ROUNDINGS = ("either", "half", "down")
+DECIMALS = 12  # the most; a float holds no more
 LARGEST = 5_000  # claims of one table; the enumeration grows with the square
 SLACK = 1e-9  # of comparisons of rounded values
 
@@ -50,11 +51,12 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     Parameters
     ----------
     reported : dict of float or None
-        Values in [0, 1] by name, of `MEASURES`; None and NaN are not reported.
+        Proportions by name, of `MEASURES`; None and NaN are not reported. No table
+        gives one outside [0, 1].
     n, positives : int
         Claims, and those that are positive.
     decimals : int or dict of int
-        Decimals that each value was rounded to.
+        Decimals that each value was rounded to, 0 to 12.
     rounding : {"either", "half", "down"}
         Rounded to the nearest, cut off, or any of the two.
 
@@ -75,6 +77,10 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     places = (
         decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
     )
+    for name, count in places.items():
+        if not 0 <= count <= DECIMALS:
+            problem = f"decimals of {name} must lie between 0 and {DECIMALS}"
+            raise InputError(f"{problem}, not {count}")
     tp, tn = _tables(n, positives)
     found = _values(tp, tn, n, positives)
     fits = {
@@ -106,9 +112,6 @@ def _reported(reported):
         for name, value in reported.items()
         if value is not None and not math.isnan(float(value))
     }
-    for name, value in values.items():
-        if not 0 <= value <= 1:
-            raise InputError(f"{name} {value} lies outside 0 to 1")
     return values
 
 

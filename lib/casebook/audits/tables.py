@@ -11,9 +11,11 @@ import math
 import numpy as np
 import pandas as pd
 
-from casebook.audits.table_rows import MEASURES, SLACK, check_row
+from casebook.audits.table_rows import DECIMALS, MEASURES, SLACK, check_row
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
+
+PERCENT = 1.5  # median of a column from which its values are percent
 
 
 def check_tables(rows, *, decimals=None, rounding="either"):
@@ -23,7 +25,8 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     ----------
     rows : pandas.DataFrame
         Columns ``table``, ``row``, ``n``, ``positives`` and any of `MEASURES`; numbers
-        or text (text keeps trailing zeros). Values above 1 are taken for percent.
+        or text (text keeps trailing zeros). A value with a percent sign is percent, and
+        so is a column whose median lies above 1.5; else a value above 1 is impossible.
     decimals : int, optional
         Of all values; by default the most that each column of each table shows.
     rounding : str
@@ -33,7 +36,8 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     -------
     pandas.DataFrame
         table, row, n, positives, the reported measures, verdict (``possible`` or
-        ``impossible``), impossible alone (measures no table gives by themselves),
+        ``impossible``), impossible alone (measures no table gives by themselves, and
+        whether they lie outside 0 to 1),
         implied accuracy (from the other measures, lowest and highest), n tables,
         chance, and Wilson's interval of the reported accuracy.
 
@@ -58,10 +62,14 @@ def check_tables(rows, *, decimals=None, rounding="either"):
 
 def _line(table, name, n, positives, reported, check):
     accuracy = reported.get("accuracy", math.nan)
-    known = not math.isnan(accuracy)
+    known = 0 <= accuracy <= 1
     interval = wilson(accuracy * n, n) if known else None
     low, high = check.implied["accuracy"] or (None, None)
-    wrong = [measure for measure, fits in check.alone.items() if not fits]
+    wrong = [
+        measure if 0 <= reported[measure] <= 1 else f"{measure} outside 0 to 1"
+        for measure, fits in check.alone.items()
+        if not fits
+    ]
     return {
         "table": table,
         "row": name,
@@ -120,10 +128,16 @@ def _numbers(part, decimals):
                     f"{name} {shown} is not a number; leave it blank if not reported"
                 )
                 raise InputError(f"{_where(part.iloc[place])}: {problem}") from None
-        shown = [len(text.partition(".")[2]) for text in texts if text]
-        percent = bool((numbers > 1).any())
-        values[name] = numbers / 100 if percent else numbers
-        places[name] = max(shown, default=0) + 2 * percent
+        signed = np.array([str(value).strip().endswith("%") for value in part[name]])
+        plain = numbers[~signed & ~np.isnan(numbers)]
+        percent = signed | (len(plain) > 0 and np.median(plain) > PERCENT)
+        values[name] = np.where(percent, numbers / 100, numbers)
+        shown = [
+            len(text.partition(".")[2]) + 2 * hundredth
+            for text, hundredth in zip(texts, percent, strict=True)
+            if text
+        ]
+        places[name] = min(max(shown, default=0), DECIMALS)
         if decimals is not None:
             places[name] = decimals
     return values, places

@@ -5,13 +5,23 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from casebook.datasets.cards import card_of
 from casebook.datasets.registry import load
+from casebook.datasets.sources import status
 from casebook.errors import InputError
+from casebook.grid import EVERY
 from casebook.notebook_parameters import check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, run_dir
 from casebook.runs import artifact, fingerprint
 
-_DATA = ("dataset", "datasets", "annotated_on", "paraphrases", "judgments")
+_DATA = (
+    "dataset",
+    "datasets",
+    "rating_set",
+    "annotated_on",
+    "paraphrases",
+    "judgments",
+)
 _MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
 
 
@@ -94,7 +104,13 @@ def _data_of(parameters):
 
 def _hashed(value):
     if isinstance(value, str):
-        return fingerprint.dataset_digest(value)
+        card = card_of(value)
+        digest = fingerprint.dataset_digest(value)
+        if card and card.kind == "votes" and status(card)[0] != "ok":
+            return fingerprint.digest(
+                [digest, "reconstructed"]
+            )  # the chapter stands in
+        return digest
     return fingerprint.digest([fingerprint.dataset_digest(name) for name in value])
 
 
@@ -125,12 +141,29 @@ def plan(cells, run, force=False):
         check_parameters(NOTEBOOKS / cell.notebook, named)
     notes = {cell.name: _check_folder(cell) for cell in cells}
     planned, common = {}, common_inputs()
-    for cell in cells:  # a grid names a cell after those it needs
+    # A grid names a cell after those it needs; what reads all others comes last.
+    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         needed = {name: planned[name].key for name in cell.needs if name in planned}
+        again = force
+        if EVERY in cell.needs:
+            needed = _recorded_keys(cell, run) | {n: p.key for n, p in planned.items()}
+            # What failed the last time left the same key, and no record to be read.
+            again |= any(other.status != "cached" for other in planned.values())
         inputs = inputs_of(cell, common, needed)
-        one = _plan_one(cell, run, force, inputs)
+        one = _plan_one(cell, run, again, inputs)
         planned[cell.name] = replace(one, note=notes[cell.name])
     return list(planned.values())
+
+
+def _recorded_keys(cell, run):
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    found = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = artifact.read_record(path)
+            if record.workflow != cell.experiment:
+                found[path.parent.name] = record.labels.get("ContentKey")
+    return found
 
 
 def _check_folder(cell):

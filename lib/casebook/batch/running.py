@@ -9,6 +9,7 @@ from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked
 from casebook.folders import scratch
+from casebook.grid import EVERY
 from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
@@ -137,6 +138,8 @@ def ready_cells(waiting, running):
         If the cells left need each other.
     """
     left = set(waiting) | running
+    if any(EVERY not in waiting[name].cell.needs for name in waiting) or running:
+        left.add(EVERY)
     ready = [p for p in waiting.values() if not set(p.cell.needs) & left]
     if waiting and not ready and not running:
         raise InputError(f"{', '.join(waiting)}: need each other in a circle")

@@ -37,7 +37,7 @@ def open_client(scheduler):
     from distributed import Client
 
     try:
-        return Client(scheduler, timeout="10s")
+        return Client(scheduler, timeout=max(10.0, _patience() / 6))
     except (OSError, ValueError, WaitTimeout) as error:
         raise InputError(
             f"no Dask scheduler at {scheduler}: start 'dask scheduler', and "
@@ -58,8 +58,8 @@ class Watch:
 
     def __init__(self, client, address):
         self._client, self._address = client, address
-        self._patience = _patience()
         self._alone_since = None
+        _patience()  # what is no number is refused before anything waits
         # Its clock says when a worker was heard of, and may differ from the one here.
         self._ahead = client.run_on_scheduler(time.time) - time.monotonic()
 
@@ -70,16 +70,16 @@ class Watch:
         return [
             address
             for address, worker in workers.items()
-            if now - worker.get("last_seen", now) < self._patience
+            if now - worker.get("last_seen", now) < _patience()
         ]
 
     def wait_for_one(self):
         """Wait for a worker; InputError if none comes in time."""
-        until = time.monotonic() + self._patience
+        start = time.monotonic()
         while not self.living():
-            if time.monotonic() > until:
+            if time.monotonic() - start > _patience():
                 raise InputError(
-                    f"{self._address}: no worker within {self._patience:.0f} s: start "
+                    f"{self._address}: no worker within {_patience():.0f} s: start "
                     "'dask worker' in this folder"
                 )
             time.sleep(POLL)
@@ -90,10 +90,10 @@ class Watch:
             self._alone_since = None
             return
         self._alone_since = self._alone_since or time.monotonic()
-        if time.monotonic() - self._alone_since > self._patience:
+        if time.monotonic() - self._alone_since > _patience():
             raise CasebookError(
                 f"{self._address}: scheduler or last worker gone for "
-                f"{self._patience:.0f} s; what is finished is kept: the same command "
+                f"{_patience():.0f} s; what is finished is kept: the same command "
                 "again carries on"
             )
 

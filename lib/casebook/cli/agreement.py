@@ -32,8 +32,10 @@ IdColumn = Annotated[
 ]
 NoId = Annotated[bool, typer.Option("--no-id", help="The first column is a rater.")]
 Wide = Annotated[bool, typer.Option("--wide", help="More raters than items are meant.")]
-Resamples = Annotated[int, typer.Option("--boot", help="Resamples of items.")]
-Seed = Annotated[int, typer.Option(help="Of the resamples.")]
+Resamples = Annotated[
+    int, typer.Option("--boot", help="Resamples of items, at least 100; 0: none.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
 
 
 def agreement(
@@ -54,7 +56,12 @@ def agreement(
     """
     from casebook.formats.ratings import read_ratings
     from casebook.measures.agreement import agreement_results
+    from casebook.measures.agreement_input import as_panel
 
+    if n_boot < 100 and n_boot != 0:
+        raise InputError(
+            f"--boot {n_boot}: an interval needs at least 100 resamples; 0 gives none"
+        )
     if level not in (None, *LEVELS):
         raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
     frame = read_ratings(
@@ -64,15 +71,9 @@ def agreement(
     )
     numeric = frame.to_numpy().dtype.kind == "f"
     level = level or ("ordinal" if numeric or scale else "nominal")
-    found = agreement_results(
-        frame,
-        level,
-        n_boot,
-        weights=weights,
-        categories=_categories(scale, numeric),
-        wide=wide,
-        seed=seed,
-    )
+    scored = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
+    options = {"weights": weights, "seed": seed}
+    found = agreement_results(scored, level, n_boot, **options)
     if as_json:
         print_json({k: _fields(v) for k, v in found.items()})
     else:
@@ -123,6 +124,7 @@ def _print(frame, level, found):
         typer.echo(_line(name, result))
     typer.echo("")
     typer.echo("this panel: other items, the same raters; new panel: other raters too")
+    typer.echo("ICC: the F interval of its model: 3 this panel, 2 a new one, 1 either")
 
 
 def _line(name, result):

@@ -32,6 +32,10 @@ def labels(
 ):
     """Audit relevance labels; exit 2 if a check is flagged.
 
+    A flag means: beyond what the natural structure of a collection gives. A pattern is
+    flagged if labels in random order do not make it, no sound collection that we know
+    goes as far, and the words of the questions do not speak for their labels.
+
     Example: casebook audit labels pdpabench --json
     """
     from casebook.audits.labels import audit_labels
@@ -51,7 +55,7 @@ def tables(
         int | None, typer.Option(help="Positive claims, for rows that do not say.")
     ] = None,
     decimals: Annotated[
-        int | None, typer.Option(min=0, help="Of all values; else as shown.")
+        int | None, typer.Option(min=0, max=12, help="Of all values; else as shown.")
     ] = None,
     rounding: Annotated[str, typer.Option(help="half, down or either.")] = "either",
     as_json: Json = False,

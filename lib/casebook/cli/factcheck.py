@@ -38,7 +38,7 @@ Spellings = Annotated[
     list[str] | None,
     typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable."),
 ]
-Resamples = Annotated[int, typer.Option(min=1, help="Of the bootstrap.")]
+Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap.")]
 Claims = Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")]
 Collections = Annotated[
@@ -46,7 +46,8 @@ Collections = Annotated[
     typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own"),
 ]
 Stance = Annotated[
-    str, typer.Option(help="features[+maxsim], placeholder, entailment:, model:NAME.")
+    str,
+    typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:."),
 ]
 Decomposition = Annotated[
     str, typer.Option(help="rules, documented, none, model:NAME.")
@@ -103,10 +104,11 @@ def score(
 
 @app.command()
 def run(
+    context: typer.Context,
     claims: Claims,
     corpus: Collections = None,
     mode: Mode = "bm25_stemmed",
-    stance: Stance = "features",
+    stance: Stance = "public",
     decomposition: Decomposition = "rules",
     k: QueryCount = 3,
     gate: Gate = "low",
@@ -121,6 +123,10 @@ def run(
     """
     from casebook.factcheck import checking
 
+    if documented:
+        _refuse_beside_documented(context)
+    if out is not None and out.exists() and out.samefile(claims):
+        raise InputError(f"--out {out} is the file of claims: name another file")
     _, results, config = checking.check_file(
         claims,
         corpus or [checking.OWN],
@@ -142,6 +148,13 @@ def run(
     crashed = sum(result.error is not None for result in results)
     if crashed:
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
+
+
+def _refuse_beside_documented(context):
+    """Refuse what the documented pipeline sets itself."""
+    for name in ("stance", "decomposition", "gate", "ratings"):
+        if context.get_parameter_source(name).name == "COMMANDLINE":
+            raise InputError(f"--documented sets --{name} itself: leave one out")
 
 
 def _show_checked(report):

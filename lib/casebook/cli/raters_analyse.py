@@ -12,6 +12,7 @@ from casebook.errors import InputError
 SHOWN = (
     "defects",
     "preference",
+    "lines",
     "intervals",
     "item_tests",
     "agreement",
@@ -27,10 +28,9 @@ Out = Annotated[
 Report = Annotated[
     str | None, typer.Option(help="Run the chapter on the forms, as this run.")
 ]
-Mixed = Annotated[
-    bool, typer.Option("--mixed/--no-mixed", help="Fit the mixed models.")
+Resamples = Annotated[
+    int, typer.Option(min=100, help="Bootstraps; sign patterns, if not all count.")
 ]
-Resamples = Annotated[int, typer.Option(min=100, help="Of bootstraps.")]
 
 
 def analyse(
@@ -43,51 +43,58 @@ def analyse(
     legacy: Legacy = False,
     out: Out = None,
     report: Report = None,
-    mixed: Mixed = True,
+    columns: common.Columns = None,
     resamples: Resamples = 10_000,
+    permutations: common.Permutations = 200,
     seed: common.Seed = 0,
     as_json: Json = False,
 ):
     """Analyse returned forms: preference, agreement, ratings, validity.
 
     Example: casebook raters analyse returned --key pilot --out pilot_results
+
+    Columns of other names: --map preferred=choice --map _rag_side_for_analysis=side
     """
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
+    names = common.mapping(columns)
     if legacy:
-        _legacy(files, key, side_col, last_column, force, as_json)
+        _legacy(files, key, side_col, last_column, force, names, as_json)
         return
-    returned = read_forms(files)
+    returned = read_forms(files, names)
     if not common.paired(returned):
         _show_likert(returned, key, force, out, seed, as_json)
         return
     votes = open_forms(returned, key, side_col, last_column, force)
     if votes.frame["choice"].isna().all():
         raise InputError(f"{files[0]}: no form holds a judgement; are they filled?")
-    found = _analysed(votes, key, against, n_boot=resamples, seed=seed, mixed=mixed)
+    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
+    found = _analysed(votes, key, against, **draws)
     if out:
         _write(out, found)
     if report:
-        _chapter(report, files, key, side_col, against, seed)
+        _chapter(report, files, key, side_col, against, names, draws)
     _show_analysis(found, as_json)
 
 
-def _legacy(files, key, side_col, last_column, force, as_json):
+def _legacy(files, key, side_col, last_column, force, names, as_json):
     from casebook.raters import legacy, legacy_records
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import expand, read_forms
 
     if key:
         judged = legacy_records.records_of(
-            open_forms(read_forms(files), key, side_col, last_column, force)
+            open_forms(read_forms(files, names), key, side_col, last_column, force)
         )
     else:
-        paths = expand(files)
-        judged = legacy_records.read_records(paths, side_col, last_column=last_column)
+        options = {"last_column": last_column, "columns": names}
+        judged = legacy_records.read_records(expand(files), side_col, **options)
     values = legacy.documented_analysis(judged)
+    for line in legacy.impossible(judged, values):
+        typer.echo(f"warning: {line}", err=True)
     if as_json:
         print_json(values)
         return
@@ -106,6 +113,7 @@ def _analysed(votes, key, against, **options):
 
 
 def _show_analysis(found, as_json):
+    from casebook.raters.report import kappa_pairs
     from casebook.raters.sentences import answer
 
     if as_json:
@@ -114,7 +122,8 @@ def _show_analysis(found, as_json):
         return
     for line in answer(found):
         typer.echo(f"- {line}")
-    show_tables({name: found.tables[name] for name in SHOWN}, False)
+    shown = {name: found.tables[name] for name in SHOWN}
+    show_tables(shown | {"cohen_kappa": kappa_pairs(found)}, False)
     typer.echo(
         f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints"
     )
@@ -143,7 +152,7 @@ def _figures(found):
     }
 
 
-def _chapter(run, files, key, side_col, against, seed):
+def _chapter(run, files, key, side_col, against, names, draws):
     from casebook.notebooks import execute
 
     parameters = {
@@ -151,7 +160,8 @@ def _chapter(run, files, key, side_col, against, seed):
         "key": str(key.resolve()) if key else None,
         "side_column": side_col,
         "against": against,
-        "seed": seed,
+        "columns": names,
+        **draws,
     }
     path = execute("06_rater_agreement.ipynb", "rater_agreement-forms", run, parameters)
     line = f"chapter    {path}; 'casebook build --run {run}' makes the book"

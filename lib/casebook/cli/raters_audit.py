@@ -19,7 +19,8 @@ def audit(
     word: Annotated[
         list[str] | None, typer.Option(help="Name that must not be seen; repeat.")
     ] = None,
-    permutations: Annotated[int, typer.Option(min=1, help="Content audit.")] = 200,
+    columns: common.Columns = None,
+    permutations: common.Permutations = 200,
     seed: common.Seed = 0,
     as_json: Json = False,
 ):
@@ -33,12 +34,13 @@ def audit(
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
-    returned = read_forms(files)
+    mapped = common.mapping(columns)
+    returned = read_forms(files, mapped)
     opened = None
     if any(form.rows["preferred"].notna().any() for form in common.paired(returned)):
         opened = open_forms(returned, key, side_col, last_column, force)
     names = [*(word or []), *_system_names(key, opened)]
-    tables = {"leaks": scan_forms([form.path for form in returned], names)}
+    tables = {"leaks": scan_forms([f.path for f in returned], names, mapped)}
     if opened is not None:
         tables |= _validity(opened, against, permutations, seed)
     show_tables(tables, as_json)

@@ -173,6 +173,10 @@ def _show_forms(folder, report, as_json):
         typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
     for text in report.get("texts_with_a_system_name", []):
         typer.echo(f"names a system: {text['item']}, {text['column']}")
+    if alike := report.get("identical_answers"):
+        some = ", ".join(dict.fromkeys(row["item"] for row in alike[:5]))
+        shown = f"{len(alike)} pairs of answers are the same (items {some} ...)"
+        typer.echo(f"warning: {shown}: their votes say nothing", err=True)
     typer.echo(f"hand out   {folder / 'for_raters'}")
     typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
     typer.echo(f"publish    {folder / 'preregistration.json'}")

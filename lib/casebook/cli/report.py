@@ -110,13 +110,21 @@ def publish(
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
-    from casebook.datasets import registry
+    from casebook.datasets import registry, sources
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    names = {cell.parameters.get("dataset") for cell in cells}
-    folders = {name for name in names if name is None or Path(name).is_dir()}
-    registry.pull(sorted(names - folders))
+    given = ("dataset", "rating_set")
+    names = {cell.parameters.get(name) for cell in cells for name in given}
+    names -= {name for name in names if name is None or Path(name).is_dir()}
+    votes = {n for n in names if registry.resolve(n)[0].kind == "votes"}
+    registry.pull(sorted(names - votes))
+    for name in sorted(votes):
+        try:
+            sources.pull(registry.resolve(name)[0])
+        except sources.Absent as problem:
+            line = f"warning: {problem}; its reconstruction stands in"
+            typer.echo(line, err=True)
 
 
 def _plan(run, names, grid, tag, force, overrides):

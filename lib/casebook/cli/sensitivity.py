@@ -141,7 +141,7 @@ def report(
 
 def _show(report, output):
     """Print the sensitivities in a few lines."""
-    for note in report["notes"]:
+    for note in [*report["notes"], *report["warnings"]]:
         typer.echo(f"note: {note}")
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     typer.echo(f"{report['case_id']}: {counts}")

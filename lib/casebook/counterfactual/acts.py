@@ -1,7 +1,8 @@
 """Acts by name: full titles and usual abbreviations of Indian and Singapore statutes.
 
-Acts of the same name in both countries are told apart by their year or chapter number
-if the text gives one, else by the country that the text belongs to.
+Acts of one name are told apart by their year or chapter number if the text gives one,
+here or elsewhere, else by the country that the text belongs to. An act of another year
+is another act; one of a third country is known by its title and year alone.
 """
 
 import re
@@ -10,14 +11,22 @@ from functools import cache
 
 from casebook.counterfactual.acts_table import TABLE
 
-INDIA, SINGAPORE = "IN", "SG"
+INDIA, SINGAPORE, ELSEWHERE = "IN", "SG", "elsewhere"
+UNKNOWN = "Unknown"
 HEAD = 20_000  # characters in which a judgment shows where it comes from
 
 _CHAPTER = r"Cap\.?\s*\d+[A-Z]?(?:,\s*\d{4}\s+Rev\.?\s+Ed\.?)?"
-_TAIL = rf"(?P<tail>(?:,?\s*(?:\(\s*)?(?:\d{{4}}\b|{_CHAPTER})\)?)?)"
+_TAIL = rf"(?P<tail>(?:,?\s*(?:of\s)?(?:\(\s*)?(?:\d{{4}}\b|{_CHAPTER})\)?)?)"
 _ANY_ACT = (
-    r"(?:[A-Z][a-z][\w'’-]*,?\s+(?:(?:of|and|for|the|to|on)\s+)*){1,9}"
-    r"(?:Act|Ordinance|Adhiniyam)\b"
+    r"(?:[A-Z][a-z][\w'’-]*,?\s+(?:\([A-Z][^()]{2,60}\)\s+)?"
+    r"(?:(?:of|and|for|the|to|on|in)\s+)*){1,9}(?:Act|Ordinance|Adhiniyam)\b"
+)
+_BRACKET = re.compile(r"\s*\(\W{0,2}(?:the\s)?(?P<name>[A-Z][\w./ ]{1,14}?)\W{0,2}\)")
+# What a text calls an act from here on: (“the CDSA”), (hereinafter 'the Act').
+_CALLED = re.compile(
+    r"[\s,]*(?:\(?(?:Cap|Rev)[^()]{0,40}\)?\s*)?[(\[]"
+    r"(?:(?:hereinafter|in short|for short)[^\"“”'‘’)]{0,40})?(?:the\s)?"
+    r"[\"“”'‘’`]{1,2}(?:the\s)?(?P<name>[A-Z][A-Za-z&.]{1,11}(?:\sAct|\sCode)?)[\"“”'‘’]{1,2}"
 )
 
 
@@ -68,13 +77,26 @@ def country_of(text):
 
     Returns
     -------
-    str
-        ``SG`` if marks of Singapore outnumber those of India, else ``IN``: the
-        documented system knows Indian judgments only.
+    str or None
+        ``elsewhere`` if marks of third countries outnumber those of both, ``SG`` if
+        those of Singapore outnumber those of India, else ``IN``; None without a mark.
     """
     head = text[:HEAD]
-    singapore = len(_SINGAPORE_MARKS.findall(head))
-    return SINGAPORE if singapore > len(_INDIA_MARKS.findall(head)) else INDIA
+    patterns = (_INDIA_MARKS, _SINGAPORE_MARKS, _OTHER_MARKS)
+    india, singapore, other = (len(marks.findall(head)) for marks in patterns)
+    for match in _pattern().finditer(head):  # an act told by its year or chapter
+        sure = _country_by_code().get(_code(match, None, certain=True))
+        name = _plain(match["title"] or "")
+        alone = {act.country for act in _titles().get(name, ())}
+        if alone == {SINGAPORE} and not re.search(r"\d{4}", match.group()):
+            singapore += 1  # an act of this name is known in Singapore only
+        singapore += 2 * (sure == SINGAPORE)
+        india += sure == INDIA
+    if other > max(india, singapore):
+        return ELSEWHERE
+    if singapore > india:
+        return SINGAPORE
+    return INDIA if india else None
 
 
 def find_acts(text, country=None):
@@ -84,37 +106,106 @@ def find_acts(text, country=None):
     ----------
     text : str
         Any text.
-    country : {"IN", "SG"}, optional
+    country : {"IN", "SG", "elsewhere"}, optional
         Whose act is meant where both have one of that name; by default
-        `country_of` the text.
+        `country_of` the text; without a mark a title that both have is unknown, and
+        an abbreviation India's.
 
     Returns
     -------
     list of Mention
-        In the order of the text, without overlaps. An act outside the table has its
-        title, joined, as code: ``ExciseAct``.
+        In the order of the text, without overlaps. An act outside the table, or of
+        another year than those in it, has its title and year, joined, as code:
+        ``HousingAct1988``; one of several years of the text, ``Unknown``.
     """
     country = country or country_of(text)
-    found = []
-    for match in _pattern().finditer(text):
-        code = _code(match, country)
+    matches = list(_pattern().finditer(text))
+    named, called = {}, {}
+    for match in matches:
+        code = _code(match, country, certain=True)
         if code:
-            found.append(Mention(code, match.start(), match.end()))
-    return found
+            named.setdefault(_title(match), set()).add(code)
+    found = []
+    for match in matches:
+        code = _abbreviated(text, match) or _code(match, country, certain=True)
+        known = named.get(_title(match), set())
+        if code is None and known:
+            code = next(iter(known)) if len(known) == 1 else UNKNOWN
+        code = code or _code(match, country)
+        found.append(Mention(code, match.start(), match.end()))
+        alias = _CALLED.match(text, match.end())
+        if alias and code != UNKNOWN and _plain(alias["name"]) not in _abbreviations():
+            called[alias["name"]] = (alias.end(), code)
+    return sorted([*found, *_aliases(text, called, found)], key=lambda m: m.start)
 
 
-def _code(match, country):
-    """Choose the act that a match means: by year or chapter, else by country."""
+def _abbreviated(text, match):
+    """Give the act whose usual abbreviation stands in brackets behind a long title.
+
+    Titles are misquoted more often than abbreviations: ``Conservation of Foreign
+    Exchange and Preservation of ... Act, 1974 (COFEPOSA Act)``.
+    """
+    behind = match["any"] and _BRACKET.match(text, match.end())
+    candidates = _abbreviations().get(_plain(behind["name"]), ()) if behind else ()
+    year = re.findall(r"\d{4}", match["tail3"] or "")
+    fit = [act for act in candidates if not year or act.year in year]
+    return fit[0].code if len(fit) == 1 else None
+
+
+def _aliases(text, called, found):
+    """Yield the mentions of acts by the names that a text gave them."""
+    taken = [(one.start, one.end) for one in found]
+    for name, (after, code) in called.items():
+        for match in re.compile(rf"\b{re.escape(name)}(?!\w)").finditer(text, after):
+            start, end = match.span()
+            if not any(low < end and start < high for low, high in taken):
+                yield Mention(code, start, end)
+
+
+def _title(match):
+    """Give the name by which a match names its act, without year or chapter."""
+    return _plain(match["title"] or match["short"] or _stem(match["any"]))
+
+
+def _stem(words):
+    return re.sub(r"^(?:(?:The|Under|In|By|And|Of|See)\s+)+", "", words)
+
+
+def _joined(words, year):
+    return "".join(re.findall(r"\w+", words.title().replace("'S", "s"))) + year
+
+
+def _code(match, country, certain=False):
+    """Choose the act that a match means: by year or chapter, else by country.
+
+    With ``certain`` only by what stands beside the name; None if nothing does.
+    """
     named = match["title"] or match["short"]
+    tail = match["tail"] or match["tail2"] or match["tail3"] or ""
+    stated = set(re.findall(r"\d+[A-Z]?", tail))
+    year = next((n for n in re.findall(r"\b\d{4}\b", tail.split("Rev")[0])), "")
     if named is None:
-        title = re.sub(r"^(?:The|Under|In|By|And|Of)\s+", "", match["any"])
-        return "".join(re.findall(r"\w+", title.title().replace("'S", "s")))
+        code = _joined(_stem(match["any"]), year)
+        return code if year or not certain else None
     kind = _titles() if match["title"] else _abbreviations()
     candidates = kind[_plain(named)]
-    stated = set(re.findall(r"\d+[A-Z]?", match["tail"] or match["tail2"] or ""))
-    certain = [act for act in candidates if stated & {act.year, act.chapter} - {""}]
+    for act in candidates:
+        if stated & {act.year, act.chapter} - {""}:
+            return act.code
+    if year:  # an act of this name, but of a year that the table does not know
+        return _joined(named, year)
+    if certain:
+        return None
     here = [act for act in candidates if act.country == country]
-    return (certain or here or candidates)[0].code
+    if here or (country != ELSEWHERE and len(candidates) == 1):
+        return (here or candidates)[0].code
+    told = country == INDIA or (country is None and match["short"])
+    return candidates[0].code if told else UNKNOWN
+
+
+@cache
+def _country_by_code():
+    return {act.code: act.country for act in acts()}
 
 
 @cache
@@ -177,8 +268,17 @@ def _split(names):
 
 _SINGAPORE_MARKS = re.compile(
     r"Singapore|\bS\$|SGD|\[\d{4}\] SG\w+|\bCap\.?\s*\d|\bPDPA\b|\bPDPC\b"
-    r"|Public Prosecutor|\bHDB\b|\bCPF\b|Women['’]s Charter|\$\s?\d|\bMDA\b|\bPOHA\b"
-    r"|\b(?:Act|Code|Charter) (?:19|20|18)\d\d\b"
+    r"|Public Prosecutor|\bHDB\b|\bCPF\b|Women['’]s Charter|\bMDA\b|\bPOHA\b"
+    r"|Personal Data Protection|\b(?:Ang Mo Kio|Bedok|Bukit|Changi|Geylang|Hougang"
+    r"|Jurong|Pasir Ris|Punggol|Sengkang|Serangoon|Tampines|Toa Payoh|Yishun)\b"
+)
+_OTHER_MARKS = re.compile(
+    r"§|\bU\.\s?S\.(?:\s?C\.)?(?=\W)|\bF\.\s?(?:2d|3d|4th|Supp)|United States"
+    r"|\bCircuit\b|\b(?:Cal|Tex|Fla|Ill|Mass)\.|California|New York|Texas|Florida"
+    r"|\bInc\.|£|€|\bGBP\b|\bEUR\b|\bEWHC\b|\bEWCA\b|\bUKSC\b|\bUKHL\b|Crown Court"
+    r"|Upper Tribunal|England|Wales|Scotland|\bHMRC\b|Secretary of State|Housing Act"
+    r"|\bGDPR\b|European|Australian?\b|\bHCA\b|\bNSW\b|Canad(?:a|ian)|Ontario|\bSCC\b"
+    r"|Malaysian? (?:High|Court)|Hong Kong|New Zealand|South African?\b|Kenyan?\b"
 )
 _INDIA_MARKS = re.compile(
     r"\bIndian?\b|\bR[se]\.?\s?\d|₹|\brupees?\b|\b(?:lakh|lac|crore)s?\b|I\.?\s?P\.?\s?C\b"

@@ -19,7 +19,7 @@ from casebook.counterfactual.paraphrase import (
     invariance_table,
     wording_pairs,
 )
-from casebook.counterfactual.placebo import MONTHS, Inert, inert_words
+from casebook.counterfactual.placebo import MONTHS, inert_words
 from casebook.counterfactual.report import retriever_table
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.sensitivity import case_scores, documented_scores
@@ -31,7 +31,7 @@ from casebook.models.load import load_encoder
 from casebook.retrieval.pipeline import HybridRetriever
 
 
-def run(cases, systems, settings, encoder=None, context="all"):
+def run(cases, systems, settings, encoder=None, context="all", n_boot=10_000):
     """Run the study of a collection of cases.
 
     Parameters
@@ -47,6 +47,8 @@ def run(cases, systems, settings, encoder=None, context="all"):
     context : {"all", "month"}
         Inert words of the queries: month, docket and counsel out of those that the
         collection holds; or the filing month alone, so that a placebo is another month.
+    n_boot : int
+        Resamples of every interval.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def run(cases, systems, settings, encoder=None, context="all"):
     check_choice("context", context, ("all", "month"))
     inert = None
     if context == "month":
-        inert = Inert(MONTHS, (), ())
+        inert = inert_words(cases.documents["text"], (MONTHS, (), ()), 1)
         settings = replace(settings, context_words=1)
     return run_study(
         cases.name,
@@ -68,11 +70,12 @@ def run(cases, systems, settings, encoder=None, context="all"):
         settings=settings,
         inert=inert,
         encoder=encoder,
+        n_boot=n_boot,
         chunking=False,
     )
 
 
-def budget_table(cases, settings):
+def budget_table(cases, settings, n_boot=10_000):
     """Compare budgets under BM25 by what they test and what scores come out.
 
     Parameters
@@ -81,6 +84,8 @@ def budget_table(cases, settings):
         Cases and documents.
     settings : TreeSettings
         Depth and seed; the budgets replace the rest.
+    n_boot : int
+        Resamples.
 
     Returns
     -------
@@ -100,10 +105,9 @@ def budget_table(cases, settings):
     search = CaseSearch(retriever)
     rows = []
     for name, own in budgets.items():
-        trees = grow_trees(
-            cases.sheets, search, own, neighbours=cases.neighbours, inert=inert_words()
-        )
-        rows.append({"budget": name} | _budget(edge_frame(trees), cases))
+        trees = grow_trees(cases.sheets, search, own, neighbours=cases.neighbours)
+        options = {"n_boot": n_boot, "seed": settings.seed}
+        rows.append({"budget": name} | _budget(edge_frame(trees), cases, options))
     return pd.DataFrame(rows)
 
 
@@ -133,7 +137,7 @@ def run_annotated(name, study, systems, settings, encoder=None):
     cases = annotated_collection(documents, name)
     # The annotations speak of the case as it is: every edit of it, and none beyond.
     first_level = replace(settings, max_depth=1, children=None)
-    return run(cases, systems, first_level, encoder)
+    return run(cases, systems, first_level, encoder, n_boot=study.n_boot)
 
 
 def agreement_table(study):
@@ -154,7 +158,7 @@ def agreement_table(study):
     return retriever_table(study)
 
 
-def wordings(name, systems, encoder=None, seed=0):
+def wordings(name, systems, encoder=None, n_boot=10_000, seed=0):
     """Measure wordings of one question against each other.
 
     Parameters
@@ -165,8 +169,8 @@ def wordings(name, systems, encoder=None, seed=0):
         Keys of `casebook.retrieval.config.MODES`.
     encoder : str, optional
         Instead of the packaged one.
-    seed : int
-        Of the control.
+    n_boot, seed : int
+        Of the intervals; the seed of the control too.
 
     Returns
     -------
@@ -178,12 +182,12 @@ def wordings(name, systems, encoder=None, seed=0):
     data = load(name)
     pairs = wording_pairs(data, load_encoder(encoder or "minilm"))
     moved = invariance(pairs, data.documents, systems, encoder=encoder, seed=seed)
-    table = invariance_table(moved, seed=seed)
+    table = invariance_table(moved, n_boot=n_boot, seed=seed)
     table.insert(0, "dataset", data.name)
     return table
 
 
-def numbers(studies, wordings_table, **options):
+def numbers(studies, wordings_table):
     """Collect the numbers of the chapter for ``numbers.json``.
 
     Parameters
@@ -192,15 +196,13 @@ def numbers(studies, wordings_table, **options):
         Studies; None is left out.
     wordings_table : pandas.DataFrame
         From `wordings`.
-    **options
-        ``n_boot`` and ``seed``.
 
     Returns
     -------
     dict
         {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
     """
-    found = {s.name: s.numbers(**options) for s in studies if s is not None}
+    found = {s.name: s.numbers() for s in studies if s is not None}
     for row in wordings_table.to_dict("records"):
         bounds = [row[f"{PARAPHRASE} low"], row[f"{PARAPHRASE} high"]]
         found.setdefault(row["dataset"], {})[row["system"]] = {
@@ -215,7 +217,7 @@ def numbers(studies, wordings_table, **options):
     return found
 
 
-def _budget(edges, cases):
+def _budget(edges, cases, options):
     used = edges[edges["status"] == OK]
     assessed = case_scores(edges, "displacement", over_placebo=False)
     row = {
@@ -229,7 +231,7 @@ def _budget(edges, cases):
     scores = documented_scores(edges)
     accuracy = documented_evaluation(scores, cases.annotations)
     names = ("dispositive_accuracy", "non_dispositive_accuracy")
-    area = evaluate(scores, cases.annotations)["auroc"]
+    area = evaluate(scores, cases.annotations, **options)["auroc"]
     low, high = (float("nan") if b is None else b for b in area["ci"])
     values = {"AUROC": area["value"], "AUROC low": low, "AUROC high": high}
     return row | {name.replace("_", " "): accuracy[name] for name in names} | values

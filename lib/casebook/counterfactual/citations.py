@@ -7,8 +7,15 @@ without an act, which take over the act cited before. Sub-sections are kept apar
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
-from casebook.counterfactual.acts import SINGAPORE, country_of, find_acts
+from casebook.counterfactual.acts import (
+    SINGAPORE,
+    UNKNOWN,
+    country_of,
+    find_acts,
+)
+from casebook.counterfactual.adjacency import shipped_structure
 
 _NUMBER = r"\d{1,3}(?:-?[A-Z]{1,3}(?![A-Za-z]))?(?!\d|\.\d|[-/]\d{4})"
 _PINPOINT = r"(?:\s?\(\s?\w{1,4}\s?\))*"
@@ -18,7 +25,7 @@ _LINK = (
 )
 _MORE = rf"(?:{_LINK}(?:{_ONE}|\(\w{{1,4}}\)(?:\(\w{{1,4}}\))*))*"
 _UNIT = (
-    r"(?:u/ss?\.?|(?i:sections?)|(?i:secs?)\b\.?|[Ss]s?\b\.?"
+    r"(?:u/ss?\.?|§{1,2}|(?i:sections?)|(?i:secs?)\b\.?|[Ss]s?\b\.?"
     r"|(?i:articles?)|(?i:arts?)\b\.?)"
 )
 _ROMAN = r"(?:[IVXL]+|\d{1,3})"
@@ -27,6 +34,23 @@ _GROUPS = re.compile(
     rf"(?P<rules>{_ONE}{_MORE})"
     rf"|(?<![\w/.'’-])(?P<unit>{_UNIT})\s?(?P<numbers>{_ONE}{_MORE})"
     rf"|(?<![\w./,$₹-])(?P<bare>{_ONE}(?:\s?/\s?{_ONE})*)(?=,?\s(?:of\s(?:the\s)?)?[A-Z])"
+)
+# Codes of the United States: 18 U.S.C. § 922(g), Cal. Penal Code §§ 187 and 189.
+_LONG = (
+    r"\d{1,5}[A-Za-z]{0,2}(?:[.-]\d{1,4}[a-z]?){0,3}(?!\d)"
+    r"(?!\s(?:U\.?\s?S\.?\s?C|C\.?\s?F\.?\s?R)\b)"
+)
+_PARAGRAPHS = re.compile(
+    r"(?:\b(?P<title>\d{1,2})\s"
+    r"(?P<code>U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)\s?(?:§{1,2}\s?)?"
+    r"|(?P<name>(?:\b[A-Z][A-Za-z.&]*\s){1,6})§{1,2}\s?|(?<!\w)§{1,2}\s?(?=\d{4}))"
+    rf"(?P<numbers>{_LONG}{_PINPOINT}(?:(?:,\s?(?:and\s)?|\s(?:and|or|to|through)\s){_LONG}{_PINPOINT})*)"
+)
+_CODES = ("Code", "Code Ann.", "Law", "Stat.", "Laws", "Statutes", "Ann.", "O.C.G.A.")
+# An act is named after the number, but none that is known: it is not the last one.
+_NAMED = re.compile(
+    r"\s?(?:of|under|in)\s(?:the\s)?(?!Act\b|Code\b|Constitution\b|Charter\b"
+    r"|Ordinance\b|Rules\b|said\b|same\b)(?:[A-Z][\w.'’&-]+\s?|[(\[]|of\s|and\s|the\s)"
 )
 _AFTER_NAME = re.compile(
     rf"[\s-](?:(?:Section|(?P<article>Article))-)?(?P<numbers>{_ONE}(?:\s?/\s?{_ONE})*)"
@@ -41,6 +65,10 @@ _CHAIN = re.compile(
     r"[\s,;]*(?:and|or|&|r/w|read with|along with|as well as)?[\s,]*(?:under\s+)?"
     r"(?:the\s+)?"
 )
+_USUAL = 120  # sections that an act of unknown structure is taken to have
+_ACTS_LARGE = """BNS BNSS BSA SGPC SGCPC SGEA MVA CoA IBC ITA CusA ElA ISA SGCoA IRDA
+RTA WC Constitution SGConstitution RPA EmA"""
+_LARGE = frozenset(_ACTS_LARGE.split())
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
@@ -89,25 +117,33 @@ def find_citations(text, country=None):
     ----------
     text : str
         Any text.
-    country : {"IN", "SG"}, optional
+    country : {"IN", "SG", "elsewhere"}, optional
         Whose act is meant where both have one of that name; guessed by default.
 
     Returns
     -------
     list of Citation
         In the order of the text, every mention. A citation whose act cannot be told
-        from the text has the act ``Unknown``.
+        from the text has the act ``Unknown``: no act, or another than the known ones,
+        is named beside it, and it does not stand beside the citation of an act that
+        has such a section.
     """
     country = country or country_of(text)
     mentions = find_acts(text, country)
     inside = [(m.start, m.end) for m in mentions]
-    groups = [g for g in _groups(text) if not _within(g.start, g.end, inside)]
+    long = list(_paragraphs(text, mentions))
+    taken = inside + [(group.start, group.end) for group in long]
+    groups = [g for g in _groups(text) if not _overlap(g.start, g.end, taken)]
+    groups = sorted([*groups, *long], key=lambda group: group.start)
     groups = _with_bare_after(text, groups, mentions)
     _attach_following(text, groups, mentions)
     _attach_preceding(text, groups, mentions)
     _attach_chains(text, groups)
     groups = [group for group in groups if group.act or not group.bare]
-    _inherit(groups, mentions, country)
+    for group in groups:
+        if not group.act and _NAMED.match(text, group.end):
+            group.act = UNKNOWN
+    _inherit(text, groups, mentions, country)
     return [
         Citation(group.act, group.kind, number, pinpoint, group.order, start, end)
         for group in groups
@@ -123,6 +159,28 @@ def _groups(text):
         unit = (match["unit"] or "").lower()
         kind = "Rule" if order else "Article" if unit.startswith("art") else "Section"
         yield _Group(kind, order, items, match.start(), match.end(), name == "bare")
+
+
+def _paragraphs(text, mentions):
+    """Yield groups with a paragraph sign: of a code by title, by name, or of none."""
+    ends = {mention.end for mention in mentions if mention.code != UNKNOWN}
+    for match in _PARAGRAPHS.finditer(text):
+        act, name = "", (match["name"] or "").strip()
+        if match["code"]:
+            act = f"{re.sub(r'[^A-Z]', '', match['code'])[:3]}{match['title']}"
+        elif name and match.end("name") - 1 in ends:
+            continue  # an act that is known stands before the sign
+        elif name.endswith(_CODES):
+            words = re.sub(r"^(?:(?:Under|See|In|The|By|And|Of)\s)+", "", name)
+            act = "".join(re.findall(r"\w+", words))
+        elif name:
+            continue
+        start = match.start("numbers")
+        items = [
+            (one[1], re.sub(r"\s", "", one[2]), start + one.start(), start + one.end())
+            for one in re.finditer(rf"({_LONG})({_PINPOINT})", match["numbers"])
+        ]
+        yield _Group("Section", "", items, match.start(), match.end(), False, act)
 
 
 def _items(numbers, offset):
@@ -148,6 +206,10 @@ def _with_bare_after(text, groups, mentions):
 
 def _within(start, end, spans):
     return any(low <= start and end <= high for low, high in spans)
+
+
+def _overlap(start, end, spans):
+    return any(low < end and start < high for low, high in spans)
 
 
 def _attach_following(text, groups, mentions):
@@ -186,15 +248,15 @@ def _fits(group, code):
     return not constitution
 
 
-def _inherit(groups, mentions, country):
-    """Give the rest the act of the same number, else the act cited last before it."""
+def _inherit(text, groups, mentions, country):
+    """Give the rest the act of the same number, else the one act that it can be."""
     known = {(g.kind, item[0]): g.act for g in groups for item in g.items if g.act}
     for group in groups:
         if group.act:
             continue
         same = known.get((group.kind, group.items[0][0]))
         group.act = (
-            same or _default(group, country) or _nearest(group, groups, mentions)
+            same or _default(group, country) or _nearest(text, group, groups, mentions)
         )
 
 
@@ -206,11 +268,49 @@ def _default(group, country):
     return ""
 
 
-def _nearest(group, groups, mentions):
+def _nearest(text, group, groups, mentions):
+    """Give the only act that a text names, or the one of the sentence or that before.
+
+    It must be able to have such a section.
+    """
     before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
-    cited = [g.act for g in before if g.act and g.act != "Unknown"]
-    named = [m.code for m in mentions if _fits(group, m.code)]
-    return (cited[-1:] or named[:1] or ["Unknown"])[0]
+    cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
+    named = [(m.end, m.code) for m in mentions if _fits(group, m.code)]
+    acts = {code for _, code in [*cited, *named]} - {UNKNOWN}
+    near = [code for end, code in cited if _near(text, end, group.start)]
+    numbers = [item[0] for item in group.items]
+    largest = {}
+    for other in groups:
+        for number, *_ in other.items:
+            largest[other.act] = max(largest.get(other.act, 0), _leading(number))
+    choice = acts if len(acts) == 1 else near[-1:]
+    able = [a for a in choice if all(_has(a, n, largest.get(a, 0)) for n in numbers)]
+    return able[0] if able else UNKNOWN
+
+
+def _near(text, end, start):
+    """Tell whether two places lie in one sentence or in two that follow each other."""
+    return len(re.findall(r"[.;]\s+[A-Z]", text[end:start])) <= 1
+
+
+@cache
+def _sections_of(act):
+    """Give the numbers of an act's sections; None where they are not known."""
+    chapters = shipped_structure().get(f"{act}-")
+    return chapters and {number for part in chapters.values() for number in part}
+
+
+def _leading(number):
+    return int(re.match(r"\d+", number)[0])
+
+
+def _has(act, number, largest):
+    """Tell whether an act can have a section: by its structure, else by its size."""
+    numbers = _sections_of(act)
+    if numbers:
+        last = max(map(_leading, numbers))
+        return number in numbers or (number.isdigit() and int(number) <= last)
+    return act in _LARGE or _leading(number) <= max(_USUAL, 3 * largest)
 
 
 def _arabic(numeral):

@@ -9,6 +9,7 @@ from casebook.counterfactual.annotations import annotation_frame, annotations_of
 from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.facts import contradictions, present_types
+from casebook.counterfactual.informative import LEAST_TERMS, Vocabulary
 from casebook.counterfactual.planted import plant_cases
 from casebook.counterfactual.sections import parse_section
 from casebook.datasets.registry import load
@@ -97,7 +98,8 @@ def extracted_collection(dataset):
         its neighbours in the structure of its act; where that is not known, for the
         next and the previous number.
     """
-    sheets, empty, contradictory = [], 0, 0
+    sheets, empty, contradictory, poor = [], 0, 0, 0
+    known = Vocabulary(dataset.documents["text"])
     for name, text in zip(
         dataset.queries["query_id"], dataset.queries["text"], strict=True
     ):
@@ -106,11 +108,14 @@ def extracted_collection(dataset):
             empty += 1
         elif contradictions(sheet):
             contradictory += 1
+        elif len(known.terms(sheet)) < LEAST_TERMS:
+            poor += 1
         else:
             sheets.append(sheet)
     account = {
         "judgments without an extracted fact, left out": empty,
         "sheets that contradict themselves, left out": contradictory,
+        f"sheets of fewer than {LEAST_TERMS} informative terms, left out": poor,
         "fingerprint": dataset.fingerprint[:16],
     }
     nobody = annotation_frame([])

@@ -45,7 +45,7 @@ def parity_table(study):
     return pd.DataFrame(rows)
 
 
-def kind_table(study, system, **options):
+def kind_table(study, system):
     """Say how far each kind of edit moves the results, placebos among them.
 
     Parameters
@@ -54,8 +54,6 @@ def kind_table(study, system, **options):
         The study.
     system : str
         The system.
-    **options
-        ``n_boot`` and ``seed``.
 
     Returns
     -------
@@ -72,7 +70,7 @@ def kind_table(study, system, **options):
     )
     parts = [(name, used[kinds == name]) for name in _KINDS.values()]
     parts.append(("placebo", placebos[placebos["status"] == OK]))
-    rows = [_kind(name, part, options) for name, part in parts]
+    rows = [_kind(name, part, study.options) for name, part in parts]
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[3:], float))
 
@@ -135,7 +133,7 @@ def threshold_sweep(study, system, thresholds=THRESHOLDS):
     if not len(study.annotations):
         return pd.DataFrame(columns=["threshold", "measure", "value", "low", "high"])
     scores = study.scores(system, PARITY, over_placebo=False)
-    return sweep(scores, study.annotations, thresholds, seed=study.seed)
+    return sweep(scores, study.annotations, thresholds, **study.options)
 
 
 def _parity(study, scores, edges):

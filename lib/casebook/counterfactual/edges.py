@@ -18,6 +18,7 @@ MEASURES = (
     "kendall",
 )
 OK, NOOP, INVALID, EMPTY, MANUAL = "ok", "noop", "invalid", "both_empty", "manual"
+POOR = "poor_query"
 _PLACEBO = [f"placebo_{name}" for name in MEASURES]
 
 
@@ -35,15 +36,19 @@ def edge_frame(trees):
         One row per edge: case_id, parent, node, depth, fact_type, item, operation,
         old, new, removed, added (words), status, reason, n_parent, n_child (cases
         retrieved), the columns ``MEASURES``, and for each the mean over the matched
-        placebos as ``placebo_<measure>`` with their number ``placebos``. Status:
-        ``ok``; ``noop`` (query unchanged, a zero by construction); ``invalid`` (a
-        retrieval failed) and ``both_empty``, without values; ``manual``.
+        placebos as ``placebo_<measure>`` with their number ``placebos`` and, without
+        any, the reason ``no_placebo``. Status: ``ok``; ``noop`` (query unchanged, a
+        zero by construction); ``invalid`` (a retrieval failed) and ``both_empty``,
+        without values; ``manual``; ``poor_query`` (the case has too few informative
+        terms for its edges to count).
     """
     rows = [row for tree in trees for row in _rows(tree)]
     frame = pd.DataFrame([describe for describe, _, _ in rows], columns=_COLUMNS)
     values = _measured(rows, max((tree.k for tree in trees), default=10))
-    frame = pd.concat([frame, values], axis=1)
-    return _paired(frame, placebo_frame(trees))
+    frame = _paired(pd.concat([frame, values], axis=1), placebo_frame(trees))
+    why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
+    frame["no_placebo"] = why.astype(object).where(frame["placebos"] == 0, None)
+    return frame
 
 
 def placebo_frame(trees):
@@ -103,6 +108,7 @@ def _row(tree, parent, name, edit, found, manual):
     error = parent.found.error or found.error
     empty = not parent.found.cases and not found.cases
     status = MANUAL if manual else NOOP if edit.noop else OK
+    status = POOR if tree.poor else status
     status = EMPTY if empty else status
     status = INVALID if error else status
     row = [
@@ -118,7 +124,7 @@ def _row(tree, parent, name, edit, found, manual):
         edit.removed,
         edit.added,
         status,
-        error or ("both lists are empty" if empty else None),
+        error or ("both lists are empty" if empty else tree.poor),
         len(parent.found.cases),
         len(found.cases),
     ]

@@ -79,7 +79,9 @@ class Edit:
         return f"{self.fact_type}: {self.old} to {self.new}"
 
 
-def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES):
+def single_fact_edits(
+    sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES, bounded=True
+):
     """List every edit of one fact of a sheet.
 
     Parameters
@@ -93,6 +95,8 @@ def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_
         Takes a sheet and gives its query.
     fact_types : sequence of str
         Types to edit.
+    bounded : bool, default True
+        As for `casebook.counterfactual.number_targets.targets`.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_
         known = ", ".join(FACT_TYPES)
         raise InputError(f"unknown fact type {unknown[0]!r}: choose from {known}")
     makers = {
-        "Numerical": _numbers,
+        "Numerical": lambda s: _numbers(s, bounded),
         "Section": lambda s: _sections(s, neighbours),
         "PartyType": _parties,
         "Evidence": _evidence,
@@ -125,6 +129,46 @@ def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_
         if name in fact_types
         for change in makers[name](sheet)
     ]
+
+
+def edit_fact(sheet, item, new, write=query_text):
+    """Make the edit of one named fact.
+
+    Parameters
+    ----------
+    sheet : FactSheet
+        The sheet.
+    item : str
+        As `Edit.item` names it.
+    new : str, int, float or None
+        New value; None removes an item of evidence.
+    write : callable
+        As for `single_fact_edits`.
+
+    Returns
+    -------
+    Edit
+        The edit, whether or not it makes sense.
+    """
+    kind, _, which = item.partition("/")
+    operation = "replace"
+    if kind == "sections_cited":
+        fact_type, old, changed = "Section", which, replace_section(sheet, which, new)
+    elif kind == "parties":
+        fact_type, old = "PartyType", getattr(sheet.parties, f"{which}_type")
+        changed = replace_party(sheet, which, new)
+    elif which.startswith("+"):
+        fact_type, operation, old = "Evidence", "add", None
+        changed = add_evidence(sheet, new)
+    elif kind == "evidence_items":
+        fact_type, operation = "Evidence", "remove"
+        old = sheet.evidence_items[int(which)].evidence_type
+        changed = remove_evidence(sheet, int(which))
+    else:
+        fact_type = "Numerical"
+        old = number_text(getattr(sheet.numerical_facts, kind)[int(which)].value)
+        changed, new = replace_number(sheet, kind, int(which), new), number_text(new)
+    return _edit(fact_type, write(sheet), write, (item, operation, old, new, changed))
 
 
 def manual_edit(before, after, fact_type, write=query_text):
@@ -216,10 +260,10 @@ def _evidence(sheet):
             )
 
 
-def _numbers(sheet):
+def _numbers(sheet, bounded):
     for kind in ("amounts", "ages", "durations"):
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
-            for value in targets(kind, fact):
+            for value in targets(kind, fact, bounded):
                 changed = replace_number(sheet, kind, at, value)
                 old, new = number_text(fact.value), number_text(value)
                 yield f"{kind}/{at}", "replace", old, new, changed

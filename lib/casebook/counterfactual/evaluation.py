@@ -1,5 +1,7 @@
 """Sensitivities against annotations: which facts decide, and which matter most."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,7 @@ from casebook.inference.samples import number_or_none
 from casebook.measures.auroc import auroc
 from casebook.measures.confusion import formulas
 from casebook.measures.rank_agreement import mean_spearman_test
+from casebook.stats.intervals import too_few
 
 THRESHOLD = 1.5  # documented, of the mean rank displacement
 LEAST_COMMON = 3  # fact types that a documented rank correlation needs
@@ -64,7 +67,7 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
     }
 
 
-def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
+def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     """Score sensitivities against annotations over pairs of case and fact type.
 
     Parameters
@@ -96,10 +99,10 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=2_000, seed=0):
     found = {"auroc": area.number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
-    return found | {"spearman": _spearman(pairs)}
+    return found | {"spearman": _spearman(pairs, n_boot, seed)}
 
 
-def sweep(scores, annotations, thresholds, *, n_boot=1_000, seed=0):
+def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it.
 
     Parameters
@@ -196,7 +199,7 @@ def _decisions(truth, high, cases, n_boot, seed):
     cells = 3 * (~truth).astype(int) + (~high).astype(int)
     units = unit_counts(cells, 6, cases)
     draws = formulas(resample_tables(units, n_boot=n_boot, seed=seed).reshape(-1, 2, 3))
-    values = formulas(_table(truth, high))
+    values, few = formulas(_table(truth, high)), too_few(units.n_units, cases)
     control = {"balanced_accuracy": 0.5, "mcc": 0.0}
     found = {}
     for name in MEASURES:
@@ -207,11 +210,13 @@ def _decisions(truth, high, cases, n_boot, seed):
             len(truth),
             reason=reason or "class_without_gold_or_prediction",
         )
+        if few and interval.estimate is not None:
+            interval = replace(interval, reason=few)
         found[_NAMES.get(name, name)] = interval.number(control.get(name))
     return found
 
 
-def _spearman(pairs):
+def _spearman(pairs, n_boot, seed):
     """Mean rank correlation with the annotated importance, exact test over cases."""
     ranked = pairs.dropna(subset=["score", "importance"])
     sides = [
@@ -222,6 +227,6 @@ def _spearman(pairs):
     ]
     found = mean_spearman_test(sides)
     known = np.array([v for v in found["values"] if v is not None])
-    interval = bootstrap_mean(known)
+    interval = bootstrap_mean(known, n_boot=n_boot, seed=seed)
     number = interval.number(0.0)
     return number | {"p": found["p"], "undefined": found["undefined"]}

@@ -3,12 +3,19 @@
 from functools import lru_cache
 
 from casebook.counterfactual.extraction import extract_sheet
-from casebook.counterfactual.fact_keys import fact_fields, fact_key
+from casebook.counterfactual.fact_keys import fact_at, fact_fields, fact_key
 from casebook.counterfactual.fact_query import number_text
 
 GROUPS = ("Section", "petitioner", "respondent", "Evidence", "number")
 KIND_OF_GROUP = {"Section": "sections", "Evidence": "evidence", "number": "numbers"}
 """Sentences in order, and the kinds whose name is not that of the group."""
+LISTS = (
+    ("Evidence", "evidence_items"),
+    ("Section", "sections_cited"),
+    ("Numerical", "numerical_facts.amounts"),
+    ("Numerical", "numerical_facts.ages"),
+    ("Numerical", "numerical_facts.durations"),
+)
 _IN_DAYS = ((360, "years"), (30, "months"), (1, "days"))
 
 
@@ -47,10 +54,65 @@ def keys_of(sheet):
     Returns
     -------
     dict
-        Key -> None, in the order of the sheet.
+        Key -> the fact as the sheet writes it, in its own unit; in the order of the
+        sheet, the first of equal ones.
     """
-    fields = (field for field in fact_fields(sheet) if field != "outcome")
-    return dict.fromkeys(fact_key(sheet, field) for field in fields)
+    found = {}
+    for field in fact_fields(sheet):
+        if field != "outcome":
+            found.setdefault(fact_key(sheet, field), written(sheet, field))
+    return found
+
+
+def written(sheet, field):
+    """Write a fact of a sheet in its own unit."""
+    fact = fact_at(sheet, field)
+    if hasattr(fact, "unit"):
+        return f"{number_text(fact.value)} {fact.unit}"
+    return shown(fact_key(sheet, field))
+
+
+def fact_changes(before, after):
+    """Tell by position what differs between two sheets.
+
+    Parameters
+    ----------
+    before, after : FactSheet
+        Sheets.
+
+    Returns
+    -------
+    list of (str, str or None, str or None)
+        Fact type, field of the fact before and field of that after; None where a fact
+        was added or taken away. Lists of one length are compared place by place, so
+        that a value that becomes equal to another is a change and no removal.
+    """
+    found = []
+    for side in ("parties.petitioner_type", "parties.respondent_type"):
+        if fact_at(before, side) != fact_at(after, side):
+            found.append(("PartyType", side, side))
+    for fact_type, name in LISTS:
+        old, new = fact_at(before, name), fact_at(after, name)
+        if len(old) == len(new):
+            places = [(at, at) for at in range(len(old)) if old[at] != new[at]]
+        else:
+            gone, come = _unmatched(old, new), _unmatched(new, old)
+            places = [(at, None) for at in gone] + [(None, at) for at in come]
+        for place in places:
+            fields = (None if at is None else f"{name}.{at}" for at in place)
+            found.append((fact_type, *fields))
+    return found
+
+
+def _unmatched(facts, others):
+    """Give the places of facts that have no equal among others, each used once."""
+    left, places = list(others), []
+    for at, fact in enumerate(facts):
+        if fact in left:
+            left.remove(fact)
+        else:
+            places.append(at)
+    return places
 
 
 def group_of(key):
@@ -101,4 +163,6 @@ def _length(value):
     for days, unit in _IN_DAYS:
         if value >= days and (value / days) == int(value / days):
             return f"{number_text(value / days)} {unit}"
+    if value > 3:  # so long a time is not counted in hours
+        return f"{number_text(value)} days"
     return f"{number_text(value * 24)} hours"

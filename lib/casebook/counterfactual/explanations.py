@@ -13,7 +13,6 @@ from casebook.counterfactual.explanation_facts import (
     facts_of,
     group_of,
     keys_of,
-    shown,
 )
 from casebook.counterfactual.explanation_terms import TERMS, TermWeights
 from casebook.counterfactual.explanation_types import (
@@ -83,13 +82,13 @@ def explain_result(sheet, passage, weights, documented=False):
 
 def _corrected(sheet, passage):
     """Yield a sentence for each group of facts that sheet and passage share."""
-    told, groups = facts_of(passage.text), {}
-    for key in keys_of(sheet):
+    told, names_of, groups = facts_of(passage.text), keys_of(sheet), {}
+    for key in names_of:
         if key in told:
             groups.setdefault(group_of(key), []).append(key)
     for group in GROUPS:
         if keys := groups.get(group):
-            names = ", ".join(shown(key) for key in keys)
+            names = ", ".join(names_of[key] for key in keys)
             support = tuple(passage.support(*told[key]) for key in keys)
             kind = KIND_OF_GROUP.get(group, group)
             yield Sentence(_SAYS[group].format(names), kind, support)

@@ -10,13 +10,21 @@ _UNITS = {
     "rupees": r"rs\.?|inr|₹|rupees?",
     "US dollars": r"us\s?\$|usd|u\.s\.\s?dollars?|us dollars?",
     "Singapore dollars": r"s\s?\$|sgd|singapore dollars?",
+    "Australian dollars": r"au?\s?\$|aud|australian dollars?",
+    "Canadian dollars": r"ca?\s?\$|cad|canadian dollars?",
+    "Hong Kong dollars": r"hk\s?\$|hkd|hong kong dollars?",
+    "New Zealand dollars": r"nz\s?\$|nzd|new zealand dollars?",
+    "ringgit": r"rm|myr|ringgit",
+    "yen": r"¥|jpy|yen",
+    "euros": r"€|eur|euros?",
     "pounds": r"£|gbp|pounds?(?: sterling)?",
     "dollars": r"\$|dollars?",
 }
 _CURRENCY = "|".join(f"(?:{pattern})" for pattern in _UNITS.values())
 _AMOUNT = re.compile(
     rf"(?<![a-z])(?P<before>{_CURRENCY})\s?\.?\s?(?P<figure>{QUANTITY})(?:/-)?"
-    rf"|(?<![\w.,-])(?P<words>{QUANTITY})\s(?P<after>rupees|dollars|pounds)\b",
+    rf"|(?<![\w.,-])(?P<words>{QUANTITY})\s(?P<after>(?:us|singapore|australian|canadian"
+    r"|hong kong|new zealand)\sdollars|rupees|dollars|pounds|euros|ringgit|yen)\b",
     re.IGNORECASE,
 )
 _PURPOSES_WORDS = """
@@ -35,8 +43,8 @@ def amounts(text, country="IN"):
     ----------
     text : str
         Folded text (`casebook.measures.legal_text.fold`).
-    country : {"IN", "SG"}
-        A plain ``$`` is a Singapore dollar in a text of Singapore.
+    country : {"IN", "SG", "elsewhere"} or None
+        A plain ``$`` is a Singapore dollar in a text of Singapore, and only there.
 
     Returns
     -------

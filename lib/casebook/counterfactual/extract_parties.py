@@ -8,6 +8,8 @@ before Individual.
 
 import re
 
+from casebook.counterfactual.extract_region import SHORT
+from casebook.counterfactual.extract_sides import cause_title, sides
 from casebook.counterfactual.spans import Found
 
 _NATIONS = (
@@ -112,20 +114,37 @@ _ROLES_OF_OTHERS = (
 )
 
 
-def parties(text):
+def parties(text, start=0, end=None):
     """Find the kinds of both sides.
 
     Parameters
     ----------
     text : str
         Folded text (`casebook.measures.legal_text.fold`).
+    start, end : int
+        The part of the text that tells the facts.
 
     Returns
     -------
     dict of Found
-        By side, ``petitioner`` and ``respondent``; a side that the text does not
-        describe is missing.
+        By side, ``petitioner`` and ``respondent``, with places in the part; a side
+        that the text does not tell is missing. A cause title goes before all; of whole
+        judgments the sides are also told by `extract_sides.sides`, before what the
+        facts say of them.
     """
+    whole = sides(text) if len(text) > SHORT else cause_title(text)
+    whole = {
+        side: Found(one.fact, one.start - start, one.end - start)
+        for side, one in whole.items()
+    }
+    if len(whole) == 2:
+        return whole
+    told = _told(text[start:end])
+    return told | whole
+
+
+def _told(text):
+    """Find the kinds of both sides in what is said of them."""
     petitioner = _described(text, _PETITIONER)
     respondent = _described(text, _RESPONDENT)
     owner = _first_kind(text, [_OWNER, _MOVER])
@@ -136,8 +155,8 @@ def parties(text):
     respondent = respondent or _other_side(text, petitioner)
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
-    sides = {"petitioner": petitioner, "respondent": respondent}
-    return {side: found for side, found in sides.items() if found}
+    both = {"petitioner": petitioner, "respondent": respondent}
+    return {side: found for side, found in both.items() if found}
 
 
 def _other_side(text, petitioner):
@@ -178,7 +197,7 @@ def _described(text, roles):
     The words next to the role and its apposition go before what the side is said to do;
     a pronoun in the same or the next sentence only tells that it is a person.
     """
-    role = rf"(?:{'|'.join(roles)})\b"
+    role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
     near = (
         rf"(?P<w>(?:\b\w+[ -])?\b{role}(?:[ -](?!was|is|were|are|had|has)\w+)?)",
         rf"\b{role}(?:-\w+)?, (?P<w>(?:(?:an?|the|then|now)\b|M/s|Ms|Mr"

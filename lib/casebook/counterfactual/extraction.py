@@ -3,7 +3,13 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from casebook.counterfactual.acts import country_of
+from casebook.counterfactual.acts import (
+    ELSEWHERE,
+    INDIA,
+    SINGAPORE,
+    UNKNOWN,
+    country_of,
+)
 from casebook.counterfactual.citations import find_citations
 from casebook.counterfactual.extract_amounts import amounts
 from casebook.counterfactual.extract_evidence import evidence
@@ -17,6 +23,14 @@ from casebook.errors import InputError
 from casebook.measures.legal_text import fold
 
 RULES = "rules"
+PARTIAL = (
+    "coverage is partial: the rules know acts, parties and procedure of India and "
+    "Singapore, and {}"
+)
+_TOLD = {
+    ELSEWHERE: "this text shows marks of other countries",
+    None: "nothing in this text tells its country; it is read as India's",
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,7 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
         The judgment, or only its facts.
     case_id : str
         Name for the sheet.
-    country : {"IN", "SG"}, optional
+    country : {"IN", "SG", "elsewhere"}, optional
         Where the court sits; guessed from the words by default.
     documented_region : bool, default False
         As ``documented`` of `facts_region`.
@@ -75,7 +89,8 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     Returns
     -------
     Extraction
-        With the sheet; its notes say what could not be kept apart.
+        With the sheet; its notes say where the coverage of the rules is partial, and
+        how many provisions of unknown acts were left out.
 
     Raises
     ------
@@ -86,12 +101,16 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
     country = country or country_of(folded)
+    notes = [] if country in (INDIA, SINGAPORE) else [PARTIAL.format(_TOLD[country])]
     start, end = facts_region(folded, documented_region)
     part = folded[start:end]
+    sections, unknown = _sections(part, country)
+    if unknown:
+        notes.append(f"{unknown} provisions of acts that are not known are left out")
     found = {
-        "parties": parties(part),
+        "parties": parties(folded, start, end),
         "evidence_items": evidence(part),
-        "sections_cited": _sections(part, country),
+        "sections_cited": sections,
         "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
         "numerical_facts.ages": _distinct(ages(part), "descriptor"),
         "numerical_facts.durations": _distinct(durations(part), "context"),
@@ -101,7 +120,7 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     if ended:
         spans.append(FactSpan("outcome", ended.start, ended.end))
     sheet = _sheet(case_id, found, ended)
-    return Extraction(sheet, tuple(spans), (start, end))
+    return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
 def _sheet(case_id, found, ended):
@@ -125,12 +144,14 @@ def _sheet(case_id, found, ended):
 
 
 def _sections(text, country):
-    """Give the distinct sections whose act is known, at their first citation."""
-    first = {}
+    """Give the sections whose act is known, each once, and the number of others."""
+    first, unknown = {}, set()
     for one in find_citations(text, country):
-        if one.act != "Unknown":
+        if one.act == UNKNOWN:
+            unknown.add(one.id)
+        else:
             first.setdefault(one.id, Found(one.id, one.start, one.end))
-    return list(first.values())
+    return list(first.values()), len(unknown)
 
 
 def _distinct(found, field):

@@ -13,7 +13,9 @@ from casebook.errors import InputError
 FOLDER = paths.DATA / "counterfactual" / "extraction"
 SHIPPED = FOLDER / "texts.jsonl"
 PASSAGES = FOLDER / "passages.jsonl"
-SPLITS = ("dev", "heldout", "real_dev", "real_heldout")
+SIDES = FOLDER / "parties.jsonl"
+SPLITS = ("dev", "heldout", "elsewhere", "real_dev", "real_heldout")
+COUNTRIES = (INDIA, SINGAPORE, "US", "GB")
 _FIELDS = {"id": str, "split": str, "jurisdiction": str, "sheet": dict}
 
 
@@ -34,8 +36,9 @@ def read_gold(path=SHIPPED):
     Parameters
     ----------
     path : path-like
-        JSON lines with ``id``, ``split`` (one of ``SPLITS``), ``jurisdiction`` (IN,
-        SG), ``text`` and ``sheet``; by default the set that the project ships.
+        JSON lines with ``id``, ``split`` (one of ``SPLITS``), ``jurisdiction`` (one
+        of ``COUNTRIES``), ``text`` and ``sheet``; by default the set that the project
+        ships.
 
     Returns
     -------
@@ -83,6 +86,38 @@ def read_passages(texts, path=PASSAGES):
     return _unique(path, rows)
 
 
+def read_sides(texts, path=SIDES):
+    """Read the sides of whole judgments that are not ours and stand elsewhere.
+
+    Parameters
+    ----------
+    texts : mapping of str
+        Judgment by id, as of the questions of the ``fire2017_irled`` collection.
+    path : path-like
+        JSON lines with ``document``, ``split``, ``sha256`` of the judgment,
+        ``petitioner`` and ``respondent``: kinds of party, null where the reader did
+        not find the side told.
+
+    Returns
+    -------
+    list of (dict, str)
+        Record and text.
+
+    Raises
+    ------
+    InputError
+        If a judgment is absent or is another text.
+    """
+    found = []
+    for number, record in read_jsonl(path, {"document": str, "sha256": str}):
+        text = texts.get(record["document"], "")
+        if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
+            problem = f"{record['document']} is not the annotated judgment"
+            raise InputError.at(path, number, problem)
+        found.append((record, text))
+    return found
+
+
 def case_texts(cases):
     """Take annotated cases as texts with sheets.
 
@@ -121,8 +156,10 @@ def _gold(path, number, record, text):
     if split not in SPLITS:
         known = ", ".join(SPLITS)
         raise InputError.at(path, number, f"split {split!r} is not one of {known}")
-    if country not in (INDIA, SINGAPORE):
-        raise InputError.at(path, number, f"jurisdiction {country!r} is not IN or SG")
+    if country not in COUNTRIES:
+        known = ", ".join(COUNTRIES)
+        problem = f"jurisdiction {country!r} is not one of {known}"
+        raise InputError.at(path, number, problem)
     if not text.strip():
         raise InputError.at(path, number, f"{name!r} has no text")
     record = {"case_id": name, **record["sheet"]}

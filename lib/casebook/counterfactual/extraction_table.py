@@ -1,12 +1,17 @@
 """The extraction of facts on each set of annotated texts that is at hand."""
 
+from dataclasses import replace
+
 import pandas as pd
 
+from casebook.counterfactual.acts import INDIA, SINGAPORE
 from casebook.counterfactual.cases import read_cases
+from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.extraction_gold import (
     case_texts,
     read_gold,
     read_passages,
+    read_sides,
 )
 from casebook.counterfactual.extraction_scores import (
     IN_PASSAGES,
@@ -14,14 +19,19 @@ from casebook.counterfactual.extraction_scores import (
     extraction_scores,
 )
 from casebook.datasets.registry import load
+from casebook.inference.intervals import bounded
+from casebook.inference.proportions import wilson
 
 SETS = {
     "dev": "ours, for the rules",
     "heldout": "ours, held out",
+    "elsewhere": "ours, US and UK",
     "cases": "restated cases",
     "real_dev": "real passages, for the rules",
     "real_heldout": "real passages, held out",
 }
+_COUNTRY, _OTHER = {INDIA: "India", SINGAPORE: "Singapore"}, "US and UK"
+_HALVES = {"real_dev": "for the rules", "real_heldout": "held out"}
 POOLED = "all facts"
 ABSENT = "the judgments were not asked for"
 MEASURES = ("precision", "recall", "F1")
@@ -65,6 +75,71 @@ def extraction_table(judgments="", seed=0):
     names = {"ci_low": "value low", "ci_high": "value high"}
     table = table.rename(columns=names)
     return table.astype(dict.fromkeys(["value", *names.values(), "control"], float))
+
+
+def country_table(seed=0):
+    """Measure the extraction rules by country, on texts they were not mended on.
+
+    Parameters
+    ----------
+    seed : int
+        Of the shuffles of the control.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column country (India, Singapore, US and UK), then those of `extraction_scores`
+        for F1 of every type: our texts held out, the restated cases, and our texts from
+        other countries, for which the rules were not made.
+    """
+    gold = [one for one in read_gold() if one.split in ("heldout", "elsewhere")]
+    gold += case_texts(read_cases())
+    gold = [replace(one, split=_COUNTRY.get(one.country, _OTHER)) for one in gold]
+    table = extraction_scores(sorted(gold, key=lambda one: one.split), seed=seed)
+    table = table[table["measure"] == "F1"].drop(columns="measure")
+    names = {"split": "country", "value": "F1"}
+    names |= {"ci_low": "F1 low", "ci_high": "F1 high"}
+    table = table.rename(columns=names).reset_index(drop=True)
+    return table.astype(dict.fromkeys(["F1", "F1 low", "F1 high", "control"], float))
+
+
+def sides_table(judgments=""):
+    """Measure how often the sides of whole judgments are found, and found right.
+
+    Parameters
+    ----------
+    judgments : str
+        Dataset whose questions are the judgments; empty for none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per split and side: ``told`` (share of judgments with a kind) and ``right``
+        (share with the kind that a person read) with Wilson's bounds, n, and the share
+        that the most frequent kind alone gets as control; empty without judgments.
+    """
+    columns = ["judgments", "side", "right", "right low", "right high", "told", "n"]
+    if not judgments:
+        return pd.DataFrame(columns=[*columns, "control"])
+    queries = load(judgments).queries
+    texts = dict(zip(queries["query_id"], queries["text"], strict=True))
+    rows = []
+    for record, text in read_sides(texts):
+        parties = extract_sheet(text, record["document"]).sheet.parties
+        for side in ("petitioner", "respondent"):
+            found = getattr(parties, f"{side}_type")
+            if record[side]:
+                rows.append((_HALVES[record["split"]], side, record[side], found))
+    frame = pd.DataFrame(rows, columns=["judgments", "side", "kind", "found"])
+    table = []
+    for (split, side), part in frame.groupby(["judgments", "side"], sort=False):
+        hits = int((part["kind"] == part["found"]).sum())
+        row = {"judgments": split, "side": side}
+        row |= bounded("right", wilson(hits, len(part)))
+        row |= {"told": (part["found"] != "Unknown").mean(), "n": len(part)}
+        row["control"] = part["kind"].value_counts(normalize=True).iloc[0]
+        table.append(row)
+    return pd.DataFrame(table)
 
 
 def pooled_extraction(table):

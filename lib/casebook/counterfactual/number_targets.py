@@ -1,5 +1,8 @@
 """What a number of a fact sheet is changed to: across legal limits, doubled, halved."""
 
+import math
+import re
+
 AGE_LIMITS = (7, 12, 18, 21, 60)
 YEAR_LIMITS = (1, 3, 6, 12)
 MONEY_LIMITS = (25_000, 100_000, 500_000, 1_000_000, 10_000_000, 100_000_000)
@@ -7,9 +10,104 @@ MONEY_LIMITS = (25_000, 100_000, 500_000, 1_000_000, 10_000_000, 100_000_000)
 # What one unit is worth; other units have no limits here and are doubled and halved.
 _IN_YEARS = {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365}
 _MULTIPLES = {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000}
+_LENGTHS = _IN_YEARS | {"hour": 1 / (365 * 24), "hr": 1 / (365 * 24), "yr": 1}
+
+FACTOR = 10  # most by which a sum or a length of time changes
+OLDEST = 110
+SHORT = 7 / 365  # years; up to a week a length may change by more
+# The longest, in years, of what a context names: (words, years).
+_LONGEST = (
+    (r"imprison|sentence|custody|detention|detained|undergone|jail|arrest", 30),
+    (r"service|employ|work|salary", 60),
+    (r"marriage|married|absence|delay|notice|interest|apart", 80),
+    (r"lease|licen[cs]e|possession", 999),
+    ("", 150),
+)
+_WHOLE = ("hour", "hr", "day", "week")  # units of which judgments count no halves
+# Who is grown up, and who is not: an age cannot make them another.
+_ADULT = re.compile(
+    r"\b(?:widow(?:er)?|wife|husband|mother|father|parent|driver|teacher|landl\w+|trader"
+    r"|farmer|officer|engineer|nurse|clerk|worker|workman|pensioner|labourer|hawker"
+    r"|employee|director|doctor|manager|guarantor|candidate)\b",
+    re.IGNORECASE,
+)
+_CHILD = re.compile(r"\b(?:girl|boy|child|minor|lad|juvenile)\b", re.IGNORECASE)
+_INFANT = re.compile(r"\b(?:infant|baby|newborn)\b", re.IGNORECASE)
 
 
-def targets(kind, fact):
+def out_of_bounds(kind, fact, value):
+    """Say why a number cannot become a value without leaving legal sense.
+
+    Parameters
+    ----------
+    kind : {"amounts", "ages", "durations"}
+        List that holds the number.
+    fact : Amount, Age or Duration
+        The number as it is.
+    value : int or float
+        What it would become, in the same unit.
+
+    Returns
+    -------
+    str or None
+        The reason; None if it lies within the bounds of its kind.
+
+    Notes
+    -----
+    Ages: whole years from 1 to 110; who is named by a role of grown-ups stays at least
+    16, a child at most 21, an infant at most 3. Sums and lengths of time: more than
+    nothing, at most ten times and at least a tenth of what they were (lengths up to a
+    week apart), sums in whole units if they were, hours, days and weeks too. Terms of
+    imprisonment and detention: at most 30 years; service 60, marriage and delay 80,
+    leases 999, others 150.
+    """
+    if value <= 0:
+        return "a number of nothing"
+    return {"ages": _age_bound, "durations": _length_bound, "amounts": _money_bound}[
+        kind
+    ](fact, value)
+
+
+def _age_bound(fact, value):
+    if value != int(value) or value > OLDEST:
+        return f"nobody is {value} years old"
+    if _INFANT.search(fact.descriptor) and value > 3:
+        return f"no infant is {value} years old"
+    if _ADULT.search(fact.descriptor):
+        return None if value >= 16 else f"{fact.descriptor} is no child of {value}"
+    if _CHILD.search(fact.descriptor) and value > 21:
+        return f"{fact.descriptor} is not {value} years old"
+    return None
+
+
+def _length_bound(fact, value):
+    whole = fact.value == int(fact.value) and fact.unit.lower().startswith(_WHOLE)
+    if whole and value != int(value):
+        return f"nobody counts {value} {fact.unit}"
+    years = _unit_factor(fact.unit, _LENGTHS)
+    if years is not None:
+        most = next(n for words, n in _LONGEST if re.search(words, fact.context, re.I))
+        if value * years > most:
+            return f"{value} {fact.unit} of {fact.context or 'anything'} is too long"
+        if value * years <= SHORT:
+            return None
+    return _factor_bound(fact, value)
+
+
+def _money_bound(fact, value):
+    whole = fact.value == int(fact.value) and not _unit_factor(fact.unit, _MULTIPLES)
+    if whole and value != int(value):
+        return f"{value} is no whole sum as {fact.value} is"
+    return _factor_bound(fact, value)
+
+
+def _factor_bound(fact, value):
+    if not fact.value or not 1 / FACTOR <= value / fact.value <= FACTOR:
+        return f"{value} {fact.unit} is another order of size than {fact.value}"
+    return None
+
+
+def targets(kind, fact, bounded=True):
     """List the values that a number is changed to, one at a time.
 
     Parameters
@@ -18,6 +116,9 @@ def targets(kind, fact):
         List that holds the number.
     fact : Amount, Age or Duration
         The number, in the unit that it names.
+    bounded : bool, default True
+        Whether to stay within legal sense (`out_of_bounds`); the documented limits
+        are crossed from anywhere.
 
     Returns
     -------
@@ -31,10 +132,15 @@ def targets(kind, fact):
     to the other side of each of ``YEAR_LIMITS``, but not below half a year. Amounts:
     doubled, halved, and one unit to the other side of each of ``MONEY_LIMITS``, but
     not below one. Limits in years hold for months, weeks and days by conversion, and
-    limits of money for lakh and crore.
+    limits of money for lakh and crore. Within bounds, sums and hours, days and weeks
+    that were whole stay whole.
     """
     found = {"ages": _ages, "durations": _durations, "amounts": _amounts}[kind](fact)
-    return sorted({_plain(value) for value in found} - {_plain(fact.value)})
+    found = {_plain(value) for value in found}
+    if bounded:
+        found = {_counted(kind, fact, value) for value in found}
+        found = {v for v in found if not out_of_bounds(kind, fact, v)}
+    return sorted(found - {_plain(fact.value)})
 
 
 def _ages(fact):
@@ -76,3 +182,10 @@ def _plain(value):
     """Round what conversion of units leaves behind; whole numbers are integers."""
     value = round(value, 7)
     return int(value) if value == int(value) else value
+
+
+def _counted(kind, fact, value):
+    """Round up to whole units where the number was counted in them."""
+    units = kind == "amounts" and not _unit_factor(fact.unit, _MULTIPLES)
+    units = units or (kind == "durations" and fact.unit.lower().startswith(_WHOLE))
+    return math.ceil(value) if units and fact.value == int(fact.value) else value

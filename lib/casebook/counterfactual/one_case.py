@@ -6,7 +6,6 @@ from casebook.counterfactual.adjacency import shipped_adjacency
 from casebook.counterfactual.explanations import Explainer
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.facts import present_types, read_sheet
-from casebook.counterfactual.placebo import inert_words
 from casebook.counterfactual.plausibility import ModelValidator, rules
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.tree import grow_tree
@@ -115,7 +114,6 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
         sheet,
         search,
         neighbours=shipped_adjacency().neighbours,
-        inert=inert_words(documents["text"]),
         **options,
     )
     if tree.root.found.error:

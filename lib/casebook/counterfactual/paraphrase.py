@@ -115,7 +115,7 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0, **retrieva
     return pd.concat(parts, ignore_index=True)
 
 
-def invariance_table(rows, measure="footrule", **options):
+def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
     """Summarise paraphrases and their control per system.
 
     Parameters
@@ -124,8 +124,8 @@ def invariance_table(rows, measure="footrule", **options):
         From `invariance`.
     measure : str
         One of its measures.
-    **options
-        ``n_boot`` and ``seed``.
+    n_boot, seed : int
+        Of the intervals and the test.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def invariance_table(rows, measure="footrule", **options):
         bounds by group, share of pairs with the same first document, and p of the
         paired sign-flip test over groups that paraphrases move less.
     """
-    found = []
+    found, options = [], {"n_boot": n_boot, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
         own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
         clusters = own["group"].tolist()
@@ -144,7 +144,7 @@ def invariance_table(rows, measure="footrule", **options):
         )
         gain = other[measure].to_numpy() - own[measure].to_numpy()
         means = pd.Series(gain).groupby(np.asarray(clusters, dtype=object)).mean()
-        test = paired_randomization(means.to_numpy(), n_resamples=20_000)
+        test = paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed)
         found.append(
             {
                 "system": system,

@@ -7,13 +7,13 @@ and adds. What moves then is what any change of that size moves.
 """
 
 import hashlib
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from casebook.counterfactual.edits import Edit
 from casebook.counterfactual.facts import query_text
+from casebook.counterfactual.informative import Vocabulary
 from casebook.errors import InputError
 
 _MONTHS = """January February March April May June July August September October
@@ -26,7 +26,7 @@ MONTHS, COUNSEL = tuple(_MONTHS.split()), tuple(_COUNSEL.split())
 # Neither a year nor the number of a section of the usual acts.
 DOCKETS = tuple(str(number) for number in range(2101, 10_000))
 SIZE = 4  # inert words of a query: one month, one docket number, names
-_WORD = re.compile(r"\w+")
+VACUOUS = "the collection holds no inert words (months, dockets, counsel) for placebos"
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Inert:
     months, dockets, counsel : tuple of str
         Words by kind.
     known : bool
-        Whether all of them occur in the collection: a word that no document holds
-        moves a lexical retriever less than any real edit would, which would make the
-        placebo too weak.
+        Whether all of them tell documents of the collection apart: a word that no
+        document holds, or nearly every one, moves a lexical retriever less than any
+        real edit would, which would make the placebo vacuous.
     """
 
     months: tuple = MONTHS
@@ -54,33 +54,30 @@ class Inert:
         return self.months, self.dockets, self.counsel
 
 
-def inert_words(texts=None):
-    """Choose inert words, out of those that a collection holds.
+def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
+    """Choose inert words, out of those that tell the documents of a collection apart.
 
     Parameters
     ----------
-    texts : iterable of str, optional
-        Documents of the collection.
+    collection : Vocabulary or iterable of str
+        The collection, or its documents.
+    kinds : sequence of tuple of str
+        Months, dockets and counsel to choose from; an empty kind is not used.
+    size : int
+        Inert words of a query.
 
     Returns
     -------
     Inert
-        Each kind restricted to words that occur in the texts; if fewer than three of
-        a kind occur, that kind is left out; if too few are left at all, nothing is
-        restricted and ``known`` is False.
+        Each kind restricted to words that stand in some document, and in at most half
+        of them; a kind of fewer than three is left out. If fewer than twice the size
+        are left at all, it is empty and ``known`` is False: then there is no placebo.
     """
-    if texts is None:
-        return Inert()
-    present = set()
-    for text in texts:
-        present.update(_WORD.findall(text.lower()))
-    kinds = [
-        tuple(word for word in kind if word.lower() in present)
-        for kind in Inert().kinds
-    ]
+    known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
+    kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
     kinds = [kind if len(kind) > 2 else () for kind in kinds]
-    if sum(map(len, kinds)) < 2 * SIZE:
-        return Inert()
+    if sum(map(len, kinds)) < 2 * size:
+        return Inert((), (), ())
     return Inert(*kinds, known=True)
 
 

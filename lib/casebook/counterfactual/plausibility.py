@@ -1,7 +1,13 @@
 """Whether an edited case could exist: accept, reject, or undetermined."""
 
+import itertools
+
 import pandas as pd
 
+from casebook import paths
+from casebook.counterfactual.cases import read_cases
+from casebook.counterfactual.edits import edit_fact
+from casebook.counterfactual.extraction_gold import read_gold
 from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
 from casebook.counterfactual.plausibility_rules import (
     ACCEPT,
@@ -11,7 +17,9 @@ from casebook.counterfactual.plausibility_rules import (
     Decision,
     rules,
 )
-from casebook.errors import CasebookError
+from casebook.datasets.jsonl import read_jsonl
+from casebook.errors import CasebookError, InputError
+from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
 
@@ -23,8 +31,11 @@ __all__ = [
     "Decision",
     "ModelValidator",
     "accept_rates",
+    "labelled_edits",
     "rules",
+    "validator_table",
 ]
+LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -112,7 +123,8 @@ def accept_rates(decisions, level=0.95):
     Parameters
     ----------
     decisions : pandas.DataFrame
-        One row per edit: fact_type and outcome.
+        One row per edit: fact_type, outcome and, where edits of one case are not
+        independent, case_id.
     level : float
         Coverage of the interval.
 
@@ -120,17 +132,18 @@ def accept_rates(decisions, level=0.95):
     -------
     pandas.DataFrame
         Per fact type and for all: accepted, rejected, undetermined, their total n, the
-        rate accepted / (accepted + rejected) with Wilson's bounds (``rate``, ``rate
-        low``, ``rate high``; missing without a decision), and ``undetermined share``
-        of n with its bounds: never part of the rate.
+        rate accepted / (accepted + rejected) with bounds (``rate``, ``rate low``,
+        ``rate high``; missing without a decision), and ``undetermined share`` of n
+        with its bounds: never part of the rate. Bounds are Wilson's, at the effective
+        size where cases are clusters.
     """
     rows = []
     for name in (*FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = {o: int((part["outcome"] == o).sum()) for o in OUTCOMES}
-        decided = count[ACCEPT] + count[REJECT]
-        rate = wilson(count[ACCEPT], decided, level)
-        open_ = wilson(count[UNDETERMINED], len(part), level)
+        decided = part[part["outcome"] != UNDETERMINED]
+        rate = _share(decided, ACCEPT, level)
+        open_ = _share(part, UNDETERMINED, level)
         rows.append(
             {
                 "fact type": name,
@@ -144,3 +157,85 @@ def accept_rates(decisions, level=0.95):
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
+
+
+def _share(part, outcome, level):
+    """Share of an outcome, with cases as clusters where they are known."""
+    hits = part["outcome"] == outcome
+    if "case_id" not in part:
+        return wilson(int(hits.sum()), len(part), level)
+    by = hits.groupby(part["case_id"])
+    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy(), level)
+
+
+def labelled_edits(path=LABELLED):
+    """Read edits that a person called sensible or absurd.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON lines with id, split (``dev``, on which the rules were chosen, or
+        ``heldout``), sheet (id of an annotated text or case), fact, new, sensible and
+        why.
+
+    Returns
+    -------
+    list of (dict, FactSheet, Edit)
+        The record, the sheet, and the edit of it.
+    """
+    sheets = {one.id: one.sheet for one in read_gold()}
+    sheets |= {case.sheet.case_id: case.sheet for case in read_cases().cases}
+    found = []
+    for number, record in read_jsonl(path, {"sheet": str, "fact": str, "split": str}):
+        if record["sheet"] not in sheets:
+            raise InputError.at(path, number, f"no sheet {record['sheet']!r}")
+        sheet = sheets[record["sheet"]]
+        found.append((record, sheet, edit_fact(sheet, record["fact"], record["new"])))
+    return found
+
+
+def validator_table(validator=rules, edits=None):
+    """Measure a validator on the labelled edits.
+
+    Parameters
+    ----------
+    validator : callable
+        As `rules`.
+    edits : list, optional
+        From `labelled_edits`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per split: ``sensible accepted`` and ``absurd rejected``, shares of the edits
+        so labelled, with bounds (sheets are clusters), n, undetermined ones (which
+        count as neither), and the same of a validator that accepts all as control.
+    """
+    rows = [
+        {
+            "split": record["split"],
+            "sheet": record["sheet"],
+            "sensible": record["sensible"],
+            "outcome": validator(sheet, edit).outcome,
+        }
+        for record, sheet, edit in edits or labelled_edits()
+    ]
+    frame, table = pd.DataFrame(rows), []
+    for split, label in itertools.product(("dev", "heldout"), (True, False)):
+        part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
+        right = (part["outcome"] == (ACCEPT if label else REJECT)).groupby(
+            part["sheet"]
+        )
+        share = clustered_wilson(right.sum().to_numpy(), right.size().to_numpy())
+        table.append(
+            {
+                "edits": split,
+                "measure": "sensible accepted" if label else "absurd rejected",
+                **bounded("share", share),
+                "n": len(part),
+                "sheets": right.ngroups,
+                "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+                "accepting all": float(label),
+            }
+        )
+    return pd.DataFrame(table)

@@ -8,7 +8,7 @@ import pandas as pd
 from casebook.counterfactual.detection import detect
 from casebook.counterfactual.explained import Explained
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.proportions import wilson
+from casebook.inference.clustered_shares import clustered_wilson
 from casebook.measures import faithfulness_controls as controls
 from casebook.measures import faithfulness_sweeps as sweeps
 from casebook.measures.citations import find_citations
@@ -30,7 +30,7 @@ class QualityStudy:
         With foreign sources.
     weights : dict
         Inverse frequencies of words in the sources.
-    seed : int
+    n_boot, seed : int
         Of all draws.
     """
 
@@ -38,6 +38,7 @@ class QualityStudy:
     pairing: controls.Pairing
     weights: dict
     seed: int
+    n_boot: int = 10_000
 
     @cached_property
     def rows(self):
@@ -47,7 +48,7 @@ class QualityStudy:
     @cached_property
     def sweep(self):
         """Scores by threshold, see `threshold_sweep`."""
-        return sweeps.threshold_sweep(self.rows, seed=self.seed)
+        return sweeps.threshold_sweep(self.rows, n_boot=self.n_boot, seed=self.seed)
 
     @cached_property
     def detection(self):
@@ -65,10 +66,16 @@ class QualityStudy:
         lengths = [
             n for i, n in enumerate(LENGTHS) if i == 0 or LENGTHS[i - 1] < longest
         ]
-        return sweeps.length_sweep(self.pairing, lengths, seed=self.seed)
+        options = {"n_boot": self.n_boot, "seed": self.seed}
+        return sweeps.length_sweep(self.pairing, lengths, **options)
+
+    def sentences(self):
+        """Shares by length of the sentence; see `by_sentence_length`."""
+        options = {"n_boot": self.n_boot, "seed": self.seed}
+        return sweeps.by_sentence_length(self.rows, **options)
 
 
-def run_quality(explained, *, draws=3, seed=0):
+def run_quality(explained, *, draws=3, n_boot=10_000, seed=0):
     """Prepare the study of some explanations.
 
     Parameters
@@ -77,6 +84,8 @@ def run_quality(explained, *, draws=3, seed=0):
         Explanations and sources.
     draws : int
         Foreign sources per explanation.
+    n_boot : int
+        Resamples of the intervals.
     seed : int
         Of the draws.
 
@@ -89,7 +98,7 @@ def run_quality(explained, *, draws=3, seed=0):
     )
     used = sorted(set(explained.own.values()))
     weights = inverse_frequency([explained.sources[key] for key in used])
-    return QualityStudy(explained, pairing, weights, seed)
+    return QualityStudy(explained, pairing, weights, seed, n_boot)
 
 
 def cited_provisions(explained):
@@ -106,7 +115,7 @@ def cited_provisions(explained):
         Per condition (own source, or that of the next explanation: the control) and
         state: ``exact`` (the provision itself or a part of it), ``same section`` or
         ``absent``: ``count``, ``share`` of all citations with ``low`` and ``high``
-        (Wilson) and ``n``. Empty without citations of sources.
+        (explanations are clusters) and ``n``. Empty without citations of sources.
     """
     keys = [key for key in explained.explanations if explained.cited.get(key)]
     follow = dict(zip(keys, [*keys[1:], *keys[:1]], strict=True))
@@ -116,14 +125,16 @@ def cited_provisions(explained):
         for key in keys:
             source = key if condition == controls.MATCHED else follow[key]
             known = _provisions(explained.cited[source])
-            states += [
-                _cited(p, known) for p in _provisions(explained.explanations[key])
-            ]
+            states.append(
+                [_cited(p, known) for p in _provisions(explained.explanations[key])]
+            )
+        sizes = [len(own) for own in states]
         for state in ("exact", "same section", "absent"):
-            found = wilson(states.count(state), len(states))
+            counts = [own.count(state) for own in states]
+            found = clustered_wilson(counts, sizes)
             bounds = {"share": found.estimate, "low": found.low, "high": found.high}
-            row = {"condition": condition, "state": state, "count": states.count(state)}
-            rows.append(row | bounds | {"n": len(states)})
+            row = {"condition": condition, "state": state, "count": sum(counts)}
+            rows.append(row | bounds | {"n": sum(sizes)})
     return pd.DataFrame(rows if keys else [], columns=CITED_COLUMNS)
 
 
@@ -141,15 +152,13 @@ def _cited(number, known):
     return "same section" if same else "absent"
 
 
-def score_numbers(study, *, n_boot=10_000):
+def score_numbers(study):
     """Collect what the book may quote.
 
     Parameters
     ----------
     study : QualityStudy
         The study.
-    n_boot : int
-        Of the bootstrap of the scores.
 
     Returns
     -------
@@ -163,9 +172,7 @@ def score_numbers(study, *, n_boot=10_000):
     for rule in controls.RULES:
         area = study.separation(rule)
         numbers = {"AUROC": area.number(0.5)}
-        own, foreign = (
-            _score(study, rule, c, n_boot) for c in ("matched", "mismatched")
-        )
+        own, foreign = (_score(study, rule, c) for c in ("matched", "mismatched"))
         numbers["faithfulness"] = own.number(foreign.estimate)
         found[rule] = numbers
     for row in study.detection.itertuples():
@@ -182,7 +189,7 @@ def score_numbers(study, *, n_boot=10_000):
     return found
 
 
-def _score(study, rule, condition, n_boot):
+def _score(study, rule, condition):
     """Mean score at the documented threshold with its interval over sources."""
     rows = study.rows
     part = rows[(rows["rule"] == rule) & (rows["condition"] == condition)]
@@ -191,5 +198,5 @@ def _score(study, rule, condition, n_boot):
     means = grounded.groupby("explanation", sort=False)["grounded"].mean()
     clusters = [study.explained.own[key] for key in means.index]
     return bootstrap_mean(
-        means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=study.seed
+        means.to_numpy(), clusters=clusters, n_boot=study.n_boot, seed=study.seed
     )

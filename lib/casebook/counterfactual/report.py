@@ -10,12 +10,13 @@ from casebook.counterfactual.evaluation import (
     evaluate,
     placebo_threshold,
 )
-from casebook.counterfactual.sensitivity import sensitivity
+from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
 
 TYPE_ALONE = "type alone"
+_NOT_TOLD = "Whether the excess tells facts that decide from others is undefined"
 
 
 def answer(study, system):
@@ -33,23 +34,34 @@ def answer(study, system):
     str
         Markdown.
     """
-    edges, placebos = study.edges[system], study.placebos[system]
-    frame = sensitivity(edges, PRIMARY, seed=study.seed).dropna(subset="excess")
+    placebos = study.placebos[system]
+    frame = study.sensitivity(system)
     lines = []
     for row in frame.sort_values("excess", ascending=False).to_dict("records"):
+        if row["excess"] != row["excess"]:
+            lines.append(f"{row['fact type']}: excess undefined, {row['reason']}")
+            continue
         bounds = bounds_text(row["excess low"], row["excess high"], "+z.3f")
         lines.append(
             f"{row['fact type']}: one edit moves the results of {system} by "
-            f"{row['excess']:+z.3f} {bounds} normalised footrule beyond a placebo of "
-            f"its size ({row['edges']} edits in {row['cases']} cases)"
+            f"{row['excess']:+z.3f} {bounds} normalised footrule "
+            f"{'beyond' if row['excess'] >= 0 else 'against'} a placebo of its size, "
+            f"which moves them by {row['placebo']:.3f} ({row['edges']} edits in "
+            f"{row['cases']} cases)"
         )
-    valid = placebos[placebos["status"] == OK][PARITY]
-    lines.append(
-        f"{(valid > THRESHOLD).mean():.0%} of {len(valid)} placebos, which change no "
-        f"fact, exceed the documented threshold of {THRESHOLD}"
-    )
+    valid = placebos[placebos["status"] == OK]
+    if len(valid):
+        above = (valid[PARITY] > THRESHOLD).groupby(valid["case_id"])
+        share = clustered_wilson(above.sum().to_numpy(), above.size().to_numpy())
+        lines.append(
+            f"{share.estimate:.3f} {bounds_text(share.low, share.high)} of "
+            f"{len(valid)} placebos, which change no fact, exceed the documented "
+            f"threshold of {THRESHOLD}"
+        )
     if len(study.annotations):
         found = study.evaluated(system)["auroc"]
+        if found["value"] is None:
+            return bullets([f"{line}." for line in [*lines, _NOT_TOLD]])
         lines.append(
             f"The excess tells facts that decide from others with AUROC "
             f"{estimate_text(found)} over {found['n']} pairs of case and fact type "
@@ -58,7 +70,7 @@ def answer(study, system):
     return bullets([f"{line}." for line in lines])
 
 
-def type_table(study, measure=PRIMARY, **options):
+def type_table(study, measure=PRIMARY):
     """Give sensitivity, placebo and excess of every fact type under every system.
 
     Parameters
@@ -67,8 +79,6 @@ def type_table(study, measure=PRIMARY, **options):
         The study.
     measure : str
         One of `casebook.counterfactual.edges.MEASURES`.
-    **options
-        Passed to `casebook.counterfactual.sensitivity.sensitivity`.
 
     Returns
     -------
@@ -77,7 +87,7 @@ def type_table(study, measure=PRIMARY, **options):
     """
     parts = []
     for system in study.systems:
-        frame = sensitivity(study.edges[system], measure, **options)
+        frame = study.sensitivity(system, measure)
         frame.insert(0, "system", system)
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
@@ -139,7 +149,7 @@ def needed_table(true=(0.6, 0.8), n_items=(3, 4)):
 
 def _retriever(study, system):
     scores = study.scores(system)
-    found = evaluate(scores, study.annotations, seed=study.seed)
+    found = study.evaluated(system)
     raw = study.evaluated(system, over_placebo=False)
     halves = list(scores.index[::2]), list(scores.index[1::2])
     limit = development_threshold(
@@ -149,7 +159,7 @@ def _retriever(study, system):
         scores.loc[halves[1]],
         study.annotations_of(halves[1]),
         limit,
-        seed=study.seed,
+        **study.options,
     )
     quantile = placebo_threshold(study.placebos[system], PRIMARY)
     limited = study.evaluated(system, over_placebo=False, threshold=quantile)
@@ -171,7 +181,7 @@ def _retriever(study, system):
 def _type_alone(study):
     """Score the control on the pairs that the first system assessed."""
     scores = type_scores(study.scores(study.systems[0]), study.annotations)
-    found = evaluate(scores, study.annotations, seed=study.seed)
+    found = evaluate(scores, study.annotations, **study.options)
     return {
         "system": TYPE_ALONE,
         "pairs": found["auroc"]["n"],

@@ -1,9 +1,11 @@
 """Retrieval of cases for many queries at once, each query once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from casebook.counterfactual.informative import Vocabulary
 from casebook.errors import CasebookError, InputError
 
 CASE_COLUMN = "case_id"
@@ -62,6 +64,11 @@ class CaseSearch:
                 "compared: lower K or add documents"
             )
         self._known = {}
+
+    @cached_property
+    def vocabulary(self):
+        """Words of the collection: `Vocabulary`."""
+        return Vocabulary(self.retriever.index.texts)
 
     def __call__(self, queries, exclude=None):
         """Retrieve cases for queries, those not seen before in one batch.

@@ -13,7 +13,11 @@ __all__ = [
     "parse_section",
 ]
 
-_ACT, _NUMBER = r"(?P<act>[A-Za-z]\w*)", r"(?P<number>\d{1,4}[A-Z]{0,3})"
+# ``S-304B`` names no act; numbers with points or hyphens are those of American codes.
+_ACT = r"(?P<act>(?!(?i:u?/?ss?|secs?|sections?|arts?|articles?|unknown)-)[A-Za-z]\w*)"
+_NUMBER = (
+    r"(?P<number>\d{1,4}[A-Z]{0,3}|\d{1,5}[A-Za-z]{0,2}(?:[.-]\d{1,4}[a-z]?){0,3})"
+)
 _NORMAL = re.compile(
     rf"{_ACT}-(?:(?P<kind>Section|Article)-|Order-(?P<order>\d+)-(?P<rule>Rule)-)?{_NUMBER}"
 )

@@ -13,6 +13,7 @@ from casebook.counterfactual.edges import (
     NOOP,
     OK,
     PARITY,
+    POOR,
     PRIMARY,
     excess,
 )
@@ -58,15 +59,16 @@ def sensitivity(
     noops : bool
         Whether edits that leave the query as it was count as 0, as documented.
     n_boot, seed : int
-        As for `casebook.inference.bootstrap.bootstrap_mean`.
+        As for `casebook.inference.bootstrap.bootstrap_mean`; of the test too.
 
     Returns
     -------
     pandas.DataFrame
-        One row per fact type: edges, cases, no-ops, invalid, empty and manual (left
-        out, counted); the mean and its bounds (``sensitivity``, ``sensitivity low``,
-        ``sensitivity high``); the mean of the matched placebos (``placebo``); the
-        excess of the edges that have placebos over these, with bounds; ``p``, the
+        One row per fact type: edges, cases, no-ops, invalid, empty, manual and those
+        of poor queries (left out, counted); the mean and its bounds (``sensitivity``,
+        ``sensitivity low``, ``sensitivity high``); the mean of the matched placebos
+        (``placebo``); the excess of the edges that have placebos over these, with
+        bounds; ``p``, the
         two-sided sign-flip p-value of the clusters' mean excess, and ``p_holm`` over
         the types; ``reason`` where a value is missing. A type without edges is not
         assessed, never 0.
@@ -84,10 +86,12 @@ def sensitivity(
             {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
             | {
                 s: int((part["status"] == s).sum())
-                for s in (NOOP, INVALID, EMPTY, MANUAL)
+                for s in (NOOP, INVALID, EMPTY, MANUAL, POOR)
             }
             | _aggregate(used, measure, clusters, weight, options)
         )
+        if not len(used) and rows[-1][POOR]:
+            rows[-1]["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
     frame = pd.DataFrame(rows)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
     numbers = [c for c in frame if c.startswith(("sens", "plac", "exc", "p"))]
@@ -109,7 +113,7 @@ def documented_scores(edges):
         0, edges without any result skipped. The 0 of an untested type cannot be told
         from that of a type that moves nothing.
     """
-    used = edges[edges["status"].isin([OK, NOOP, MANUAL])]
+    used = edges[edges["status"].isin([OK, NOOP, MANUAL, POOR])]
     means = used.pivot_table(PARITY, "case_id", "fact_type", aggfunc="mean")
     cases = list(dict.fromkeys(edges["case_id"]))
     return means.reindex(index=cases, columns=list(FACT_TYPES)).fillna(0.0)
@@ -159,12 +163,14 @@ def _aggregate(used, measure, clusters, weight, options):
         reason = NOT_ASSESSED
     elif not len(moved):
         reason = NO_PLACEBO
+        if "no_placebo" in used:
+            reason = used["no_placebo"].dropna().mode().get(0, NO_PLACEBO)
     placebo = used[f"placebo_{measure}"].astype(float).mean() if len(moved) else None
     return {
         **bounded("sensitivity", found),
         "placebo": placebo,
         **bounded("excess", beyond),
-        "p": _sign_flip(moved, options["seed"]),
+        "p": _sign_flip(moved, options),
         "reason": reason,
     }
 
@@ -187,9 +193,10 @@ def _weighted(used, values, weight, clusters):
     return frame.groupby(by, sort=False)["value"].mean().reset_index()
 
 
-def _sign_flip(moved, seed):
+def _sign_flip(moved, options):
     """Two-sided p of the clusters' mean excess; None with fewer than two clusters."""
     means = moved.groupby("cluster", sort=False)["value"].mean()
     if len(means) < 2:
         return None
-    return paired_randomization(means.to_numpy(), n_resamples=20_000, seed=seed).pvalue
+    draws = {"n_resamples": options["n_boot"], "seed": options["seed"]}
+    return paired_randomization(means.to_numpy(), **draws).pvalue

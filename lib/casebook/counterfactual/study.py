@@ -7,6 +7,7 @@ import pandas as pd
 from casebook.counterfactual.annotations import annotation_frame
 from casebook.counterfactual.edges import PRIMARY, edge_frame, placebo_frame
 from casebook.counterfactual.evaluation import evaluate
+from casebook.counterfactual.informative import Vocabulary
 from casebook.counterfactual.placebo import inert_words
 from casebook.counterfactual.plausibility import rules
 from casebook.counterfactual.searching import CaseSearch
@@ -38,8 +39,8 @@ class SensitivityStudy:
         The collection.
     inert : Inert
         Words of the placebos.
-    seed : int
-        Seed of the intervals.
+    seed, n_boot : int
+        Seed and resamples of the intervals.
     """
 
     name: str
@@ -50,11 +51,21 @@ class SensitivityStudy:
     documents: pd.DataFrame = field(repr=False)
     inert: object = field(repr=False)
     seed: int = 0
+    n_boot: int = 10_000
 
     @property
     def systems(self):
         """System keys, the control last: list of str."""
         return list(self.trees)
+
+    @property
+    def options(self):
+        """Resamples and seed of every interval and test of the study: dict."""
+        return {"n_boot": self.n_boot, "seed": self.seed}
+
+    def sensitivity(self, system, measure=PRIMARY):
+        """Aggregate the edges of one system; see `sensitivity.sensitivity`."""
+        return sensitivity(self.edges[system], measure, **self.options)
 
     def annotations_of(self, cases):
         """Give the annotations of some cases: DataFrame."""
@@ -67,7 +78,7 @@ class SensitivityStudy:
     def evaluated(self, system, measure=PRIMARY, over_placebo=True, threshold=None):
         """Score one system against the annotations; see `evaluation.evaluate`."""
         scores = self.scores(system, measure, over_placebo)
-        return evaluate(scores, self.annotations, threshold, seed=self.seed)
+        return evaluate(scores, self.annotations, threshold, **self.options)
 
     def decisions(self, system):
         """Give what the validator said: DataFrame, one row per edit judged."""
@@ -90,13 +101,8 @@ class SensitivityStudy:
         first = ["system", "case_id", "parent", "node", "depth", "fact_type", "status"]
         return rows[first + [name for name in rows if name not in first]]
 
-    def numbers(self, **options):
+    def numbers(self):
         """Give every aggregate with interval, n and control, for ``numbers.json``.
-
-        Parameters
-        ----------
-        **options
-            ``n_boot`` and ``seed``.
 
         Returns
         -------
@@ -108,7 +114,7 @@ class SensitivityStudy:
         table = {}
         for system in self.systems:
             table[system] = dict(self._annotated(system))
-            frame = sensitivity(self.edges[system], PRIMARY, **options)
+            frame = self.sensitivity(system)
             for row in frame.to_dict("records"):
                 for name, control in (("sensitivity", row["placebo"]), ("excess", 0.0)):
                     label = f"{PRIMARY} {row['fact type']}"
@@ -139,6 +145,7 @@ def run_study(
     k=10,
     inert=None,
     encoder=None,
+    n_boot=10_000,
     **retrieval,
 ):
     """Grow the trees of some cases under several systems.
@@ -163,6 +170,8 @@ def run_study(
         Words of the placebos; by default those that the collection holds.
     encoder : str, optional
         For a new index.
+    n_boot : int
+        Resamples of every interval; the seed is that of the settings.
     **retrieval
         Settings of the pipeline.
 
@@ -175,13 +184,15 @@ def run_study(
     index = documents
     if not isinstance(documents, CorpusIndex):
         index = CorpusIndex(documents, encoder)
-    inert = inert or inert_words(index.texts)
+    known = Vocabulary(index.texts)  # once: long judgments take seconds
+    inert = inert_words(known) if inert is None else inert
     options = {"neighbours": neighbours, "validator": validator, "inert": inert}
     systems = list(dict.fromkeys([*systems, CONTROL]))
     trees = dict.fromkeys(systems)
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     for system in sorted(systems, key=lambda name: config_for(name).reranker is None):
         search = CaseSearch(HybridRetriever(index, mode=system, **retrieval), k)
+        search.vocabulary = known
         trees[system] = grow_trees(sheets, search, settings, **options)
     return SensitivityStudy(
         name,
@@ -192,6 +203,7 @@ def run_study(
         index.documents,
         inert,
         settings.seed,
+        n_boot,
     )
 
 

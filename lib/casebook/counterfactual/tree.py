@@ -5,7 +5,12 @@ from collections import Counter, defaultdict
 from casebook.counterfactual.budget import ordered
 from casebook.counterfactual.edits import manual_edit, single_fact_edits
 from casebook.counterfactual.facts import contradictions, present_types, sheet_hash
-from casebook.counterfactual.placebo import Inert, Writer, placebo_edits, with_context
+from casebook.counterfactual.placebo import (
+    Writer,
+    inert_words,
+    placebo_edits,
+    with_context,
+)
 from casebook.counterfactual.plausibility import ACCEPT, rules
 from casebook.counterfactual.tree_state import Node, Tree, TreeSettings
 from casebook.errors import InputError
@@ -32,7 +37,7 @@ def grow_trees(
         Takes a sheet and an `Edit`, gives a `plausibility.Decision`; only accepted
         edits are tried.
     inert : Inert, optional
-        Words for placebos.
+        Words for placebos; by default those of the collection (`inert_words`).
 
     Returns
     -------
@@ -46,7 +51,9 @@ def grow_trees(
         If a sheet has no fact, contradicts itself, or a case comes twice.
     """
     settings = settings or TreeSettings()
-    trees = [_rooted(sheet, search.k, settings, inert or Inert()) for sheet in sheets]
+    if inert is None:
+        inert = inert_words(search.vocabulary)
+    trees = [_rooted(sheet, search, settings, inert) for sheet in sheets]
     _refuse_doubles(trees)
     _search_level(search, [(tree, tree.root) for tree in trees])
     level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
@@ -62,7 +69,7 @@ def grow_trees(
         placebos = [
             (tree, child)
             for tree, node in level
-            for child in _placebos(tree, node, sizes[id(node)], inert or Inert())
+            for child in _placebos(tree, node, sizes[id(node)], inert)
         ]
         _search_level(search, grown + placebos)
         for tree, node in grown:
@@ -120,7 +127,7 @@ def add_manual(tree, parent, sheet, fact_type, search):
     return node
 
 
-def _rooted(sheet, k, settings, inert):
+def _rooted(sheet, search, settings, inert):
     """Start a tree with its root."""
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
@@ -128,11 +135,12 @@ def _rooted(sheet, k, settings, inert):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     told = {name: getattr(settings, name) for name in ("outcome", "caps", "words")}
     write = Writer(**told)
-    if settings.placebo_draws:
+    if settings.placebo_draws and any(inert.kinds):
         size = settings.context_words
         write = with_context(sheet.case_id, inert, settings.seed, size, **told)
     root = Node("r", None, None, sheet, write(sheet), 0)
-    tree = Tree(sheet.case_id, k, settings, write, [root])
+    terms = search.vocabulary.terms(sheet, settings.words)
+    tree = Tree(sheet.case_id, search.k, settings, write, terms, [root])
     tree.seen.add(sheet_hash(sheet))
     return tree
 
@@ -154,7 +162,9 @@ def _search_level(search, level):
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    edits = single_fact_edits(node.sheet, neighbours, tree.write, settings.fact_types)
+    edits = single_fact_edits(
+        node.sheet, neighbours, tree.write, settings.fact_types, settings.bounded
+    )
     tree.counts["candidates"] += len(edits)
     if not settings.revisit:
         tree.noops += [(node, edit) for edit in edits if edit.noop]
@@ -183,7 +193,7 @@ def _children(tree, node, neighbours, validator):
 def _placebos(tree, node, sizes, inert):
     """Make the placebos of one node: a few for each size that its edits have."""
     settings = tree.settings
-    if not settings.placebo_draws:
+    if not tree.write.context:
         return []
     found = []
     for removed, added in sorted(sizes - {(0, 0)}):

@@ -24,6 +24,8 @@ def as_markdown(report):
     lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", ""]
     lines += [f"Query: {plain(root['query'])}", "", *_score_table(root), ""]
     counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    warnings = [f"- {plain(text)}" for text in report.get("warnings", ())]
+    lines += ["Mind:", "", *warnings, ""] if warnings else []
     lines += [f"Counts: {counted}.", "", "## States", ""]
     nodes = _parents_first(report["nodes"])
     for node in nodes:

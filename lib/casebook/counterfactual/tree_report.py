@@ -4,6 +4,7 @@ from casebook.counterfactual.controls import coverage
 from casebook.counterfactual.edges import edge_frame, placebo_frame
 from casebook.counterfactual.evaluation import placebo_threshold
 from casebook.counterfactual.facts import to_dict
+from casebook.counterfactual.placebo import VACUOUS
 from casebook.counterfactual.sensitivity import sensitivity
 from casebook.errors import InputError
 from casebook.measures.rankshift import (
@@ -34,7 +35,8 @@ def as_json(tree, n_boot=10_000, explain=None):
     Returns
     -------
     dict
-        ``format``, ``case_id``, ``k``, ``counts``, ``nodes`` in order (node_id,
+        ``format``, ``case_id``, ``k``, ``counts``, ``informative_terms`` of the query,
+        ``warnings`` on what the scores are worth, ``nodes`` in order (node_id,
         parent_id, depth, edge, fact_sheet_state, query, retrieval_results,
         diff_vs_parent, counterfactual_summary; the root also has sensitivity_scores;
         with ``explain`` each result and each edge has an ``explanation``),
@@ -52,6 +54,8 @@ def as_json(tree, n_boot=10_000, explain=None):
         "case_id": tree.case_id,
         "k": tree.k,
         "counts": counts | {"nodes": len(nodes), "noops": len(tree.noops)},
+        "informative_terms": list(tree.terms),
+        "warnings": _warnings(tree, nodes[0]["sensitivity_scores"]),
         "placebo_mean_footrule": limit,
         "nodes": nodes,
         "noops": [
@@ -64,6 +68,21 @@ def as_json(tree, n_boot=10_000, explain=None):
         ],
         "coverage": coverage(edges, 1).to_dict("records"),
     }
+
+
+def _warnings(tree, scores):
+    """Say what the scores are worth: poor queries, no placebos, strong placebos."""
+    found = [tree.poor] if tree.poor else []
+    if tree.settings.placebo_draws and not tree.write.context:
+        found.append(f"excess is undefined: {VACUOUS}")
+    for name, score in scores.items():
+        moved, placebo = score["normalised_footrule"]["value"], score["placebo"]
+        if None not in (moved, placebo) and placebo > moved:
+            found.append(
+                f"{name}: placebos, which change no fact, move the results more "
+                f"({placebo:.3f}) than the edits ({moved:.3f})"
+            )
+    return found
 
 
 def read_report(path):

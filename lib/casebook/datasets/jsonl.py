@@ -111,32 +111,39 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     pandas.DataFrame
         ``id_column``, the text fields, then one column for every other field; those of
         an object called ``metadata`` stand beside them. Cells that a line does not
-        give are missing.
+        give are missing. A record that stands twice, word for word, is taken once:
+        ``attrs["copies"]`` names line and id.
 
     Raises
     ------
     InputError
-        If an id is doubled or empty, a text is missing or blank where it must not be,
-        or a metadata field has the name of another column.
+        If an id stands for two records or is empty, a text is missing or blank where
+        it must not be, or a metadata field has the name of another column.
     """
-    rows, lines = [], {}
+    rows, lines, copies = [], {}, []
     for number, record in read_jsonl(path, {id_field: str, "text": str}):
         name = record.pop(id_field)
         if not name.strip():
             raise InputError.at(path, number, f"field {id_field!r} is empty")
-        if name in lines:
-            problem = f"id {name!r} stood already in line {lines[name]}"
-            raise InputError.at(path, number, problem)
         if not blank and not record["text"].strip():
             raise InputError.at(path, number, f"{name!r} has no text")
-        lines[name] = number
         texts = {field: record.pop(field, None) or "" for field in fields}
         extra = _metadata(path, number, record, texts, (id_column, *fields))
-        rows.append({id_column: name, **texts, **extra})
+        row = {id_column: name, **texts, **extra}
+        place, first = lines.setdefault(name, (len(rows), number))
+        if place == len(rows):
+            rows.append(row)
+        elif row == rows[place]:
+            copies.append(f"line {number}: {name}, as in line {first}")
+        else:
+            problem = f"id {name!r} stood already in line {first}, with other content"
+            raise InputError.at(path, number, problem)
     if not rows:
         raise InputError(f"{path}: holds no records")
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    return pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    frame = pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    frame.attrs["copies"] = copies
+    return frame
 
 
 def _metadata(path, number, record, texts, taken):

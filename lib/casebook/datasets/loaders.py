@@ -10,6 +10,7 @@ KINDS = {
     "claims": "claims",
     "annotations": "annotated records",
     "ratings": "ratings",
+    "votes": "votes on pairs of answers",
 }
 
 
@@ -28,17 +29,13 @@ def check_kind(card, kind):
     InputError
         With the datasets that would fit.
     """
-    found = _kind(card)
+    found = card.kind
     if found != kind:
-        fitting = [key for key, other in cards().items() if _kind(other) == kind]
+        fitting = [key for key, other in cards().items() if other.kind == kind]
         raise InputError(
             f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
             f"from {', '.join(fitting)}"
         )
-
-
-def _kind(card):
-    return LOADERS[card.loader][2]
 
 
 def read_split(card, files, split):
@@ -73,4 +70,9 @@ def read_split(card, files, split):
                 f"{card.key}, split {split}: expected {expected:,} {name}, found "
                 f"{found:,}: the files are not the ones of the card"
             )
+    if card.fingerprint not in (None, dataset.fingerprint):
+        raise InputError(
+            f"{card.key}: the content has the fingerprint {dataset.fingerprint}, not "
+            f"{card.fingerprint}: these are not the votes, texts or ratings of the card"
+        )
     return dataset

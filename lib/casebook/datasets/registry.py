@@ -18,6 +18,7 @@ from casebook.datasets.loaders import check_kind, read_split
 from casebook.errors import InputError
 
 __all__ = [
+    "available",
     "card_text",
     "check",
     "licence_table",
@@ -38,6 +39,14 @@ def list_datasets():
         Keys, in alphabetical order.
     """
     return list(cards())
+
+
+def available(name):
+    """Tell whether the files of a dataset lie here, whatever they hold.
+
+    Nothing is read or downloaded.
+    """
+    return sources.available(resolve(name)[0])
 
 
 def resolve(name):

@@ -24,7 +24,7 @@ MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
 
 
 class Absent(InputError):
-    """A dataset is not on this machine, and nobody asked to download it."""
+    """A dataset is not on this machine: nobody asked, or no source has it."""
 
 
 def present(card):
@@ -47,7 +47,7 @@ def present(card):
     InputError
         If a file is not the file of the card.
     """
-    return {name: _local(card, name) or _absent(card, name) for name in card.files}
+    return _first_set(card, _absent)
 
 
 def pull(card):
@@ -68,7 +68,18 @@ def pull(card):
     InputError
         If no source has a file, or a source has another file than the card's.
     """
-    return {name: _local(card, name) or _download(card, name) for name in card.files}
+    return _first_set(card, _download)
+
+
+def _first_set(card, otherwise):
+    """Give the first whole set of files; what is not here comes from `otherwise`."""
+    problem = None
+    for names in card.file_sets or [()]:
+        try:
+            return {name: _local(card, name) or otherwise(card, name) for name in names}
+        except Absent as error:
+            problem = error
+    raise problem
 
 
 def status(card):
@@ -112,6 +123,12 @@ def reachable(card):
     return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
 
 
+def available(card):
+    """Tell whether a whole set of a dataset's files lies here, whatever they hold."""
+    sets = card.file_sets or [()]
+    return any(all(_place(card, name) for name in names) for names in sets)
+
+
 def _absent(card, name):
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if any(source.wheel or source.url for source in card.sources):
@@ -125,17 +142,22 @@ def _cached(card, name):
 
 def _local(card, name):
     """Give the verified path of a file in a folder or in the cache, or None."""
-    for source in card.sources:
-        root = _folder(source)
-        if root is not None and (root / source.path_of(name)).is_file():
-            path = root / source.path_of(name)
-            _verify(card, name, path, origin=path)
-            return path
-    path = _cached(card, name)
-    if not path.is_file():
-        return None
-    _verify(card, name, path, origin=path, aside=_rejected(path))
+    path = _place(card, name)
+    if path is not None:
+        cached = path == _cached(card, name)
+        _verify(card, name, path, path, aside=_rejected(path) if cached else None)
     return path
+
+
+def _place(card, name):
+    """Give the path of a file in a folder or in the cache, or None."""
+    folders = [(_folder(source), source) for source in _holding(card, name)]
+    paths = [root / s.path_of(name) for root, s in folders if root is not None]
+    return next((p for p in [*paths, _cached(card, name)] if p.is_file()), None)
+
+
+def _holding(card, name):
+    return [source for source in card.sources if name in (source.files or card.files)]
 
 
 def _folder(source):
@@ -155,6 +177,8 @@ def _rejected(path):
 def _verify(card, name, path, origin, aside=None):
     """Refuse a file that is not the card's, moving it aside if a place is given."""
     expected = card.files[name]
+    if expected.sha256 is None:  # the content is checked when it is read
+        return
     found = files.sha256_file(path)
     if found == expected.sha256:
         return
@@ -174,7 +198,7 @@ def _download(card, name):
     """Ask the sources in turn and cache the file."""
     target = _cached(card, name)
     tried = []
-    for source in card.sources:
+    for source in _holding(card, name):
         try:
             with files.replacing(target) as temporary:
                 _fetch(source, name, temporary)
@@ -183,7 +207,7 @@ def _download(card, name):
             return target
         except Unavailable as reason:
             tried.append(f"{source} ({reason})")
-    raise InputError(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
+    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
 
 
 def _fetch(source, name, target):

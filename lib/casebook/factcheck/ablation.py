@@ -51,23 +51,32 @@ class AblationRun:
         )
         return table.reset_index()
 
-    def comparisons(self, against):
+    def comparisons(self, against, leave_out=(), **options):
         """Compare one configuration with all others on the same claims.
 
         Parameters
         ----------
         against : str
             The configuration that is compared, such as the full one.
+        leave_out : collection of str
+            Configurations that are compared elsewhere: one contrast has one p.
+        **options
+            For `casebook.factcheck.comparing.compare_verdicts`.
 
         Returns
         -------
         pandas.DataFrame
-            As `casebook.factcheck.comparing.compare_verdicts` gives it: McNemar exact
-            and mid-p, Holm over the others, interval by groups.
+            As `casebook.factcheck.comparing.compare_verdicts` gives it.
         """
         right = self.right().astype(bool)
-        others = {name: right[name] for name in right if name != against}
-        return compare_verdicts(right[against], others, clusters=self.groups())
+        rivals = {
+            name: right[name]
+            for name in right
+            if name != against and name not in leave_out
+        }
+        return compare_verdicts(
+            right[against], rivals, clusters=self.groups(), **options
+        )
 
 
 def run_configs(configs, base, stance, claims, *, share=True, memo=None):

@@ -5,8 +5,6 @@ All three need the pipeline itself, so they are empty where a chapter has only v
 
 import pandas as pd
 
-from casebook.factcheck.bandit_study import reward_table
-from casebook.factcheck.bandit_study import study as bandit_study
 from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.runlog import log_run, performance_score
 from casebook.factcheck.stance_pairs import training_pairs
@@ -92,7 +90,7 @@ def stance_table(study, *, n_boot=1000, seed=0):
 
 
 def run_log_table(study, *, n_boot=1000, seed=0):
-    """Set the documented score of the run log beside honest estimates of settings.
+    """Give the documented score of the run log, with and without the labels.
 
     Parameters
     ----------
@@ -102,30 +100,12 @@ def run_log_table(study, *, n_boot=1000, seed=0):
     Returns
     -------
     pandas.DataFrame
-        One row per log or policy. ``logged runs`` with and without their labels have
-        the ``documented score`` (0 to 3.3) and, with labels, their ``accuracy``; the
-        bandit's policies have ``ips``, ``snips`` and ``dr`` with bounds, the ``truth``,
-        which is known as every setting was run on every claim, and the ``effective n``
-        of the ``n`` rounds. Rewards are 1 for a right verdict less 0.02 a query.
+        ``logged runs`` with their labels and without: ``n``, ``documented score`` (0
+        to 3.3) and, with labels, ``accuracy`` with its bounds.
     """
     if study.pipeline is None:
         return pd.DataFrame()
     own = study.pipeline
-    rows = _logged(own, n_boot, seed)
-    rewards = reward_table(own.base, own.stance, own.test, own.config, memo=own.memo)
-    for name, found in bandit_study(rewards, n_boot=n_boot, seed=seed).items():
-        value = found["estimates"]
-        row = {"what": f"policy: {name}", "truth": found["truth"]}
-        for estimator in ("ips", "snips", "dr"):
-            row |= bounded(estimator, getattr(value, estimator))
-        rows.append(row | {"effective n": value.effective_n, "n": value.ips.n})
-    table = pd.DataFrame(rows)
-    front = ["what", "n", "documented score"]
-    return table[[*front, *table.columns.difference(front, sort=False)]]
-
-
-def _logged(own, n_boot, seed):
-    """Log the held-out claims with their labels and, as documented, without."""
     pairs = list(zip(own.results, own.test, strict=True))
     labelled = [log_run(result, claim.label) for result, claim in pairs]
     bare = [log_run(result) for result, _ in pairs]
@@ -139,4 +119,4 @@ def _logged(own, n_boot, seed):
         for name, score in zip(names, scores, strict=True)
     ]
     rows[0] |= bounded("accuracy", accuracy)
-    return rows
+    return pd.DataFrame(rows)

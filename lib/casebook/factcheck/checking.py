@@ -21,6 +21,7 @@ from casebook.factcheck.explain import explain
 from casebook.factcheck.outcomes import outcomes
 from casebook.factcheck.own_study import fitted_stance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, PipelineConfig
+from casebook.factcheck.public_judge import PublicJudge
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.files import write_text
@@ -38,7 +39,8 @@ def documents_of(names):
     Parameters
     ----------
     names : sequence of str
-        Names of data sets, folders in the BEIR layout, or ``own`` for the smoke and
+        Names of data sets, folders with ``corpus.jsonl`` (written with a separator),
+        or ``own`` for the smoke and
         insurance collections, all of whose documents are primary sources.
 
     Returns
@@ -76,9 +78,10 @@ def judge_of(name, base):
     Parameters
     ----------
     name : str
-        ``features`` (fitted on the training part of the own claims),
-        ``features+maxsim`` (with the packaged encoder's late interaction),
-        ``placeholder`` (as documented), ``entailment:NAME`` or ``model:NAME``.
+        ``public`` (the default: weights learnt on several public sets), ``features``
+        (fitted on the training part of the own claims), ``features+maxsim`` (with the
+        packaged encoder's late interaction), ``placeholder`` (as documented),
+        ``entailment:NAME`` or ``model:NAME``.
     base : EvidenceBase
         Collection that it will judge.
 
@@ -92,6 +95,8 @@ def judge_of(name, base):
     InputError
         If the name is unknown or the model is not there.
     """
+    if name == "public":
+        return PublicJudge()
     if name in ("features", "features+maxsim"):
         own = shipped_documents()
         train = read_claims(documents=own, split="train")
@@ -104,8 +109,8 @@ def judge_of(name, base):
     if name.startswith(_MODEL):
         return ModelStance(load_language_model(name.removeprefix(_MODEL)))
     raise InputError(
-        f"unknown stance {name!r}: give features, features+maxsim, placeholder, "
-        f"{_ENTAILMENT}NAME or {_MODEL}NAME"
+        f"unknown stance {name!r}: give public, features, features+maxsim, "
+        f"placeholder, {_ENTAILMENT}NAME or {_MODEL}NAME"
     )
 
 
@@ -114,7 +119,7 @@ def check_file(
     corpora,
     *,
     mode="bm25_stemmed",
-    stance="features",
+    stance="public",
     decomposition="rules",
     documented=False,
     ratings=None,

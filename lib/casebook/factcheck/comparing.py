@@ -3,10 +3,15 @@
 import numpy as np
 import pandas as pd
 
+from casebook.estimates import contrasts
 from casebook.inference.mcnemar import mcnemar
-from casebook.inference.mcnemar_power import minimal_detectable_difference
-from casebook.inference.multiplicity import holm
 from casebook.measures import confusion, verdict_labels
+
+COLUMNS = [
+    *("rival", "n", "groups", "accuracy", "rival accuracy", "system_only"),
+    *("rival_only", "difference", "difference low", "difference high"),
+    *("p", "p_adjusted", "verdict", "mcnemar", "reason"),
+]
 
 
 def is_right(gold, predicted, labels=None, policy=None):
@@ -37,52 +42,63 @@ def is_right(gold, predicted, labels=None, policy=None):
     return pd.Series(right[rows * shape[2] + columns], index=index, dtype=object)
 
 
-def compare_verdicts(right, rivals, *, clusters=None):
-    """Compare a system with others on the same claims.
+def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
+    """Compare a system with others on the same claims, as one family of contrasts.
 
     Parameters
     ----------
     right : array_like of bool or None, shape [n]
         Whether the system was right; None where a row does not count.
     rivals : dict of array_like
-        The same for other systems.
+        The same for other systems. Only rows that count for all are compared.
     clusters : array_like, shape [n], optional
-        Resampled together for the interval of the difference.
+        Claims that belong together (a claim and its false twin, one page): signs of
+        whole groups are turned.
+    n_resamples, seed : int
+        Of the sign-flip test.
 
     Returns
     -------
     pandas.DataFrame
-        One row per rival: n, accuracy of both, system_only, rival_only, difference
-        with ``difference low`` and ``difference high``, p_exact, p_mid, p_holm (of
-        mid-p), and detectable: the true difference found with power 0.8.
+        One row per rival: n, groups, accuracy of both, system_only, rival_only, and of
+        `casebook.estimates.contrasts` the difference with its bounds, ``p`` of this
+        contrast alone, ``p_adjusted`` over the rivals, verdict and reason. Where every
+        claim stands alone, ``mcnemar`` is the exact p of McNemar's test, which the
+        sign-flip test then repeats; where claims belong together McNemar's test does
+        not hold, and it is NaN.
     """
-    rows, own = [], pd.Series(list(right), dtype=object)
-    for name, other in rivals.items():
-        other = pd.Series(list(other), dtype=object)
-        kept = own.notna() & other.notna()
-        groups = None if clusters is None else pd.Series(list(clusters))[kept]
-        a, b = own[kept].astype(bool), other[kept].astype(bool)
-        test = mcnemar(a, b, clusters=groups)
-        discordant = (test.first_only + test.second_only) / max(test.n, 1)
+    table = pd.DataFrame({name: list(other) for name, other in rivals.items()})
+    rivals = list(table)
+    table.insert(0, "system", list(right), allow_duplicates=True)
+    table.columns = range(len(rivals) + 1)  # a rival may be called "system"
+    kept = table.notna().all(axis=1)
+    table = table[kept].astype(float)
+    groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
+    if not rivals or table.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    pairs = [(0, place) for place in range(1, len(rivals) + 1)]
+    found = contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
+    rows, alone = [], groups is None or groups.is_unique
+    for place, row in zip(range(1, len(rivals) + 1), found.itertuples(), strict=True):
+        a, b = table[0].astype(bool), table[place].astype(bool)
+        exact = mcnemar(a, b).pvalue if alone else None
         rows.append(
             {
-                "rival": name,
-                "n": test.n,
-                "accuracy": a.mean() if test.n else None,
-                "rival accuracy": b.mean() if test.n else None,
-                "system_only": test.first_only,
-                "rival_only": test.second_only,
-                "difference": test.difference.estimate,
-                "difference low": test.difference.low,
-                "difference high": test.difference.high,
-                "p_exact": test.pvalue,
-                "p_mid": test.mid_pvalue,
-                "detectable": minimal_detectable_difference(test.n, discordant)
-                if discordant
-                else None,
+                "rival": rivals[place - 1],
+                "n": row.n,
+                "groups": row.groups,
+                "accuracy": a.mean(),
+                "rival accuracy": b.mean(),
+                "system_only": int((a & ~b).sum()),
+                "rival_only": int((b & ~a).sum()),
+                "difference": row.difference,
+                "difference low": row.low,
+                "difference high": row.high,
+                "p": row.p,
+                "p_adjusted": row.p_adjusted,
+                "verdict": row.verdict,
+                "mcnemar": np.nan if exact is None else exact,
+                "reason": row.reason,
             }
         )
-    table = pd.DataFrame(rows)
-    if rows:
-        table["p_holm"] = holm([row["p_mid"] for row in rows])
-    return table
+    return pd.DataFrame(rows, columns=COLUMNS)

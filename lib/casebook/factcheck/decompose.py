@@ -1,7 +1,7 @@
 """Atomic claims with logical form and verifiability, by rules on whole words.
 
-There is no parser behind it: what the rules are worth is measured on annotated
-sentences, see `casebook.factcheck.decomposition_study`.
+There is no parser behind it; ``data/factcheck/decomposition.jsonl`` has annotated
+sentences to test the rules on.
 """
 
 import re

@@ -6,10 +6,8 @@ from math import factorial
 import numpy as np
 import pandas as pd
 
+from casebook import estimates
 from casebook.errors import InputError
-from casebook.inference.multiplicity import holm
-from casebook.inference.permutation import paired_randomization
-from casebook.stats.tests import difference_intervals
 
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
 CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
@@ -80,7 +78,7 @@ def _shapley(place):
     return weights
 
 
-def effects(values, clusters=None, *, n_boot=2_000, n_resamples=20_000, seed=0):
+def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
     """Estimate every effect with interval and test.
 
     Parameters
@@ -89,15 +87,16 @@ def effects(values, clusters=None, *, n_boot=2_000, n_resamples=20_000, seed=0):
         Right (1) or wrong (0), or a mean over seeds, columns ``CELL_NAMES``.
     clusters : sequence, optional
         Claims of one cluster are not independent.
-    n_boot, n_resamples, seed : int
-        Of intervals and randomisation tests.
+    n_resamples, seed : int
+        Of the sign-flip test.
 
     Returns
     -------
     pandas.DataFrame
         One row per effect: ``kind``, ``effect``, ``value``, ``low``, ``high``, ``n``,
-        ``p`` (paired randomisation of the clusters' summed contrasts), ``p_holm``
-        within its kind, and ``reason`` where there is no interval.
+        ``groups``, ``p``, ``p_adjusted``, ``verdict`` and ``reason`` as
+        `casebook.estimates.contrasts` gives them; the effects of one kind are one
+        family.
 
     Raises
     ------
@@ -109,29 +108,17 @@ def effects(values, clusters=None, *, n_boot=2_000, n_resamples=20_000, seed=0):
     if values.empty:
         raise InputError("there are no claims to compare configurations on")
     weights = contrasts()
-    per_claim = values.to_numpy(float) @ weights.to_numpy()
-    options = {"n_resamples": n_resamples, "seed": seed}
-    intervals = difference_intervals(per_claim, clusters, **options)
-    # As an array: pandas takes a list of small integers for names of columns.
-    labels = np.arange(len(per_claim)) if clusters is None else np.asarray(clusters)
-    sums = pd.DataFrame(per_claim).groupby(labels, sort=False).sum().to_numpy()
-    rows = []
-    for name, interval, column in zip(weights, intervals, sums.T, strict=True):
-        kind, _, effect = name.partition(": ")
-        test = paired_randomization(column, n_resamples=n_resamples, seed=seed)
-        rows.append(
-            {
-                "kind": kind,
-                "effect": effect,
-                "value": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-                "n": interval.n,
-                "p": test.pvalue,
-                "reason": interval.reason,
-            }
+    per_claim = pd.DataFrame(values.to_numpy(float) @ weights, columns=list(weights))
+    per_claim["nothing"] = 0.0
+    kinds = pd.Series(list(weights)).str.partition(": ")
+    tables = []
+    for kind, family in kinds.groupby(0, sort=False):
+        pairs = [(f"{kind}: {name}", "nothing") for name in family[2]]
+        found = estimates.contrasts(
+            per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed
         )
-    table = pd.DataFrame(rows)
-    adjusted = table.groupby("kind", sort=False)["p"].transform(lambda p: holm(list(p)))
-    table.insert(7, "p_holm", adjusted)
-    return table
+        found = found.drop(columns=["system", "against"])
+        found.insert(0, "effect", family[2].tolist())
+        found.insert(0, "kind", kind)
+        tables.append(found.rename(columns={"difference": "value"}))
+    return pd.concat(tables, ignore_index=True)

@@ -89,10 +89,16 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     Raises
     ------
     InputError
-        If an id is doubled with different labels: there is no telling which counts.
+        If an id is doubled with different labels: there is no telling which counts;
+        or if no id is in both.
     """
     gold_once, gold_twice = _once(gold, names[0])
     predicted_once, predicted_twice = _once(predicted, names[1])
+    if not gold_once.index.isin(predicted_once.index).any():
+        raise InputError(
+            f"{names[0]} and {names[1]} have no id in common (first: "
+            f"{gold_once.index[0]!r} and {predicted_once.index[0]!r}): nothing to score"
+        )
     extra = predicted_once.index.difference(gold_once.index, sort=False)
     missing = gold_once.index.difference(predicted_once.index, sort=False)
     rows = gold_once.reset_index().rename(columns={"label": "gold"})

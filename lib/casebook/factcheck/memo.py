@@ -39,32 +39,3 @@ class Memo:
             result = compute()
             self._found[key] = result, time.perf_counter() - start
         return self._found[key]
-
-    def get_many(self, keys, compute):
-        """Give several results; those that are not known are computed at once.
-
-        Parameters
-        ----------
-        keys : sequence of hashable
-            What each result depends on.
-        compute : callable
-            Maps a list of positions in ``keys`` to the list of their results.
-
-        Returns
-        -------
-        results : list
-            In the order of the keys.
-        seconds : float
-            Of all of them; those computed together bear equal shares.
-        """
-        first = {key: place for place, key in reversed(list(enumerate(keys)))}
-        new = [place for key, place in first.items() if key not in self._found]
-        new.sort()
-        if new:
-            start = time.perf_counter()
-            results = compute(new)
-            share = (time.perf_counter() - start) / len(new)
-            for place, result in zip(new, results, strict=True):
-                self._found[keys[place]] = result, share
-        found = [self._found[key] for key in keys]
-        return [result for result, _ in found], sum(cost for _, cost in found)

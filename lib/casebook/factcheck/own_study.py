@@ -10,10 +10,10 @@ from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.memo import Memo
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
+from casebook.factcheck.public_judge import PublicJudge
 from casebook.factcheck.similarity import MaxSimilarity
 from casebook.factcheck.stance import FeatureStance
 from casebook.factcheck.stance_pairs import training_pairs
-from casebook.models.load import load_encoder
 
 
 def fitted_stance(base, claims, encoder=None):
@@ -45,7 +45,7 @@ def fitted_stance(base, claims, encoder=None):
 
 @dataclass(frozen=True, eq=False)
 class OwnStudy:
-    """Held-out claims, a stance model that never saw their sources, and verdicts.
+    """Held-out claims, a judge that never saw their sources, and verdicts.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class OwnStudy:
         The two collections as one.
     train, test : list of Claim
         Without a source in common.
-    stance : FeatureStance
-        Fitted on ``train``.
+    stance : object
+        Judge of evidence: the default one, whose weights saw ``train`` among others.
     config : PipelineConfig
         Settings.
     memo : Memo
@@ -67,6 +67,11 @@ class OwnStudy:
     stance: object
     config: PipelineConfig
     memo: Memo = field(default_factory=Memo)
+
+    @cached_property
+    def fitted(self):
+        """A judge that knows our training claims only, FeatureStance."""
+        return fitted_stance(self.base, self.train)
 
     @cached_property
     def results(self):
@@ -125,7 +130,7 @@ def recalled(claim, result):
     return documents / len(claim.atoms), passages / len(claim.atoms)
 
 
-def own_study(config=None, *, mode="bm25_stemmed", encoder=None, maxsim=False):
+def own_study(config=None, *, mode="bm25_stemmed"):
     """Set the experiment up on the shipped collections and claims.
 
     Parameters
@@ -134,15 +139,11 @@ def own_study(config=None, *, mode="bm25_stemmed", encoder=None, maxsim=False):
         Settings.
     mode : str
         System that searches, of `casebook.retrieval.config.MODES`.
-    encoder : str or encoder, optional
-        For dense modes and for MaxSim; the packaged one by default.
-    maxsim : bool
-        Whether the stance model has the MaxSim feature.
 
     Returns
     -------
     OwnStudy
-        Fitted; claims are checked when results are first asked for.
+        Claims are checked when results are first asked for.
 
     Raises
     ------
@@ -150,15 +151,8 @@ def own_study(config=None, *, mode="bm25_stemmed", encoder=None, maxsim=False):
         If a setting is unknown.
     """
     documents = shipped_documents()
-    base = EvidenceBase(documents, mode=mode, encoder=encoder)
+    base = EvidenceBase(documents, mode=mode)
     claims = read_claims(documents=documents)
     train = [claim for claim in claims if claim.split == "train"]
     test = [claim for claim in claims if claim.split == "test"]
-    reader = _encoder(encoder) if maxsim else None
-    stance = fitted_stance(base, train, reader)
-    return OwnStudy(base, train, test, stance, config or PipelineConfig())
-
-
-def _encoder(given):
-    known = given is not None and not isinstance(given, str)
-    return given if known else load_encoder(given or "minilm")
+    return OwnStudy(base, train, test, PublicJudge(), config or PipelineConfig())

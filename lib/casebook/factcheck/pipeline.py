@@ -177,10 +177,11 @@ class FactChecker:
         with clock.stage("extraction"):
             passages = [p for row in rows for p in self._passages(clock, part, row)]
         with clock.stage("stance"):
+            # Passages are judged together: what one says can depend on the others.
             judged = clock.charge(
-                self._memo.get_many,
-                [("stance", part.text, passage) for passage in passages],
-                lambda new: self.stance.judge(part.text, [passages[n] for n in new]),
+                self._memo.get,
+                ("stance", part.text, tuple(passages)),
+                lambda: self.stance.judge(part.text, passages),
             )
         first = 1 if self.config.parity else before + 1
         return [

@@ -1,8 +1,7 @@
 """The documented run log ("reinforcement learning"), which learns nothing.
 
 It keeps one row per run and reports means and fixed advice. An unlabelled run counts
-its own confidence as accuracy, and a fast wrong answer can score above a right one:
-`casebook.factcheck.bandit` is what learning from runs takes.
+its own confidence as accuracy, and a fast wrong answer can score above a right one.
 """
 
 import statistics

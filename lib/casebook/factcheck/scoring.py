@@ -113,13 +113,20 @@ def score_joined(
         **options,
     )
 
-    def judged(predicted):
-        return is_right(rows["gold"], predicted, labels, scores.policy)
-
-    right = judged(rows["predicted"])
-    rivals = _majority_baseline(scores, len(rows)) | (baselines or {})
-    answers = {name: judged(predicted) for name, predicted in rivals.items()}
-    comparisons = compare_verdicts(right, answers, clusters=clusters)
+    right = is_right(rows["gold"], rows["predicted"], labels, scores.policy)
+    rivals = {"majority": _majority(right, rows["gold"], labels, scores.policy)}
+    rivals |= baselines or {}
+    # Rows that the system's answers drop are dropped for all; no others are.
+    policy = dict(scores.policy)
+    if policy["off_label"] == "drop":
+        policy["off_label"] = "wrong"
+    answers = {
+        name: is_right(rows["gold"], predicted, labels, policy)
+        for name, predicted in rivals.items()
+    }
+    comparisons = compare_verdicts(
+        right, answers, clusters=clusters, n_resamples=n_boot, seed=seed
+    )
     stated = _stated(rows, right, options) if "confidence" in rows else None
     return FactcheckReport(joined, scores, stated, comparisons)
 
@@ -135,14 +142,12 @@ def _stated(rows, right, options):
     )
 
 
-def _majority_baseline(scores, n):
-    """Answer all rows with the label most frequent among those that count, if any."""
-    left_out = {
-        label
-        for label, policy in zip(
-            verdict_labels.GOLD[2:], ("nei", "conflict"), strict=True
-        )
-        if scores.policy[policy] == "exclude"
-    }
-    totals = scores.counts.sum(axis=1).drop(list(left_out))
-    return {"majority": [totals.idxmax()] * n} if totals.sum() else {}
+def _majority(right, gold, labels, policy):
+    """Answer all rows with the class most frequent among those that count."""
+    policy, counted = policy | {"off_label": "wrong"}, right.notna()
+
+    def hits(label):
+        found = is_right(gold, [label] * len(gold), labels, policy)
+        return found[counted].eq(True).sum()
+
+    return [max(verdict_labels.GOLD[:3], key=hits)] * len(gold)

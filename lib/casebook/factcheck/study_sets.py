@@ -17,6 +17,7 @@ from casebook.factcheck.consumer_verdicts import (
     SHUFFLED,
     consumer_study,
 )
+from casebook.factcheck.credibility import GATES, documented_rating
 from casebook.factcheck.own_study import own_study, recalled
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker
 from casebook.factcheck.stance import PlaceholderStance
@@ -25,8 +26,10 @@ from casebook.factcheck.study_public import (
     claim_only_study,
     gold_evidence,
 )
+from casebook.factcheck.transfer import FITTED_ON_OWN
 from casebook.factcheck.verdict_study import (
     CLAIM_ONLY,
+    PASS_GATE,
     WRONG,
     VerdictStudy,
     of_verdict,
@@ -36,7 +39,9 @@ S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 OWN = "factcheck_claims"
 
 
-def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
+def run_study(
+    dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000
+):
     """Check the claims of one dataset by its systems and controls.
 
     Parameters
@@ -52,6 +57,8 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
         Of the models that are fitted on the claims themselves, groups kept together.
     seed : int
         Of folds, shuffling and noise.
+    resamples : int
+        Of the tests of the ablation.
 
     Returns
     -------
@@ -64,7 +71,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
         If the dataset is not one of these, or not here.
     """
     if dataset == OWN:
-        return _own_claims(ablation, noise_rates, seed)
+        return _own_claims(ablation, noise_rates, seed, resamples)
     builders = {
         "consumer_contracts_qa": (_consumer_contracts, "retrieval"),
         "feverous_s": (gold_evidence, "claims"),
@@ -78,21 +85,28 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0):
     return builder(load(dataset, kind=kind), folds, seed)
 
 
-def _own_claims(ablation=True, noise_rates=(), seed=0):
+def _own_claims(ablation, noise_rates, seed, resamples):
     """Check the project's own claims; everything is fitted on other sources."""
     own = own_study()
     test, results = own.test, own.results
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
-    placeholder = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    documented = placeholder.check_all([(claim.id, claim.text) for claim in test])
+    asked = [(claim.id, claim.text) for claim in test]
+    documented = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    fitted = FactChecker(own.base, own.fitted, own.config)
+    verdicts = {
+        "pipeline": [result.verdict for result in results],
+        FITTED_ON_OWN: [result.verdict for result in fitted.check_all(asked)],
+        "documented": [result.verdict for result in documented.check_all(asked)],
+        CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
+    }
+    pass_gate = sum(
+        documented_rating(own.base.url(row)).score >= GATES[DOCUMENTED_CONFIG.gate]
+        for row in range(len(own.base))
+    )
     return VerdictStudy(
         OWN,
         _own_rows(test),
-        {
-            "pipeline": [result.verdict for result in results],
-            "documented": [result.verdict for result in documented],
-            CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
-        },
+        verdicts,
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
         slices=("category", "hops"),
@@ -101,8 +115,12 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
             recalled(claim, result)[1] == 1 if claim.atoms else None
             for claim, result in zip(test, results, strict=True)
         ],
-        ablation=_ablated(own, noise_rates, seed) if ablation else None,
-        facts={"training claims": len(own.train), "documents": len(own.base)},
+        ablation=_ablated(own, noise_rates, seed, resamples) if ablation else None,
+        facts={
+            "training claims": len(own.train),
+            "documents": len(own.base),
+            PASS_GATE: pass_gate,
+        },
         pipeline=own,
         texts=[claim.text for claim in test],
         decisive=[cited_atoms(claim, texts) for claim in test],
@@ -110,7 +128,7 @@ def _own_claims(ablation=True, noise_rates=(), seed=0):
     )
 
 
-def _ablated(own, rates, seed):
+def _ablated(own, rates, seed, resamples):
     """Run all configurations, on clean documents and under planted notes."""
     cells, named = factorial_configs(), documented_configs()
     every = runs.run_configs(
@@ -127,7 +145,7 @@ def _ablated(own, rates, seed):
             documents, own.stance, own.test, rates=rates, seeds=seeds
         ).right
     noise = runs.NoiseStudy(right, factorial.groups(), seeds)
-    return AblationReport(factorial, nine, noise, seed)
+    return AblationReport(factorial, nine, noise, seed, resamples)
 
 
 def _own_rows(claims):

@@ -10,6 +10,7 @@ from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
 
 CLAIM_ONLY = "claim only"
+PASS_GATE = "documents that pass the documented gate"
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
@@ -124,8 +125,13 @@ class VerdictStudy:
         """Give whether each verdict is right under the policies, None if left out."""
         return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)
 
-    def comparisons(self):
+    def comparisons(self, *, n_boot=10_000, seed=0):
         """Compare the first system with every other on the same claims.
+
+        Parameters
+        ----------
+        n_boot, seed : int
+            Sign patterns of the test, and their seed.
 
         Returns
         -------
@@ -133,7 +139,13 @@ class VerdictStudy:
             As `casebook.factcheck.comparing.compare_verdicts` gives it.
         """
         others = {name: self.right(name) for name in self.verdicts if name != self.main}
-        return compare_verdicts(self.right(self.main), others, clusters=self.clusters())
+        return compare_verdicts(
+            self.right(self.main),
+            others,
+            clusters=self.clusters(),
+            n_resamples=n_boot,
+            seed=seed,
+        )
 
     def calibrated(self, *, n_boot=1000, seed=0):
         """Compare stated confidence with what came true, None if nothing was stated.

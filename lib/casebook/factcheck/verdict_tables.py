@@ -3,7 +3,9 @@
 import pandas as pd
 
 from casebook.factcheck.verdict_rows import SHOWN
+from casebook.factcheck.verdict_study import CLAIM_ONLY
 from casebook.inference.bootstrap import bootstrap_mean
+from casebook.inference.intervals import Interval
 from casebook.measures.verdict_labels import OUTCOMES
 
 PARITY = {
@@ -73,14 +75,14 @@ def _line(name, kind, measures, parsed):
     return bounds
 
 
-def evidence_table(study, n_boot=1000):
+def evidence_table(study, *, n_boot=1000, seed=0):
     """Set accuracy beside whether the deciding evidence was found.
 
     Parameters
     ----------
     study : casebook.factcheck.verdict_study.VerdictStudy
         The study.
-    n_boot : int
+    n_boot, seed : int
         Of the intervals, which resample groups.
 
     Returns
@@ -100,7 +102,9 @@ def evidence_table(study, n_boot=1000):
         part = frame[frame["found"] == value]
         if len(part):
             right = part["right"].astype(float).to_numpy()
-            found = bootstrap_mean(right, clusters=part["group"], n_boot=n_boot)
+            found = bootstrap_mean(
+                right, clusters=part["group"], n_boot=n_boot, seed=seed
+            )
             rows.append(
                 {
                     "evidence": name,
@@ -214,7 +218,7 @@ def outcome_table(scores):
     return pd.DataFrame(rows, columns=["system", "n", *OUTCOMES])
 
 
-def verdict_numbers(study, scores, calibrated):
+def verdict_numbers(study, scores, calibrated, moved=None):
     """Give every measure for ``numbers.json``.
 
     Parameters
@@ -223,6 +227,8 @@ def verdict_numbers(study, scores, calibrated):
         As for `casebook.factcheck.verdict_report.answer`.
     calibrated : casebook.measures.calibration.Calibration or None
         Of the first system that states confidence.
+    moved : casebook.factcheck.transfer.Transfer, optional
+        Judges on other sets; their control is the stronger of majority and claim only.
 
     Returns
     -------
@@ -234,4 +240,27 @@ def verdict_numbers(study, scores, calibrated):
         system = next(iter(study.confidence))
         for name, interval in calibrated.measures.items():
             found[system][name] = interval.number(calibrated.controls.get(name))
-    return {study.name: found}
+    numbers = {study.name: found}
+    if moved is None or moved.table.empty:
+        return numbers
+    names = {"accuracy": "accuracy", "macro F1": "f1_macro", "AUROC": "auroc"}
+    for key, rows in moved.table.groupby("dataset", sort=False):
+        rows = rows.set_index("system")
+        baselines = rows.index.intersection(["majority", CLAIM_ONLY])
+        for system in rows.index.difference(baselines, sort=False):
+            row = rows.loc[system]
+            numbers.setdefault(key, {})[system] = {
+                name: Interval(
+                    row[title],
+                    *(_known(row[f"{title} {end}"]) for end in ("low", "high")),
+                    0.95,
+                    int(row["n"]),
+                    "transfer",
+                ).number(rows.loc[baselines, title].max())
+                for title, name in names.items()
+            }
+    return numbers
+
+
+def _known(bound):
+    return None if bound != bound else float(bound)

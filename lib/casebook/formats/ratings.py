@@ -2,15 +2,15 @@
 
 import csv
 import re
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.formats.grids import header_of, read_book, value_of
 
-WORKBOOKS = {".xlsx", ".xls"}
+WORKBOOKS = {".xlsx", ".xlsm", ".xls"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ID_NAMES = {
     *("", "id", "ids", "item", "items", "unit", "units", "subject", "subjects", "case"),
@@ -31,9 +31,8 @@ def read_ratings(path, *, numbers=None, id_column=None):
         numbers. The default: all must be numbers if most are.
     id_column : str, optional
         Column that names the items. The default takes the first one if its cells are
-        distinct, none is blank, and they are not numbers, or the header says so
-        (``id``, ``item``, ``units``, ``..._id``), or they count 0, 1, ... or 1, 2, ...
-        beyond what two or more other columns hold. ``""`` takes none.
+        distinct, none is blank, and they are not numbers, or `names_items` says so,
+        and refuses a later one of which it does. ``""`` takes none.
 
     Returns
     -------
@@ -56,6 +55,8 @@ def read_ratings(path, *, numbers=None, id_column=None):
     if not rows:
         raise InputError(f"{path}: has a header but no items")
     column = _id_position(path, header, rows, id_column)
+    if id_column is None:
+        _refuse_ids(path, header, rows, column)
     raters = [name for k, name in enumerate(header) if k != column]
     lines = [line for line, _ in rows]
     cells = [[c for k, c in enumerate(row) if k != column] for _, row in rows]
@@ -94,17 +95,21 @@ def _text(path):
 
 
 def _workbook(path):
-    try:
-        sheet = pd.read_excel(path, header=None, dtype=object, keep_default_na=False)
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        summary = " ".join(str(error).split())
-        raise InputError(f"{path}: is not a workbook: {summary}") from None
-    rows = [[_as_text(cell) for cell in row] for row in sheet.to_numpy()]
-    return [(k, row if any(row) else []) for k, row in enumerate(rows, start=1)]
+    grid = read_book(path).grids[0]
+    names = header_of(grid)[1]
+    rows = []
+    for number, cells in grid.rows.items():
+        row = []
+        for place in range(len(names)):
+            cell = cells[place] if place < len(cells) else None
+            cell = value_of(path, grid.name, number, names[place], cell)
+            row.append(_as_text(cell))
+        rows.append((number, row if any(row) else []))
+    return rows
 
 
 def _as_text(cell):
-    if cell is None or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell)):
+    if cell is None:
         return ""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell)) if whole else str(cell).strip()
@@ -137,19 +142,61 @@ def _id_position(path, header, rows, id_column):
     return header.index(id_column)
 
 
+def _refuse_ids(path, header, rows, column):
+    """Refuse ids that stand among the ratings, not in the first column."""
+    cells = {k: [row[k] for _, row in rows] for k in range(len(header)) if k != column}
+    for k, name in enumerate(header):
+        others = [cells[j] for j in cells if j != k]
+        if k in cells and names_items(name, cells[k], others):
+            raise InputError(
+                f"{path}: column {name!r} looks like names of the items, not ratings: "
+                f"say --id {name!r}, leave it out, or say --no-id if it is a rater"
+            )
+
+
 def _names_items(header, rows):
     """Tell whether the first column is an id rather than a rater."""
     first = [cells[0] for _, cells in rows]
-    name = header[0].lower()
-    if name in _ID_NAMES or name.endswith(("_id", " id")):
+    if header[0] == "" or names_items(header[0], None, None):
         return True
     if "" in first or len(set(first)) < len(first):
         return False
     if not all(map(_is_number, first)):
         return True
-    others = {cell for _, cells in rows for cell in cells[1:]}
-    counted = [[str(k + start) for k in range(len(first))] for start in (0, 1)]
-    return len(header) > 2 and first in counted and not set(first) <= others
+    others = [[cells[k] for _, cells in rows] for k in range(1, len(header))]
+    return names_items(header[0], first, others, least=1)
+
+
+def names_items(name, values, others, least=5):
+    """Tell whether a column beside ratings names the items instead of rating them.
+
+    By its header (``id``, ``item``, ``..._id``), or because its values, all distinct,
+    count 0, 1, ... or 1, 2, ... beyond the other columns, or lie mostly outside of
+    their range (labels: are in none of them) while the others repeat theirs. Fewer than
+    `least` values show nothing.
+    """
+    name = str(name).strip().lower()
+    if name and (name in _ID_NAMES or name.endswith(("_id", " id"))):
+        return True
+    if values is None or len(others) < 2 or len(set(values)) < max(least, len(values)):
+        return False
+    given = [[v for v in column if v not in ("", None) and v == v] for column in others]
+    if len(given) < len(others) or any(v in ("", None) or v != v for v in values):
+        return False
+    pool = [value for column in given for value in column]
+    try:
+        numbers, pool = [float(v) for v in values], [float(v) for v in pool]
+    except (TypeError, ValueError):
+        numbers = None
+    repeated = all(len(set(c)) < len(c) for c in given)
+    if numbers is None:
+        return repeated and not set(values) & set(pool)
+    if not pool:
+        return False
+    if numbers in ([float(k + s) for k in range(len(numbers))] for s in (0, 1)):
+        return not set(numbers) <= set(pool)
+    outside = sum(not min(pool) <= number <= max(pool) for number in numbers)
+    return repeated and outside > len(numbers) / 2
 
 
 def _ids(path, rows, column, name):

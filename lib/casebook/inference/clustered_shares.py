@@ -5,6 +5,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.inference.intervals import Interval
 from casebook.inference.proportions import wilson
+from casebook.stats.intervals import too_few
 
 
 def clustered_wilson(successes, sizes, level=0.95):
@@ -21,7 +22,7 @@ def clustered_wilson(successes, sizes, level=0.95):
     -------
     Interval
         Within [0, 1], with the number of units as n; undefined without units, and
-        without bounds (``fewer_than_two_clusters``) with a single cluster.
+        without bounds (``fewer_than_six_clusters``) with fewer than six.
 
     Raises
     ------
@@ -48,8 +49,7 @@ def clustered_wilson(successes, sizes, level=0.95):
     if not n:
         return Interval(None, None, None, level, 0, "clustered wilson", "no_units")
     share = float(wins.sum() / n)
-    if clusters < 2:
-        reason = "fewer_than_two_clusters"
+    if reason := too_few(clusters, "clusters"):
         return Interval(share, None, None, level, n, "clustered wilson", reason)
     size = _effective_size(wins, units, share)
     found = wilson(share * size, size, level)

@@ -13,6 +13,7 @@ from casebook.inference.samples import (
     number_or_none,
     stream,
 )
+from casebook.stats.intervals import FEWEST, too_few
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def resample_tables(units, *, n_boot=1000, seed=0):
     Returns
     -------
     numpy.ndarray of int64, shape [resamples, cells]
-        Empty with fewer than two units. The time depends on the number of kinds of
+        Empty with fewer than six units. The time depends on the number of kinds of
         units, not on the number of observations.
 
     References
@@ -99,7 +100,7 @@ def resample_tables(units, *, n_boot=1000, seed=0):
     resampling vector of the nonparametric bootstrap is multinomial.
     """
     check_count("n_boot", n_boot)
-    if units.n_units < 2:
+    if units.n_units < FEWEST:
         return np.empty((0, units.rows.shape[1]), dtype=np.int64)
     rng = np.random.Generator(stream(seed, "counts"))
     shares = units.copies / units.n_units
@@ -134,7 +135,7 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
         why = reason or TOO_SMALL.get(n, "undefined_in_resamples")
         return Interval(None, None, None, level, n, "percentile", why)
     if not len(draws):
-        why = TOO_SMALL.get(n, "fewer_than_two_clusters")
+        why = too_few(n, None) or "fewer_than_six_clusters"
         return Interval(estimate, None, None, level, n, "percentile", why)
     if np.isnan(draws).any():
         why = "undefined_in_resamples"

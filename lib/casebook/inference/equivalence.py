@@ -7,10 +7,10 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.intervals import Interval
-from casebook.inference.preference_rates import resampled_win_rates, win_rate
+from casebook.inference.preference_rates import win_rate
 from casebook.inference.samples import check_share
 from casebook.inference.sign_tests import positive
-from casebook.inference.votes import item_means, preference_scores
+from casebook.inference.votes import item_means
 
 MARGIN = (0.45, 0.55)
 """Region of practical equivalence of a win rate."""
@@ -29,8 +29,6 @@ class Equivalence:
     p_tost : float or None
         Larger p-value of the two one-sided t tests over items: that the mean lies below
         the region, and that it lies above. Small: equivalent.
-    inside : float or None
-        Share of the bootstrap draws inside the region.
     verdict : str
         ``"equivalent"`` (p_tost <= alpha), ``"different"`` (the interval lies outside
         the region) or ``"undecided"``.
@@ -41,7 +39,6 @@ class Equivalence:
     interval: Interval
     margin: tuple[float, float]
     p_tost: float | None
-    inside: float | None
     verdict: str
     reason: str | None = None
 
@@ -72,8 +69,7 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
 
     References
     ----------
-    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987 (TOST);
-    Kruschke, Advances in Methods and Practices in Psychological Science 1, 2018 (ROPE).
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987 (TOST).
     """
     low, high = margin
     check_share("lower margin", low)
@@ -86,15 +82,13 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
     p_tost = _two_one_sided((item_means(votes) + 1) / 2, low, high)
     if p_tost is None or interval.low is None:
         reason = interval.reason or "no_variation"
-        return Equivalence(interval, (low, high), None, None, "undecided", reason)
-    draws = resampled_win_rates(preference_scores(votes), "item", **options)
-    inside = float(np.mean((draws >= low) & (draws <= high)))
+        return Equivalence(interval, (low, high), None, "undecided", reason)
     verdict = "undecided"
     if p_tost <= alpha:
         verdict = "equivalent"
     elif interval.low > high or interval.high < low:
         verdict = "different"
-    return Equivalence(interval, (low, high), p_tost, inside, verdict)
+    return Equivalence(interval, (low, high), p_tost, verdict)
 
 
 def _two_one_sided(scores, low, high):

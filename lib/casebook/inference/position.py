@@ -55,8 +55,7 @@ def position_effect(votes, on_the_left, *, level=0.95):
     -------
     PositionEffect
         All intervals take the votes for independent. A shift of all raters to one side
-        is found so; for its size beside an item effect see
-        `casebook.inference.bradley_terry`.
+        is found so.
 
     Raises
     ------

@@ -6,18 +6,23 @@ from scipy import special
 
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, check_share, stream
+from casebook.inference.two_way import (
+    FEWEST_RATERS,
+    crossed_pvalues,
+    crossed_variance,
+)
+from casebook.stats.intervals import FEWEST
 
 TESTS = (
     "pooled sign",
     "item majority sign",
     "item sign-flip",
     "item t",
-    "item bootstrap",
-    "item and rater bootstrap",
     "rater t",
+    "item and rater t",
 )
-RECOMMENDED = "item sign-flip"
-"""For the raters at hand; for new raters: ``item and rater bootstrap``."""
+RECOMMENDED, NEW_RATERS = "item sign-flip", "item and rater t"
+"""Tests for the raters at hand, and for new raters."""
 
 
 def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
@@ -30,7 +35,7 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     alpha : float, default 0.05
         Two-sided level.
     n_resamples : int, default 999
-        Sign vectors, and bootstrap draws. All studies share them.
+        Sign vectors; all studies share them.
     seed : int, default 0
         Seed.
 
@@ -39,10 +44,8 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     pandas.DataFrame
         One row per test of `TESTS`: ``test``, ``rejected`` (share), ``ci_low`` and
         ``ci_high`` (Wilson, 95 %) and ``n`` (studies); NaN and 0 where a test needs
-        two items, or two raters, and there is one. The tests are those of
-        `casebook.inference.preference`, all studies at once; a bootstrap rejects if its
-        interval of the win rate, ties as half, leaves out 1/2; ``rater t`` is the t
-        test of the raters' means.
+        more items or raters. ``rater t`` is the t test of the raters' means, ``item and
+        rater t`` that of `casebook.inference.two_way.crossed_mean`.
 
     Raises
     ------
@@ -60,14 +63,16 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
         "rater t": _t_test(votes.mean(axis=1)) <= alpha,
     }
     items, raters = votes.shape[1:]
-    units = {"item t": items, "rater t": raters}
-    for unit in ("item", "item and rater"):
-        draws = _bootstrap(votes, unit, n_resamples, seed)
-        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
-        rejected[f"{unit} bootstrap"] = (low > 0) | (high < 0)
+    usable = {"item t": items > 1, "rater t": raters > 1}
+    usable[NEW_RATERS] = items >= FEWEST and raters >= FEWEST_RATERS
+    rejected[NEW_RATERS] = np.zeros(len(votes), dtype=bool)
+    if usable[NEW_RATERS]:
+        spread = crossed_variance(votes.astype(float))
+        p = crossed_pvalues(votes.mean(axis=(1, 2)), *spread, raters)
+        rejected[NEW_RATERS] = p <= alpha
     rows = []
     for test in TESTS:
-        made = len(votes) if units.get(test, 2) > 1 else 0
+        made = len(votes) if usable.get(test, True) else 0
         share = wilson(int(rejected[test].sum()) if made else 0, made)
         bounds = {"ci_low": share.low, "ci_high": share.high, "n": share.n}
         rows.append({"test": test, "rejected": share.estimate, **bounds})
@@ -105,16 +110,3 @@ def _t_test(values):
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, np.abs(mean) / error, np.where(mean == 0, 0, np.inf))
     return 2 * special.stdtr(n - 1, -t)
-
-
-def _bootstrap(votes, unit, n_resamples, seed):
-    """Resampled mean votes, shape [n_resamples, studies]."""
-    studies, items, raters = votes.shape
-    rng = np.random.Generator(stream(seed, f"study bootstrap, {unit}"))
-    W = rng.multinomial(items, np.full(items, 1 / items), n_resamples).astype(float)
-    by_rater = W @ np.moveaxis(votes, 1, 0).reshape(items, -1).astype(float)
-    by_rater = by_rater.reshape(n_resamples, studies, raters)
-    if unit == "item":
-        return by_rater.mean(axis=2) / items
-    U = rng.multinomial(raters, np.full(raters, 1 / raters), n_resamples)
-    return np.einsum("bsr,br->bs", by_rater, U.astype(float)) / (items * raters)

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.formats.ratings import names_items
 from casebook.measures.agreement_panel import Panel, tally
 
 
-def as_panel(ratings, categories=None, wide=False, every_row=False):
+def as_panel(ratings, categories=None, wide=False, every_row=False, ids_allowed=False):
     """Check a table of ratings.
 
     Parameters
@@ -21,6 +22,8 @@ def as_panel(ratings, categories=None, wide=False, every_row=False):
         Allow more raters than items.
     every_row : bool, default False
         Keep the rows that nobody rated.
+    ids_allowed : bool, default False
+        Take a column for a rater though it looks like names of the items.
 
     Returns
     -------
@@ -31,12 +34,15 @@ def as_panel(ratings, categories=None, wide=False, every_row=False):
     ------
     InputError
         If the table is not two-dimensional, looks transposed, mixes numbers and text,
-        or holds an infinite rating or one outside of `categories`.
+        has a column that names the items, or holds an infinite rating or one outside
+        of `categories`.
     """
     if isinstance(ratings, Panel):
         return ratings
     frame = as_frame(ratings)
     _refuse_transposed(frame, wide)
+    if not ids_allowed:
+        _refuse_ids(frame)
     scores, numeric = _matrix(frame)
     codes, scale = _encode(scores, numeric, categories)
     used = (codes >= 0).any(axis=0)
@@ -153,6 +159,18 @@ def _refuse_transposed(frame, wide):
             f"{items} items (rows) and {raters} raters (columns): more raters than "
             "items; transpose the table, or allow wide tables if that is meant"
         )
+
+
+def _refuse_ids(frame):
+    """Refuse a column that names the items: as a rater it would ruin the agreement."""
+    columns = {name: frame[name].tolist() for name in frame}
+    for name, values in columns.items():
+        others = [columns[other] for other in columns if other != name]
+        if names_items(name, values, others):
+            raise InputError(
+                f"column {name!r} looks like names of the items, not ratings: make it "
+                "the index (ratings.set_index(...)) or leave it out"
+            )
 
 
 def _matrix(frame):

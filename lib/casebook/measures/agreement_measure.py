@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special
 
 from casebook.measures.agreement_chance import PercentAgreement
+from casebook.measures.agreement_icc import IntraclassCorrelation
 from casebook.measures.agreement_intervals import (
     bootstrap_interval,
     item_draws,
@@ -15,6 +16,7 @@ from casebook.measures.agreement_intervals import (
     widened,
 )
 from casebook.measures.agreement_result import Agreement
+from casebook.stats.intervals import FEWEST
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,33 @@ def _report(recipe, coefficient, reason, panel, draws, settings):
     estimate = whole(coefficient)
     observed, expected = coefficient.agreement()
     fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
-    ci, why = _new_panel(recipe, coefficient, panel, estimate, fields, settings)
-    if why:
-        reasons["new_panel_ci"] = why
-    fields |= size | {"observed": observed, "expected": expected, "new_panel_ci": ci}
+    if isinstance(coefficient, IntraclassCorrelation):
+        found, why = _of_the_model(coefficient, fields)
+        fields |= found
+        reasons |= why
+    else:
+        ci, why = _new_panel(recipe, coefficient, panel, estimate, fields, settings)
+        fields["new_panel_ci"] = ci
+        if why:
+            reasons["new_panel_ci"] = why
+    fields |= size | {"observed": observed, "expected": expected}
     return Agreement(recipe.name, estimate, **fields, reasons=reasons)
+
+
+def _of_the_model(coefficient, fields):
+    """Give the F interval to the population that the ICC's own model speaks of.
+
+    Raters are fixed in model 3, drawn in model 2; in model 1 each item draws its own.
+    """
+    bounds = fields.get("interval")
+    panel, new = ("panel_ci", "new_panel_ci")
+    if coefficient.model == 2:
+        panel, new = new, panel
+    other = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}
+    reasons = {new: other[coefficient.model]}
+    if bounds is None:
+        reasons[panel] = "no_variation"
+    return {panel: bounds, new: None}, reasons
 
 
 def _percent(panel):
@@ -143,8 +167,12 @@ def _uncertainty(coefficient, estimate, draws, settings):
     fields, reasons = {}, {}
     n = coefficient.panel.n_items
     influence = coefficient.influence() if n > 1 else None
-    if draws is None:
-        reasons["panel_ci"] = "fewer_than_two_items" if n < 2 else "not_asked"
+    if isinstance(coefficient, IntraclassCorrelation):
+        pass  # its model has an interval of its own
+    elif n < FEWEST:
+        reasons["panel_ci"] = "fewer_than_six_items"
+    elif draws is None:
+        reasons["panel_ci"] = "not_asked"
     else:
         ci, why = bootstrap_interval(draws, estimate, n, settings, influence)
         fields["panel_ci"] = ci
@@ -183,6 +211,8 @@ def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
         return None, "raters_nested_in_items"
     if panel.n_raters < 3:
         return None, "fewer_than_three_raters"
+    if coefficient.panel.n_items < FEWEST:
+        return None, "fewer_than_six_items"
     bounds = fields.get("panel_ci")
     if bounds is None:
         se = fields.get("se")

@@ -56,7 +56,8 @@ class Agreement:
         One-sided p against agreement above 0, and two-sided p. Tests that have one
         side only (F, chi-squared) leave the second None.
     panel_ci : tuple of float or None
-        Interval for *this panel* on other items, by the item bootstrap.
+        Interval for *this panel* on other items, by the item bootstrap; of intraclass
+        correlations the F interval, for the population of their model.
     new_panel_ci : tuple of float or None
         Interval for *a new panel* on other items: `panel_ci`, or without resamples
         the standard error, widened by the delete-one-rater jackknife variance.

@@ -9,6 +9,7 @@ from casebook.errors import InputError
 from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
 from casebook.inference.samples import check_share
+from casebook.stats.intervals import too_few
 
 
 def auroc(positive, scores, *, level=0.95, clusters=None):
@@ -31,7 +32,8 @@ def auroc(positive, scores, *, level=0.95, clusters=None):
     Interval
         Normal interval on the logit scale with the variance of Obuchowski, which for
         single units is that of DeLong. Undefined without both classes; without bounds
-        if there are fewer than two units or clusters of a class, or no overlap.
+        if there are fewer than two units or clusters of a class, fewer than six
+        clusters, or no overlap.
 
     Raises
     ------
@@ -57,6 +59,9 @@ def auroc(positive, scores, *, level=0.95, clusters=None):
     above, below = _placements(positive, scores)
     area = float(above.mean())
     codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
+    few = clusters is not None and too_few(len(np.unique(codes)), clusters)
+    if few:
+        return Interval(area, None, None, level, n, method, few)
     variance = _variance(area, above, below, codes[positive], codes[~positive])
     if not variance or area in (0.0, 1.0):
         reason = "no_variation" if variance is not None else "fewer_than_two_clusters"

@@ -162,7 +162,7 @@ def _overall(scorer, cells, baselines, labels):
         "policies": policies,
         "excluded": _excluded(table, scorer.policy),
         "parse_rate": wilson(parsed, len(cells), scorer.options["level"]),
-        "baselines": scorer.baselines(units.table, draws, baselines, labels),
+        "baselines": scorer.baselines(cells, units.table, draws, baselines, labels),
     }
 
 

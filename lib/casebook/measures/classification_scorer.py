@@ -130,12 +130,14 @@ class VerdictScorer:
             found[name] = self.measured(units, self.resampled(units))
         return found
 
-    def baselines(self, table, draws, given, labels):
-        """Give the measures of predictions that do not look at the evidence."""
+    def baselines(self, cells, table, draws, given, labels):
+        """Give the measures of predictions that do not look at the evidence.
+
+        They are scored over the rows that the system is scored over; a row without a
+        class from the baseline itself is then wrong.
+        """
         gold, resampled = (
-            confusion.collapse(
-                np.reshape(counted, _SHAPE), **(self.policy | {"off_label": "wrong"})
-            ).sum(-1)
+            confusion.collapse(np.reshape(counted, _SHAPE), **self.policy).sum(-1)
             for counted in (table, draws)
         )
         share = gold[0] / max(gold.sum(), 1)
@@ -144,11 +146,15 @@ class VerdictScorer:
             name: self._blind(gold[0], resampled, answer)
             for name, answer in (("majority", majority), ("prior", share))
         }
+        one_row = np.eye(confusion.CELLS, dtype=int).reshape(_SHAPE)
+        counts_in = confusion.collapse(one_row, **self.policy).sum((1, 2)) > 0
+        rows = np.flatnonzero(counts_in[cells])
+        policy = {"off_label": self.policy["off_label"].replace("drop", "wrong")}
         for name, predicted in (given or {}).items():
             _, predicted = verdict_labels.paired_labels(self.gold, predicted)
             columns, _ = verdict_labels.encode(predicted, labels)
-            units = self.units(self.gold * len(OUTCOMES) + columns)
-            found[name] = self.measured(units, self.resampled(units))
+            units = self.units(self.gold * len(OUTCOMES) + columns, rows)
+            found[name] = self.measured(units, self.resampled(units), **policy)
         return found
 
     def _blind(self, gold, draws, answer):

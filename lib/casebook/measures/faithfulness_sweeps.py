@@ -20,7 +20,7 @@ from casebook.measures.faithfulness_controls import (
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
-def threshold_sweep(rows, thresholds=THRESHOLDS, *, seed=0):
+def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
     """Score of own and of foreign sources at several thresholds.
 
     Parameters
@@ -29,7 +29,7 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, seed=0):
         From `sentence_rows`.
     thresholds : sequence of float
         Shares that ground a sentence, inclusive.
-    seed : int
+    n_boot, seed : int
         Of the intervals.
 
     Returns
@@ -50,7 +50,7 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, seed=0):
                 means = chosen.groupby("explanation", sort=False)["grounded"].mean()
                 clusters = source_clusters(rows, means.reset_index())
                 interval = bootstrap_mean(
-                    means.to_numpy(), clusters=clusters, n_boot=2000, seed=seed
+                    means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed
                 )
                 bounds = (interval.estimate, interval.low, interval.high)
                 n = len(means)
@@ -59,7 +59,7 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, seed=0):
     return pd.DataFrame(found, columns=[*columns, "without_claim"])
 
 
-def length_sweep(pairing, lengths, *, threshold=0.4, seed=0):
+def length_sweep(pairing, lengths, *, threshold=0.4, n_boot=10_000, seed=0):
     """Score at several source lengths: what a longer source grounds by itself.
 
     Parameters
@@ -70,7 +70,7 @@ def length_sweep(pairing, lengths, *, threshold=0.4, seed=0):
         Words kept of every source, from its beginning.
     threshold : float, default 0.4
         Share that grounds a sentence.
-    seed : int
+    n_boot, seed : int
         Of the intervals.
 
     Returns
@@ -86,7 +86,8 @@ def length_sweep(pairing, lengths, *, threshold=0.4, seed=0):
         cut = {key: _head(text, length) for key, text in pairing.sources.items()}
         own = [len(cut[source].split()) for source in pairing.own.values()]
         shorter = Pairing(pairing.explanations, cut, pairing.own, pairing.foreign)
-        found = threshold_sweep(sentence_rows(shorter), [threshold], seed=seed)
+        options = {"n_boot": n_boot, "seed": seed}
+        found = threshold_sweep(sentence_rows(shorter), [threshold], **options)
         parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
     return pd.concat(parts, ignore_index=True)
 
@@ -96,7 +97,7 @@ def _head(text, words):
     return " ".join(text.split()[:words])
 
 
-def by_sentence_length(rows, edges=(0, 5, 10, 20, 40)):
+def by_sentence_length(rows, edges=(0, 5, 10, 20, 40), *, n_boot=10_000, seed=0):
     """Mean share by number of words in the sentence.
 
     Parameters
@@ -105,6 +106,8 @@ def by_sentence_length(rows, edges=(0, 5, 10, 20, 40)):
         From `sentence_rows`.
     edges : sequence of int
         Lower edges of the classes; the last is open.
+    n_boot, seed : int
+        Of the intervals.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def by_sentence_length(rows, edges=(0, 5, 10, 20, 40)):
     ):
         clusters = source_clusters(rows, part)
         interval = bootstrap_mean(
-            part["share"].to_numpy(), clusters=clusters, n_boot=2000
+            part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed
         )
         bounds = (interval.estimate, interval.low, interval.high)
         found.append((rule, condition, length, *bounds, len(part)))

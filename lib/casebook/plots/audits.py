@@ -6,7 +6,7 @@ from matplotlib.colors import ListedColormap
 
 from casebook.plots.style import BLUE, ORANGE, WIDTH
 
-_LEVELS = {"not applicable": 0, "passed": 1, "flagged": 2}
+_LEVELS = {"not applicable": 0, "noted": 0, "passed": 1, "flagged": 2}
 _MARKS = np.array(["·", "passed", "FLAG"])
 
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
-import pandas as pd
-
 from casebook.inference.position import position_effect
-from casebook.inference.preference import item_tests, win_tie_loss_table
+from casebook.inference.preference import (
+    item_tests,
+    preference_lines,
+    win_tie_loss_table,
+)
 from casebook.inference.preference_rates import preference_intervals
 from casebook.raters import agreement_tables as agreement
 from casebook.raters import checks, likert_tests, preference_tables, rater_checks
@@ -13,8 +15,6 @@ from casebook.raters.blinding_tables import content_audit, guesses
 from casebook.raters.defects import defect_table
 from casebook.raters.panel import Panel, panel_of
 from casebook.raters.unblinding import Votes
-
-NOT_ASKED = [{"model": "mixed", "reason": "not_asked"}]
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,19 @@ class Options:
         Win rates that count as no difference; fixed before the votes are seen.
     alpha : float
         Level of the primary test.
-    n_boot, n_resamples, permutations : int
-        Bootstrap resamples, random sign vectors, exchanges of the content audit.
+    resamples : int
+        Bootstrap resamples, and sign patterns where they are too many to count.
+    permutations : int
+        Exchanges of the content audit, each of which fits a classifier anew.
     seed : int
-        Of all of them.
-    mixed : bool
-        Whether to fit the mixed models, the slowest part.
+        Of every draw.
     """
 
     margin: tuple = (0.45, 0.55)
     alpha: float = 0.05
-    n_boot: int = 10_000
-    n_resamples: int = 100_000
+    resamples: int = 10_000
     permutations: int = 200
     seed: int = 0
-    mixed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +72,9 @@ class Analysis:
         sides = self.panel.left.where(votes.notna(), False).astype(bool)
         return position_effect(votes.to_numpy(), sides.to_numpy())
 
-    def primary(self):
-        """Give the row of the primary test, the sign-flip over items."""
-        return self.tables["item_tests"].set_index("test").loc["sign-flip"]
+    def line(self, scope):
+        """Give the row of the win rate, ties as half, for these or for new raters."""
+        return self.tables["lines"].set_index("scope").loc[scope]
 
 
 def analyse(votes, other=None, options=None):
@@ -94,13 +92,13 @@ def analyse(votes, other=None, options=None):
     Returns
     -------
     Analysis
-        Tables ``preference`` (per rater and pooled), ``intervals`` (the win rate, four
+        Tables ``preference`` (per rater and pooled), ``lines`` (the primary test, for
+        these raters, and the one for new raters), ``intervals`` (the win rate, four
         units, ties dropped and as half), ``item_tests``, ``dependence``,
-        ``equivalence``, ``strengths`` and ``side_test`` (Davidson), ``models`` (mixed
-        and marginal), ``power`` (votes that other win rates need), ``agreement``,
+        ``equivalence``, ``power`` (votes that other win rates need), ``agreement``,
         ``vote_shares``, ``pairwise``, ``leave_one_out``, ``rating_means``,
         ``rating_counts``, ``rating_tests``, ``rater_rating_tests``,
-        ``rating_agreement``, ``rating_models``, ``position``, ``length``, ``order``,
+        ``rating_agreement``, ``position``, ``length``, ``order``,
         ``duplicates``, ``consistency``, ``strata``, ``correlation``, ``arm_guess``,
         ``telling_words``, ``guesses`` and ``defects``.
 
@@ -111,39 +109,34 @@ def analyse(votes, other=None, options=None):
     """
     options = options or Options()
     panel = panel_of(votes, other)
-    boot = {"n_boot": options.n_boot, "seed": options.seed}
+    boot = {"n_boot": options.resamples, "seed": options.seed}
     tables = {
-        **_preference(votes, panel, options, boot),
-        **_agreement(panel, options),
-        **_ratings(panel, options, boot),
+        **_preference(panel, options, boot),
+        **_agreement(panel, boot),
+        **_ratings(panel, boot),
         **_validity(panel, options, boot),
         "defects": defect_table(votes.defects),
     }
     return Analysis(votes, panel, tables)
 
 
-def _preference(votes, panel, options, boot):
-    few = {"n_boot": min(options.n_boot, 2_000), "seed": options.seed}
-    fitted, test = preference_tables.strengths(votes, **few)
-    dependence = preference_tables.dependence(panel, **few)
-    flips = {"n_resamples": options.n_resamples, "seed": options.seed}
+def _preference(panel, options, boot):
+    dependence = preference_tables.dependence(panel, **boot)
+    flips = {"n_resamples": options.resamples, "seed": options.seed}
+    level = {"level": 1 - options.alpha}
     held = {"alpha": options.alpha, **boot}
-    skipped = pd.DataFrame(NOT_ASKED)
     return {
         "preference": win_tie_loss_table(panel.votes),
+        "lines": preference_lines(panel.votes, **level, **flips),
         "intervals": preference_intervals(panel.votes, **boot),
         "item_tests": item_tests(panel.votes, **flips),
         "dependence": dependence,
         "equivalence": preference_tables.equivalence_row(panel, options.margin, **held),
-        "strengths": fitted,
-        "side_test": preference_tables.side_test(test, int(fitted["n"].iloc[0])),
-        "models": preference_tables.models(panel) if options.mixed else skipped,
         "power": preference_tables.power(dependence, options.alpha),
     }
 
 
-def _agreement(panel, options):
-    boot = {"n_boot": min(options.n_boot, 1_000), "seed": options.seed}
+def _agreement(panel, boot):
     return {
         "agreement": agreement.vote_agreement(panel, **boot),
         "vote_shares": agreement.vote_shares(panel),
@@ -153,18 +146,13 @@ def _agreement(panel, options):
     }
 
 
-def _ratings(panel, options, boot):
-    flips = {"n_resamples": options.n_resamples}
-    skipped = pd.DataFrame(NOT_ASKED)
+def _ratings(panel, boot):
     return {
         "rating_means": likert_tests.rating_means(panel, **boot),
         "rating_counts": likert_tests.rating_counts(panel),
-        "rating_tests": likert_tests.rating_tests(panel, **boot, **flips),
+        "rating_tests": likert_tests.rating_tests(panel, **boot),
         "rater_rating_tests": likert_tests.rater_rating_tests(panel),
-        "rating_models": likert_tests.models(panel) if options.mixed else skipped,
-        "correlation": likert_tests.preference_rating_correlation(
-            panel, n_boot=min(options.n_boot, 2_000), seed=options.seed
-        ),
+        "correlation": likert_tests.preference_rating_correlation(panel, **boot),
     }
 
 

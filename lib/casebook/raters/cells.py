@@ -2,8 +2,8 @@
 
 import re
 
-from casebook.raters.defects import LOST, NOTE, REPAIRED, shortened
-from casebook.raters.grids import Formula
+from casebook.formats.grids import Formula
+from casebook.raters.defects import LOST, REPAIRED, shortened
 from casebook.raters.layouts import RATINGS
 
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
@@ -74,8 +74,6 @@ def read_rating(value):
 def _no_value(value):
     if value is None or (isinstance(value, str) and not value.strip()):
         return ("blank", "", LOST)
-    if isinstance(value, Formula):
-        return ("formula", shortened(value.text), LOST)
     return None
 
 
@@ -91,9 +89,9 @@ def read_note(value):
     -------
     value : str
         The text; empty for none.
-    defect : (str, str, str) or None
-        A formula is kept as its text.
+    defect : None
+        Nothing is wrong with a note; of a formula the stored value is read.
     """
     if isinstance(value, Formula):
-        return value.text, ("formula", shortened(value.text), NOTE)
+        value = value.text if value.value is None else value.value
     return "" if value is None else str(value), None

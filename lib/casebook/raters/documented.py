@@ -3,6 +3,7 @@
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.formats.grids import value_of
 from casebook.raters.defects import LOST, Defect, shortened
 from casebook.raters.unblinding import SIDE_COLUMN, Votes, judgement
 
@@ -40,9 +41,10 @@ def key_column(form, side_column=None, *, last_column=False):
     if last_column and columns:
         return columns[-1]
     raise InputError(
-        f"{form.path}: sheet {form.sheet!r} has no key column {wanted!r}: name it with "
-        "--side-col, give the sealed key with --key, or allow the last column with "
-        "--last-column"
+        f"{form.path}: sheet {form.sheet!r} has no key column {wanted!r} (which side, "
+        f"S1 or S2, is the system under study); it has {', '.join(columns)}: name it "
+        "with --side-col, give the sealed key with --key, or allow the last column "
+        "with --last-column"
     )
 
 
@@ -85,16 +87,32 @@ def _votes(form, column, defects):
         place = (str(form.path), form.sheet, row, name)
         defects.append(Defect(*place, kind, found, LOST))
 
-    seen = set()
+    seen, name = set(), _item_column(form)
     for place, shown in enumerate(form.rows.to_dict("records"), start=1):
-        item = " ".join(shown["prompt_text"].split())
+        item = " ".join(shown[name].split())
         if item in seen:
-            report(shown["row"], "prompt_text", "duplicate", shortened(item))
+            report(shown["row"], name, "duplicate", shortened(item))
             continue
         seen.add(item)
-        side = shown[column].strip() if isinstance(shown[column], str) else None
+        key = value_of(form.path, form.sheet, shown["row"], column, shown[column])
+        side = key.strip() if isinstance(key, str) else None
         if side not in _OTHER:
-            report(shown["row"], column, "no_key", shortened(shown[column]))
+            report(shown["row"], column, "no_key", shortened(key))
         left, right = {"S1": (RAG, BASE), "S2": (BASE, RAG)}.get(side, (None, None))
         row = {"rater": form.rater, "item_id": item, "place": place}
         yield row | judgement(shown, left, right) | {"stratum": "all"}
+
+
+def _item_column(form):
+    """Give the column that names an item for all raters: its prompt, else its id."""
+    if form.rows["prompt_text"].str.strip().any():
+        return "prompt_text"
+    gone = {d.column for d in form.defects if d.kind == "missing_column"}
+    if "prompt_id" in gone:
+        names = ", ".join(name for name in form.rows if name not in {"row", *gone})
+        raise InputError(
+            f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or "
+            f"'prompt_id', which name the items; it has {names}: name one with --map "
+            "prompt_text=COLUMN"
+        )
+    return "prompt_id"

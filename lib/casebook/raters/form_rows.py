@@ -2,54 +2,17 @@
 
 import pandas as pd
 
+from casebook.formats.grids import Formula, header_of, value_of
 from casebook.raters import cells
 from casebook.raters.defects import LOST, NOTE, shortened
-from casebook.raters.grids import Formula
 
 
-def header(grid):
-    """Find the header of a sheet.
-
-    Parameters
-    ----------
-    grid : casebook.raters.grids.Grid
-        Sheet.
-
-    Returns
-    -------
-    number : int
-        Row number of the header, 0 if the sheet is empty.
-    names : list of str
-        Column names by place.
-    """
-    for number, row in grid.rows.items():
-        names = ["" if cell is None else str(cell).strip() for cell in row]
-        return number, names
-    return 0, []
-
-
-def no_rows(layout):
-    """Give the empty table of a layout.
-
-    Parameters
-    ----------
-    layout : casebook.raters.layouts.Layout
-        Columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Without rows.
-    """
-    return pd.DataFrame(columns=["row", *layout.names])
-
-
-def sheet_rows(grid, layout, report):
+def sheet_rows(path, grid, layout, report):
     """Read the rows below the header.
 
     Parameters
     ----------
-    grid : casebook.raters.grids.Grid
+    grid : casebook.formats.grids.Grid
         Sheet.
     layout : casebook.raters.layouts.Layout
         Columns.
@@ -62,14 +25,16 @@ def sheet_rows(grid, layout, report):
         As `casebook.raters.responses.ReturnedForm.rows`; of rows with one id the first
         if they agree, else none.
     """
-    head, names = header(grid)
+    head, names = header_of(grid)
     places = _places(grid.name, head, names, layout, report)
     rows = []
     for number, content in grid.rows.items():
         if number > head:
-            cell = _Row(grid.name, number, content, places, report)
+            cell = _Row(path, grid.name, number, content, places, report)
             rows.append(cell.values(layout))
-    frame = pd.DataFrame(rows) if rows else no_rows(layout)
+    frame = pd.DataFrame(rows, columns=None if rows else ["row", *layout.names])
+    if layout.key not in places:
+        frame[layout.key] = frame["row"].astype(str)
     for column in layout.columns:
         if column.kind == "rating":
             frame[column.name] = frame[column.name].astype(float)
@@ -96,21 +61,19 @@ def _places(sheet, head, names, layout, report):
 class _Row:
     """One row of a sheet, read cell by cell."""
 
-    def __init__(self, sheet, number, content, places, report):
-        self.sheet, self.number, self.content = sheet, number, content
+    def __init__(self, path, sheet, number, content, places, report):
+        self.path, self.sheet, self.number, self.content = path, sheet, number, content
         self.places, self.report = places, report
 
     def values(self, layout):
         known = {column.name: self._read(column) for column in layout.columns}
-        further = [n for n in self.places if n not in known]
-        extra = {name: self._cell(name) for name in further}
+        extra = {name: self._cell(name) for name in self.places if name not in known}
+        names = {place: name for name, place in self.places.items()}
         for place, cell in enumerate(self.content):
-            if isinstance(cell, Formula) and place not in self._own(layout):
-                self._name(f"number {place + 1}", "formula", shortened(cell.text), NOTE)
+            if isinstance(cell, Formula):
+                column = names.get(place, f"number {place + 1}")
+                self._name(column, "formula", shortened(cell.text), NOTE)
         return {"row": self.number, **known, **extra}
-
-    def _own(self, layout):
-        return {self.places[n] for n in layout.names if n in self.places}
 
     def _cell(self, name):
         place = self.places.get(name)
@@ -120,10 +83,9 @@ class _Row:
 
     def _read(self, column):
         value = self._cell(column.name)
+        if column.kind != "note":
+            value = value_of(self.path, self.sheet, self.number, column.name, value)
         if column.locked:
-            if isinstance(value, Formula):
-                self._name(column.name, "formula", shortened(value.text), NOTE)
-                return value.text
             return "" if value is None else str(value)
         readers = {"rating": cells.read_rating, "note": cells.read_note}
         if column.kind == "choice":

@@ -1,13 +1,14 @@
 """Blind forms for pairwise preference: from systems' answers to one form per rater."""
 
+import itertools
 import re
 from dataclasses import dataclass
 
 from casebook.errors import InputError
+from casebook.formats.celltext import clean
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_study import RECOMMENDED
 from casebook.inference.samples import check_share
-from casebook.raters.celltext import clean
 from casebook.raters.design import make_design
 from casebook.raters.item_draw import draw_items
 from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
@@ -104,12 +105,14 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         pairs_per_item=plan.pairs_per_item,
     )
     texts, changes = _clean_texts(answers.set_index("item_id"), design.items, systems)
+    alike = _identical(texts, design.items, systems)
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
     packing = Packing(
         plan.study, layout, secret, tuple(systems), plan.formats, plan.guess
     )
     forms = _forms(design, texts, plan, secret)
     report = _report(draw, design, changes, texts, systems, account)
+    report["identical_answers"] = alike
     key = {"focus": focus, "seed": plan.seed, "draw": report["draw"]}
     registered = pack(folder, packing, forms, key, planned(plan, design), report)
     return report | {"preregistration": registered}
@@ -136,6 +139,20 @@ def _clean_texts(answers, items, systems):
             if changed:
                 changes.append({"item": item, "column": column, "changes": changed})
     return texts, changes
+
+
+def _identical(texts, items, systems):
+    """List items to which two systems gave one answer; refuse two that always do."""
+    found = []
+    for one, two in itertools.combinations(systems, 2):
+        same = [item for item in items if texts[item, one] == texts[item, two]]
+        if len(same) == len(items):
+            raise InputError(
+                f"{one} and {two} give the same answer to all {len(items)} items: "
+                "there is nothing to compare; is one file named twice?"
+            )
+        found += [{"item": item, "systems": [one, two]} for item in same]
+    return found
 
 
 def _forms(design, texts, plan, secret):
@@ -201,13 +218,17 @@ def planned(plan, design):
             "seed_of_the_draw": plan.seed,
         },
         "primary": {
+            "scope": "these raters, new items",
             "unit": "item",
             "statistic": "mean over items of (votes for - votes against) / votes",
             "test": TEST,
             "alpha": plan.alpha,
             "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
         },
-        "secondary": "per-rater exact sign tests, corrected by Holm",
+        "secondary": [
+            "new raters and items: t of a two-way layout",
+            "per-rater exact sign tests, corrected by Holm",
+        ],
         "power": _power(plan, design, per_item),
     }
 

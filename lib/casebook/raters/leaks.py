@@ -6,7 +6,7 @@ import zipfile
 
 import pandas as pd
 
-from casebook.raters.grids import read_book
+from casebook.formats.grids import read_book
 from casebook.raters.layouts import SHEET
 from casebook.raters.responses import OWN_SHEETS, read_form
 
@@ -15,7 +15,7 @@ _SIDES = {"S1", "S2"}
 _TEXT_PARTS = ("xl/worksheets/", "xl/sharedStrings")
 
 
-def scan_forms(paths, words):
+def scan_forms(paths, words, columns=None):
     """Look for leaks in forms, before they are sent out or after they came back.
 
     Parameters
@@ -24,6 +24,8 @@ def scan_forms(paths, words):
         Forms.
     words : sequence of str
         Names of systems and whatever else tells them apart.
+    columns : dict of str, optional
+        As in `casebook.raters.responses.read_forms`.
 
     Returns
     -------
@@ -36,12 +38,12 @@ def scan_forms(paths, words):
     """
     pattern = re.compile("|".join(rf"\b_?{re.escape(w)}_?\b" for w in words), re.I)
     pattern = pattern if words else re.compile(r"(?!)")
-    found = [row for path in paths for row in _scan(path, pattern)]
+    found = [row for path in paths for row in _scan(path, pattern, columns)]
     return pd.DataFrame(found, columns=["file", "where", "kind", "found"])
 
 
-def _scan(path, pattern):
-    form, book = read_form(path), read_book(path)
+def _scan(path, pattern, columns):
+    form, book = read_form(path, columns), read_book(path)
     file = str(form.path)
 
     def leak(where, kind, what):

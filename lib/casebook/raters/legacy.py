@@ -18,6 +18,7 @@ AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
 RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
 RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
+RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
 _OTHER = {"S1": "S2", "S2": "S1"}
 
 
@@ -43,6 +44,38 @@ def documented_analysis(forms):
         AGREEMENT: _agreement(forms),
         RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
     }
+
+
+def impossible(forms, values):
+    """Name what cannot be, which the documented analysis computes without a word."""
+    found = []
+    agreed = values[AGREEMENT]
+    kappa, raw = agreed["fleiss_kappa"], agreed["raw_observed_agreement"]
+    if (raw is not None and not 0 <= raw <= 1) or abs(kappa or 0) > 1:
+        found.append(
+            f"agreement of {raw:.1%}, kappa {kappa}: not all items have the votes of "
+            "all raters, and the documented formula counts those of the first item"
+        )
+    names = [name for name, _ in forms]
+    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+        found.append(f"{name}: files of one name count as one rater for kappa")
+    for name, rows in forms:
+        for column in RATING_COLUMNS:
+            given = [_number(row.get(column)) for row in rows]
+            wrong = [x for x in given if x is not None and x not in range(1, 6)]
+            if wrong:
+                found.append(
+                    f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 "
+                    f"({wrong[0]:g}), and count in its mean"
+                )
+    return found
+
+
+def _number(value):
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _stripped(value):

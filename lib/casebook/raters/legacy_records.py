@@ -3,53 +3,37 @@
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.raters.grids import read_book
+from casebook.formats.grids import header_of, read_book, sheet_records
+from casebook.raters.layouts import PAIRED
+from casebook.raters.responses import renamed
 from casebook.raters.unblinding import SCALES, SIDE_COLUMN
 
+ANSWERS = [column.name for column in PAIRED.answers]
 
-def read_records(paths, side_column=None, *, last_column=False):
+
+def read_records(paths, side_column=None, *, last_column=False, columns=None):
     """Read the first sheet of each form as the documented analysis does.
 
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Forms in the documented layout.
-    side_column : str, optional
-        Column of the key; ``_rag_side_for_analysis`` by default.
-    last_column : bool
-        Take the last column where there is none of that name.
-
-    Returns
-    -------
-    list of (str, list of dict)
-        Base name of each file and its rows, with ``side`` for the key.
-
-    Raises
-    ------
-    InputError
-        If a form cannot be read or has no key column.
+    Gives (base name, rows) of each file, with ``side`` for the key: of `side_column`
+    (``_rag_side_for_analysis``) or, if allowed, the last column. `columns` maps
+    documented names to those of the file.
     """
-    return [_records(Path(p), side_column or SIDE_COLUMN, last_column) for p in paths]
+    side_column = side_column or SIDE_COLUMN
+    return [_records(Path(p), side_column, last_column, columns or {}) for p in paths]
 
 
-def _records(path, side_column, last_column):
-    grid = read_book(path).grids[0]
-    if not grid.rows:
-        raise InputError(f"{path}: sheet {grid.name!r} is empty")
-    (_, head), *rows = sorted(grid.rows.items())
-    names = [str(name).strip() if name is not None else "" for name in head]
+def _records(path, side_column, last_column, columns):
+    grid = renamed(path, read_book(path).grids[:1], columns)[0]
+    names = [name for name in header_of(grid)[1] if name]
     if side_column not in names and not last_column:
         raise InputError(
-            f"{path}: no key column {side_column!r}: name it with --side-col, or allow "
-            "the last column with --last-column"
+            f"{path}: no key column {side_column!r} among {', '.join(names)}: name it "
+            "with --side-col, or allow the last column with --last-column"
         )
-    key = names.index(side_column) if side_column in names else len(names) - 1
-    records = []
-    for _, cells in rows:
-        padded = [*cells, *[None] * (len(names) - len(cells))]
-        record = dict(zip(names, padded, strict=False))
-        records.append(record | {"side": padded[key]})
-    return path.name, records
+    key = side_column if side_column in names else names[-1]
+    needed = {*ANSWERS, key}
+    rows = [record for _, record in sheet_records(path, grid, needed)]
+    return path.name, [row | {"side": row[key]} for row in rows]
 
 
 def records_of(votes, suffix=""):

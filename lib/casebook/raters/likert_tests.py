@@ -4,15 +4,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.inference.bootstrap import bootstrap_mean, bootstrap_statistic
+from casebook.inference.bootstrap import bootstrap_statistic
 from casebook.inference.effects import effect_sizes
 from casebook.inference.intervals import bounded
 from casebook.inference.multiplicity import holm
 from casebook.inference.paired import paired_t, wilcoxon_signed_rank
-from casebook.inference.permutation import paired_randomization
+from casebook.inference.preference import item_flips
 from casebook.inference.samples import number_or_none
-from casebook.inference.two_way import two_way_mean
-from casebook.raters.preference_models import rating_models
+from casebook.inference.two_way import at_least, crossed_mean
 from casebook.raters.rows import bounded_mean, rating_shares
 from casebook.raters.unblinding import SCALES
 
@@ -66,23 +65,23 @@ def rating_counts(panel):
     return pd.DataFrame(rows)
 
 
-def rating_tests(panel, *, n_boot=10_000, n_resamples=100_000, seed=0):
+def rating_tests(panel, *, n_boot=10_000, seed=0):
     """Compare the ratings of both systems on the same items.
 
     Parameters
     ----------
     panel : casebook.raters.panel.Panel
         Judgements.
-    n_boot, n_resamples, seed
-        Of the bootstraps and of the random signs.
+    n_boot, seed
+        Of the sign patterns, where they are too many to count.
 
     Returns
     -------
     pandas.DataFrame
         One row per scale: difference of item means (focus minus other) with the
         interval of items (``difference low/high``) and of items and raters (``both
-        low/high``), dz with bounds, rank_biserial, p of the sign-flip, of Wilcoxon's
-        and of the t test, p_holm (sign-flip, over the scales), n (items).
+        low/high``, with ``p_both``), dz with bounds, rank_biserial, p of the sign-flip,
+        of Wilcoxon's and of the t test, p_holm (sign-flip, over the scales), n (items).
     """
     rows = []
     for scale in SCALES:
@@ -91,16 +90,16 @@ def rating_tests(panel, *, n_boot=10_000, n_resamples=100_000, seed=0):
         if not len(means):
             rows.append({"scale": scale, "n": 0, "p_sign_flip": None})
             continue
-        items = bootstrap_mean(means, n_boot=n_boot, seed=seed)
-        both = two_way_mean(table, n_boot=n_boot, seed=seed)
         sizes = effect_sizes(means)
-        flip = paired_randomization(means, n_resamples=n_resamples, seed=seed)
+        flip = item_flips(table, n_resamples=n_boot, seed=seed)
+        both = at_least(crossed_mean(table), flip)
         rows.append(
             {
                 "scale": scale,
-                **bounded("difference", items),
-                "both low": both.low,
-                "both high": both.high,
+                **bounded("difference", flip.interval),
+                "both low": both.interval.low,
+                "both high": both.interval.high,
+                "p_both": both.pvalue,
                 **bounded("dz", sizes.dz),
                 "rank_biserial": sizes.rank_biserial,
                 "p_sign_flip": flip.pvalue,
@@ -172,30 +171,3 @@ def _spearman(pair):
         return None
     ranks = stats.rankdata(pair, axis=0)
     return number_or_none(np.corrcoef(ranks.T)[0, 1])
-
-
-def models(panel):
-    """Estimate the log odds of a higher rating, scale by scale.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column scale, and as `casebook.raters.preference_models.rating_models`; one row
-        with the reason ``one_category`` where a scale has fewer than two values.
-    """
-    tables = []
-    for scale in SCALES:
-        long = panel.long_ratings([scale])
-        if long["rating"].nunique() < 2:
-            known = int(long["rating"].notna().sum())
-            table = pd.DataFrame([{"n": known, "reason": "one_category"}])
-        else:
-            table = rating_models(long, first=panel.focus)
-        table.insert(0, "scale", scale)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)

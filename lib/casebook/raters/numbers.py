@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from casebook.inference.preference import NEW_RATERS, THESE_RATERS
+
 
 def numbers(analysis, beside=None, further=None):
     """Give the numbers that the book may quote.
@@ -21,15 +23,19 @@ def numbers(analysis, beside=None, further=None):
         {system: {measure: number}}, where the system is ``panel``, ``documented`` or
         ``ratings``.
     """
-    both, item = analysis.win_rate("item and rater"), analysis.win_rate("item")
-    test = analysis.primary()
-    panel = {
-        "win rate": _number(both, "win_rate", ("ci_low", "ci_high"), both["n"], 0.5),
-        "win rate, this panel": _number(
-            item, "win_rate", ("ci_low", "ci_high"), item["n"], 0.5
-        ),
-        "p of the sign-flip": _number(test, "pvalue", None, test["n"], None),
-    }
+    bounds, rates = ("ci_low", "ci_high"), {}
+    for name, unit in (("", "item and rater"), (", this panel", "item")):
+        row = analysis.win_rate(unit)
+        rates[f"win rate{name}"] = _number(row, "win_rate", bounds, row["n"], 0.5)
+    tests = {}
+    for name, scope in ((", this panel", THESE_RATERS), ("", NEW_RATERS)):
+        row = analysis.line(scope)
+        rate = _number(row, "win_rate", bounds, row["items"], 0.5)
+        rates[f"win rate, ties as half{name}"] = rate
+        tests[f"p{name or ', new raters'}"] = _number(
+            row, "p", None, row["items"], None
+        )
+    panel = rates | tests
     bounds = ("new_panel_low", "new_panel_high")
     panel |= _agreement(analysis.tables["agreement"], bounds)
     found = {"panel": panel}

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.inference.samples import stream
-from casebook.raters import preference_tables
-from casebook.raters.analysis import Analysis, Options, analyse
+from casebook.raters.analysis import Analysis, analyse
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.opening import open_forms
 from casebook.raters.responses import read_forms
@@ -33,13 +32,10 @@ class Rehearsal:
         What the panel was made to think.
     analysis : casebook.raters.analysis.Analysis
         What the analysis found.
-    models : pandas.DataFrame
-        As `casebook.raters.preference_tables.models`.
     """
 
     truth: Truth
     analysis: Analysis
-    models: pd.DataFrame
 
     def recovery(self):
         """Hold what was found against the truth.
@@ -50,7 +46,6 @@ class Rehearsal:
             Columns quantity, truth, found with ``found low/high``, covered (None
             without an interval) and n.
         """
-        crossed = self.models.set_index("model").loc["crossed logit"]
         rows = []
         for unit in ("item", "item and rater"):
             row = self.analysis.win_rate(unit)
@@ -60,11 +55,6 @@ class Rehearsal:
         guess = self.analysis.tables["arm_guess"].iloc[0]
         found = (guess["accuracy"], guess["accuracy low"], guess["accuracy high"])
         rows.append(("systems told apart by their text", 0.5, *found, guess["n"]))
-        spread = {"item_sd": self.truth.item_sd, "rater_sd": self.truth.rater_sd}
-        spread["left"] = 2 * self.truth.left
-        for name, value in spread.items():
-            rows.append((f"crossed logit: {name}", value, crossed[name], None, None))
-            rows[-1] += (crossed["n"],)
         columns = ["quantity", "truth", "found", "found low", "found high", "n"]
         table = pd.DataFrame(rows, columns=columns)
         bounded = table["found low"].notna()
@@ -83,7 +73,7 @@ def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
     truth : casebook.raters.simulated.Truth
         What the panel thinks.
     options : casebook.raters.analysis.Options, optional
-        Of the analysis; mixed models of the ratings are left out.
+        Of the analysis.
     seed : int
         Of answers and panel.
 
@@ -93,7 +83,6 @@ def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
         Truth and findings. Both systems' texts are drawn from the same words, so that
         nothing in them tells the system.
     """
-    settings = vars(options or Options()) | {"mixed": False}
     with tempfile.TemporaryDirectory(prefix="casebook-raters-") as name:
         folder = Path(name)
         labels = {f"rater{n + 1}": "lay" for n in range(raters)}
@@ -101,8 +90,7 @@ def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
         make_forms(_answers(items, seed), folder / "study", plan, secret=SECRET)
         paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
         votes = open_forms(read_forms(paths), folder / "study")
-    found = analyse(votes, options=Options(**settings))
-    return Rehearsal(truth, found, preference_tables.models(found.panel))
+    return Rehearsal(truth, analyse(votes, options=options))
 
 
 def _answers(items, seed):

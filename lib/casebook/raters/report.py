@@ -1,9 +1,12 @@
 """What the chapter on rater agreement shows: its data and its tables."""
 
+from dataclasses import replace
+
 import pandas as pd
 
+from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import SUFFIX, example_votes
+from casebook.raters.example import SUFFIX, votes_of
 from casebook.raters.legacy import (
     AGGREGATE,
     AGREEMENT,
@@ -15,9 +18,26 @@ from casebook.raters.opening import open_forms, registered_margin
 from casebook.raters.responses import read_forms
 from casebook.raters.unblinding import SCALES
 
+BANNER = (
+    "**A reconstruction, not the study's votes.** The data set is not on this machine "
+    "(`casebook data pull pdpabench_votes`, or a mirror). Tallies by rater, patterns "
+    "of items and means are the published ones; which rater cast which vote is random. "
+    "Nothing below about sides, drift, pairs of raters, single items, or ratings "
+    "against votes is a finding."
+)
 
-def analyse_panel(forms=(), key=None, side_column=None, against=None, options=None):
-    """Analyse returned forms, or the reconstructed example if there are none.
+
+def analyse_panel(
+    forms=(),
+    key=None,
+    side_column=None,
+    against=None,
+    options=None,
+    *,
+    columns=None,
+    dataset=None,
+):
+    """Analyse returned forms, or the votes of a data set if there are none.
 
     Parameters
     ----------
@@ -29,19 +49,26 @@ def analyse_panel(forms=(), key=None, side_column=None, against=None, options=No
         System to hold the focus against, if there are several.
     options : casebook.raters.analysis.Options, optional
         How.
+    columns : dict of str, optional
+        Documented column to its name in the forms.
+    dataset : str or None
+        As `casebook.raters.example.votes_of`.
 
     Returns
     -------
-    casebook.raters.analysis.Analysis
+    analysis : casebook.raters.analysis.Analysis
         The analysis.
+    name : str
+        ``forms``, the data set, or ``reconstruction`` where it is not here.
     """
     options = options or Options()
     if not forms:
-        return analyse(example_votes(), options=options)
-    votes = open_forms(read_forms(forms), key, side_column)
+        votes, name = votes_of(dataset)
+        return analyse(votes, options=options), name
+    votes = open_forms(read_forms(forms, columns), key, side_column)
     if margin := registered_margin(key):
-        options = Options(**(vars(options) | {"margin": margin}))
-    return analyse(votes, against, options)
+        options = replace(options, margin=margin)
+    return analyse(votes, against, options), "forms"
 
 
 def about(analysis):
@@ -104,12 +131,13 @@ def documented_beside(analysis):
 
 def _vote_rows(analysis, pooled):
     n = pooled["n_effective"]
-    both, test = analysis.win_rate("item and rater"), analysis.primary()
+    both, these = analysis.win_rate("item and rater"), analysis.line(THESE_RATERS)
+    new = analysis.line(NEW_RATERS)
     yield {
         "documented": "rag_wins / n_effective",
         "its value": pooled["rag_wins"] / n if n else None,
         "its n": n,
-        "corrected": "win rate, items and raters drawn anew",
+        "corrected": "win rate, new raters and items",
         "value": both["win_rate"],
         "value low": both["ci_low"],
         "value high": both["ci_high"],
@@ -117,15 +145,16 @@ def _vote_rows(analysis, pooled):
         "n": both["n"],
         "why": "votes are dependent; other raters would vote otherwise",
     }
-    yield {
-        "documented": "p_value_sign_test",
-        "its value": pooled["p_value_sign_test"],
-        "its n": n,
-        "corrected": "p of the sign-flip of items",
-        "value": test["pvalue"],
-        "n": test["n"],
-        "why": "votes on one item are not independent trials",
-    }
+    for name, row in (("these raters", these), ("new raters", new)):
+        yield {
+            "documented": "p_value_sign_test",
+            "its value": pooled["p_value_sign_test"],
+            "its n": n,
+            "corrected": f"p, {name}",
+            "value": row["p"],
+            "n": row["items"],
+            "why": "votes on one item, or of one rater, are no independent trials",
+        }
 
 
 def _agreement_rows(analysis, agreed):
@@ -167,6 +196,30 @@ def _rating_rows(analysis, printed):
             "n": row["n"],
             "why": "means alone say nothing of their uncertainty",
         }
+
+
+def kappa_pairs(analysis):
+    """Cohen's kappa of every two raters, with its interval, and the weighted ones."""
+    table, rows = analysis.tables["pairwise"], []
+    if table.empty:  # one rater
+        return table
+    for pair, part in table.groupby(["rater_a", "rater_b"], sort=False):
+        by = part.set_index("coefficient")
+        one = by.loc["cohen_kappa"]
+        rows.append(
+            {
+                **dict(zip(("rater", "and rater"), pair, strict=True)),
+                "kappa": one["estimate"],
+                "kappa low": one["panel_low"],
+                "kappa high": one["panel_high"],
+                "linear": by.loc["cohen_kappa_linear", "estimate"],
+                "quadratic": by.loc["cohen_kappa_quadratic", "estimate"],
+                "same votes": one["percent_agreement"],
+                "n": one["n_items"],
+                "reason": one["reason"] if pd.isna(one["panel_low"]) else None,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def check_table(analysis):

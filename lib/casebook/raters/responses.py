@@ -7,13 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.raters.defects import LOST, NOTE, Defect
-from casebook.raters.form_rows import header, no_rows, sheet_rows
-from casebook.raters.grids import read_book
+from casebook.formats.grids import KINDS, Grid, header_of, read_book
+from casebook.raters.defects import NOTE, Defect
+from casebook.raters.form_rows import sheet_rows
 from casebook.raters.layouts import GUESS, LIKERT, PAIRED, PAIRED_WITH_GUESS, SHEET
 from casebook.raters.workbook import ABOUT_SHEET, RUBRIC_SHEET
 
-_KINDS = {".xlsx", ".xlsm", ".xls", ".csv"}
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 
 
@@ -51,13 +50,15 @@ class ReturnedForm:
     defects: tuple
 
 
-def read_forms(paths):
+def read_forms(paths, columns=None):
     """Read returned forms.
 
     Parameters
     ----------
     paths : sequence of path-like
         Files, or folders of which all forms are taken.
+    columns : dict of str, optional
+        Documented name of a column to the name that it has in the files.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def read_forms(paths):
     if twice:
         raise InputError(f"{twice[0]}: is given twice")
     names = Counter(path.stem for path in files)
-    return [_labelled(read_form(p), names[p.stem] > 1) for p in files]
+    return [_labelled(read_form(p, columns), names[p.stem] > 1) for p in files]
 
 
 def expand(paths):
@@ -101,12 +102,12 @@ def expand(paths):
         files += _forms_in(path) if path.is_dir() else [path]
     if not files:
         places = ", ".join(map(str, paths)) or "nothing was named"
-        raise InputError(f"{places}: no forms ({', '.join(sorted(_KINDS))}) to read")
+        raise InputError(f"{places}: no forms ({', '.join(KINDS)}) to read")
     return files
 
 
 def _forms_in(folder):
-    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in _KINDS]
+    found = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in KINDS]
     # Spreadsheets leave a lock file beside an open workbook.
     return [path for path in found if not path.name.startswith(("~$", "."))]
 
@@ -120,13 +121,15 @@ def _labelled(form, shared):
     return replace(form, rater=rater, defects=(*form.defects, defect))
 
 
-def read_form(path):
+def read_form(path, columns=None):
     """Read one returned form, ours or in the documented layout.
 
     Parameters
     ----------
     path : path-like
         Workbook or CSV.
+    columns : dict of str, optional
+        As in `read_forms`.
 
     Returns
     -------
@@ -137,9 +140,10 @@ def read_form(path):
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, or no sheet has the columns of a form.
     """
     book = read_book(path)
+    book = replace(book, grids=renamed(book.path, book.grids, columns or {}))
     found = []
 
     def report(sheet, row, column, kind, content, effect):
@@ -149,15 +153,44 @@ def read_form(path):
     for kind, text in book.remarks:
         report("", None, None, kind, text, NOTE)
     grid, layout = _ratings(book, report)
-    rows = sheet_rows(grid, layout, report) if grid else no_rows(layout)
-    about = _about(book)
-    sheet = grid.name if grid else ""
-    stem = book.path.stem
-    return ReturnedForm(book.path, stem, layout, sheet, rows, about, tuple(found))
+    rows = sheet_rows(book.path, grid, layout, report)
+    stem, about = book.path.stem, _about(book)
+    return ReturnedForm(book.path, stem, layout, grid.name, rows, about, tuple(found))
+
+
+def renamed(path, grids, columns):
+    """Give sheets their documented column names: `columns` maps those to the file's."""
+    missing, found = dict(columns), []
+    for grid in grids:
+        head, names = header_of(grid)
+        for wanted, given in columns.items():
+            if given in names:
+                missing.pop(wanted, None)
+                # What stood under the documented name is another column.
+                names = [f"{n} (own)" if n == wanted != given else n for n in names]
+                names[names.index(given)] = wanted
+        rows = grid.rows | ({head: tuple(n or None for n in names)} if head else {})
+        found.append(Grid(grid.name, rows, grid.hidden))
+    for wanted, given in missing.items():
+        raise InputError(
+            f"{path}: no column {given!r}, which is to be read as {wanted!r}; "
+            f"{_columns(grids)}"
+        )
+    return tuple(found)
+
+
+def _columns(grids):
+    """Say which columns there are."""
+    listed = [
+        f"sheet {g.name!r} has {', '.join(n for n in header_of(g)[1] if n) or 'none'}"
+        for g in grids
+        if g.name not in OWN_SHEETS
+    ]
+    return "; ".join(listed) or "there is no other sheet"
 
 
 def _layout_of(grid):
-    names = set(header(grid)[1])
+    names = set(header_of(grid)[1])
     if "preferred" in names:
         return PAIRED_WITH_GUESS if GUESS.name in names else PAIRED
     if names & {column.name for column in LIKERT.answers}:
@@ -170,19 +203,20 @@ def _ratings(book, report):
     usable = [(grid, _layout_of(grid)) for grid in book.grids]
     usable = [(grid, layout) for grid, layout in usable if layout]
     named = [pair for pair in usable if pair[0].name == SHEET]
-    grid, layout = (named or usable or [(None, PAIRED)])[0]
-    is_csv = book.path.suffix.lower() == ".csv"
-    if grid is None:
-        sheets = ", ".join(g.name for g in book.grids)
-        report(SHEET, None, None, "missing_sheet", f"there are: {sheets}", LOST)
-    elif not named and not is_csv:
+    if not usable:
+        raise InputError(
+            f"{book.path}: no column 'preferred' (the vote: S1, S2 or Tie); "
+            f"{_columns(book.grids)}: name it with --map preferred=COLUMN"
+        )
+    grid, layout = (named or usable)[0]
+    if not named and book.path.suffix.lower() != ".csv":
         report(SHEET, None, None, "missing_sheet", f"{grid.name} read instead", NOTE)
     for other in book.grids:
         if other is not grid and other.name not in OWN_SHEETS:
             hidden = "hidden, " if other.hidden else ""
             text = f"{hidden}{len(other.rows)} rows"
             report(other.name, None, None, "extra_sheet", text, NOTE)
-    if grid is not None and grid.hidden:
+    if grid.hidden:
         report(grid.name, None, None, "hidden_sheet", "the ratings are hidden", NOTE)
     return grid, layout
 

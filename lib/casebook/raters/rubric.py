@@ -34,27 +34,45 @@ _FACTUALITY = {
         "Every provision is right and rightly applied; faithful and complete.",
     ),
 }
+# Names of the levels from 1 to 5, word for word as the documents give them; the
+# anchors beside the first two are ours.
+LEVELS = {
+    "factuality": (
+        "Ungrounded / Incorrect",
+        "Weakly Grounded / Partially Incorrect",
+        "Moderately Grounded / Partially Correct",
+        "Well Grounded / Largely Correct",
+        "Fully Grounded / Correct",
+    ),
+    "usefulness": (
+        "Not Useful",
+        "Weakly Useful",
+        "Moderately Useful",
+        "Useful",
+        "Highly Useful",
+    ),
+}
 _EXPLANATION = {
     "clarity_1_to_5": (
-        "Cannot be understood.",
-        "Parts of it confuse.",
-        "Can be understood, but should be clearer.",
-        "Clear, with a slight ambiguity.",
-        "Entirely clear at first reading.",
+        "Incomprehensible",
+        "Confusing in parts",
+        "Understandable but could be clearer",
+        "Clear with minor ambiguity",
+        "Perfectly clear, easy to understand",
     ),
     "legal_accuracy_1_to_5": (
-        "The law is wrong.",
-        "Serious legal errors.",
-        "Right in part.",
-        "Right, with minor issues.",
-        "Right and precise.",
+        "Legally incorrect",
+        "Contains significant legal errors",
+        "Partially accurate",
+        "Mostly accurate, minor issues",
+        "Legally precise and correct",
     ),
     "usefulness_1_to_5": (
-        "Of no use for legal research.",
-        "Of marginal use.",
-        "Of some use.",
-        "Useful, small improvements wanted.",
-        "Very useful for legal research.",
+        "Not useful at all",
+        "Marginally useful",
+        "Somewhat useful",
+        "Useful with minor improvements needed",
+        "Highly useful for legal research",
     ),
 }
 _TASKS = {
@@ -90,11 +108,15 @@ def scales(layout, kind):
     Returns
     -------
     dict of tuple of str
-        Scale to its five anchors, from 1 to 5.
+        Scale to its five levels, from 1 to 5: name and anchor.
     """
     if layout == "likert":
         return dict(_EXPLANATION)
-    return {"factuality": _FACTUALITY[kind], "usefulness": _USEFULNESS[kind]}
+    anchors = {"factuality": _FACTUALITY[kind], "usefulness": _USEFULNESS[kind]}
+    return {
+        scale: tuple(f"{n}. {a}" for n, a in zip(LEVELS[scale], texts, strict=True))
+        for scale, texts in anchors.items()
+    }
 
 
 def instructions(layout, guess=None):

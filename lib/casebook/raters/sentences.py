@@ -3,6 +3,8 @@
 import pandas as pd
 
 from casebook.inference.intervals import bounds_text
+from casebook.inference.preference import NEW_RATERS, THESE_RATERS
+from casebook.stats.intervals import FEWEST
 
 
 def answer(analysis):
@@ -19,19 +21,22 @@ def answer(analysis):
         Preference, scope, agreement, ratings and validity, each with number, interval
         and n.
     """
-    panel, test = analysis.panel, analysis.primary()
-    item, both = analysis.win_rate("item"), analysis.win_rate("item and rater")
+    panel, held = analysis.panel, analysis.tables["equivalence"].iloc[0]
+    these, new = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS)
     naive = analysis.tables["preference"].set_index("rater").loc["pooled"]
-    held = analysis.tables["equivalence"].iloc[0]
     items, raters = panel.votes.shape
+    cast = int(naive[["wins", "losses", "ties"]].sum())
     return [
-        f"{panel.focus} wins {_share(item)} of the untied votes of this panel "
-        f"({items} items, {raters} raters, {int(naive['n'])} untied votes); with "
-        f"other raters too the interval is {_bounds(both)}. Chance is 0.5.",
-        f"Primary test, items as units: p = {test['pvalue']:.2g}; the pooled sign test "
-        f"says p = {naive['p_sign']:.2g}, as if votes were independent.",
+        f"Primary, for these {raters} raters and new items: {panel.focus} wins "
+        f"{_share(these)} of the votes, ties as half ({items} items, {cast} votes, "
+        f"{int(naive['ties'])} ties; chance is 0.5); {_tested(these)}: "
+        f"{_verdict(panel, these)}.",
+        f"For new raters as well: {_share(new)}; {_tested(new)}: "
+        f"{_verdict(panel, new)}. {_scope(new)}",
+        f"The pooled sign test says p = {naive['p_sign']:.2g}, as if all "
+        f"{int(naive['n'])} untied votes were independent, which they are not.",
         f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
-        f"count as no difference, ties as half: {held['verdict']}.",
+        f"count as no difference, ties as half, these raters: {held['verdict']}.",
         *_agreement_lines(analysis),
         *_rating_lines(analysis),
         *_validity_lines(analysis),
@@ -39,11 +44,29 @@ def answer(analysis):
 
 
 def _share(row):
-    return f"{row['win_rate']:.3f} {_bounds(row)}"
+    return f"{row['win_rate']:.3f} {bounds_text(row['ci_low'], row['ci_high'])}"
 
 
-def _bounds(row):
-    return bounds_text(row["ci_low"], row["ci_high"])
+def _tested(row):
+    if row["p"] is None or pd.isna(row["p"]):
+        return f"no test ({row['reason']})"
+    error = row["mc_error"]
+    drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
+    return f"p = {row['p']:.2g}{drawn}"
+
+
+def _verdict(panel, row):
+    winner = panel.focus if row["win_rate"] > 0.5 else panel.other
+    return "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
+
+
+def _scope(row):
+    """Say what so many raters can and cannot show."""
+    if row["reason"] == "fewer_than_three_raters":
+        return "So few raters show nothing of others."
+    raters = row["raters"]
+    few = "" if raters >= FEWEST else f" From {raters} raters that cannot be checked."
+    return f"This takes the raters for a random draw, their leanings for normal.{few}"
 
 
 def _agreement_lines(analysis):
@@ -91,23 +114,16 @@ def _validity_lines(analysis):
 
 
 def side_sentence(analysis):
-    """Say what the side of an answer does.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    str
-        One sentence with number, interval, p and n.
-    """
-    found, test = analysis.side(), analysis.tables["side_test"].iloc[0]
-    left = found.left_choice
-    p = "undefined" if test["p"] is None else f"p = {test['p']:.2g}"
+    """Say in one sentence what the side of an answer does."""
+    found = analysis.side()
+    left, p = found.left_choice, found.left_test.pvalue
+    said = "undefined" if p is None else f"p = {p:.2g}"
     return (
         f"The left answer is chosen in {left.estimate:.3f} "
-        f"{bounds_text(left.low, left.high)} of {left.n} untied votes; a side term "
-        f"in Davidson's model: {p}."
+        f"{bounds_text(left.low, left.high)} of {left.n} untied votes ({said}, votes "
+        f"as independent); where {analysis.panel.focus} stands on the left it wins "
+        f"{found.win_rate_left.estimate:.3f}, on the right "
+        f"{found.win_rate_right.estimate:.3f}, both sides alike "
+        f"{found.side_balanced.estimate:.3f} "
+        f"{bounds_text(found.side_balanced.low, found.side_balanced.high)}."
     )

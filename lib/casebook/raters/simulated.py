@@ -8,9 +8,9 @@ from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
+from casebook.formats.grids import read_book
 from casebook.inference.samples import stream
 from casebook.inference.vote_simulation import marginal_probability
-from casebook.raters.grids import read_book
 from casebook.raters.layouts import SHEET
 from casebook.raters.packing import FORMS, KEY, SEALED
 from casebook.raters.sealing import read_key

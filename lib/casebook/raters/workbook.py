@@ -12,7 +12,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.writer.excel import ExcelWriter
 
 from casebook.files import replacing, write_text
-from casebook.raters import celltext
+from casebook.formats import celltext
 from casebook.raters.layouts import RATINGS, SHEET
 
 RUBRIC_SHEET, ABOUT_SHEET = "rubric", "about"

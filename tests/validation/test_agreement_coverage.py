@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from casebook.measures import agreement
-from casebook.raters.coverage import COEFFICIENTS, TABLE, coverage_study
-from casebook.raters.severity_model import (
+from agreement_coverage import COEFFICIENTS, TABLE, coverage_study
+from severity_model import (
     Design,
     pair_distribution,
     simulate,
     true_value,
 )
+
+from casebook.measures import agreement
 
 
 def test_truth_is_what_large_studies_approach():

@@ -7,20 +7,23 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from casebook.datasets.records import long_fields
 from casebook.errors import InputError
-from casebook.raters.celltext import from_csv, from_workbook
+from casebook.formats.celltext import from_csv, from_workbook
 
 MOST_ROWS, MOST_COLUMNS = 20_000, 200
 MOST_FILE, MOST_UNPACKED, MOST_MEMBERS = 50 << 20, 200 << 20, 500
-KINDS = (".xlsx", ".xlsm", ".xls", ".csv")
+KINDS = (".xlsx", ".xlsm", ".csv")
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A cell that holds a formula instead of a value; it is not evaluated."""
+    """A cell that holds a formula, with the value that was stored when it was saved.
+
+    It is not evaluated; `value` is None if none was stored.
+    """
 
     text: str
+    value: object = None
 
 
 @dataclass(frozen=True)
@@ -64,26 +67,15 @@ class Book:
 
 
 def read_book(path):
-    """Read a returned form.
+    """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon).
 
-    Parameters
-    ----------
-    path : path-like
-        Workbook (.xlsx, .xlsm, .xls) or CSV (comma or semicolon).
-
-    Returns
-    -------
-    Book
-        All sheets. Formulas are not evaluated, links are not followed, macros are not
-        run. Old workbooks (.xls) do not tell a formula from its last value.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged, of another kind, or larger than the limits.
+    Formulas are not evaluated, links are not followed, macros are not run. A file that
+    is missing, damaged, of another kind or larger than the limits raises `InputError`.
     """
     path = Path(path)
     kind = path.suffix.lower()
+    if kind == ".xls":
+        raise InputError(f"{path}: is an old workbook: save it as .xlsx")
     if kind not in KINDS:
         raise InputError(f"{path}: is no form: expected {', '.join(KINDS)}")
     try:
@@ -99,12 +91,9 @@ def read_book(path):
         raise InputError(f"{path}: is empty")
     if kind == ".csv":
         return Book(path, (_csv_grid(path, content),))
-    if kind == ".xls":
-        return Book(path, _xls_grids(path, content))
     return Book(path, _xlsx_grids(path, content), _remarks(path, content))
 
 
-@long_fields(MOST_FILE)
 def _csv_grid(path, content):
     try:
         text = content.decode("utf-8-sig")
@@ -112,6 +101,7 @@ def _csv_grid(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
+    longest = csv.field_size_limit(MOST_FILE)
     try:
         # Strict, so that a file cut within a quoted cell is an error.
         reader = csv.reader(io.StringIO(text, ""), delimiter=delimiter, strict=True)
@@ -122,38 +112,30 @@ def _csv_grid(path, content):
                 rows[number] = tuple(from_csv(cell) or None for cell in cells)
     except csv.Error as error:
         raise InputError(f"{path}: is damaged or cut: {error}") from error
+    finally:
+        csv.field_size_limit(longest)
     return Grid(path.name, rows)
-
-
-def _xls_grids(path, content):
-    import xlrd
-
-    try:
-        book = xlrd.open_workbook(file_contents=content)
-    except Exception as error:  # xlrd raises many kinds on damaged files
-        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
-    return tuple(_xls_grid(path, sheet) for sheet in book.sheets())
-
-
-def _xls_grid(path, sheet):
-    _check_size(path, sheet.name, sheet.nrows, sheet.ncols)
-    rows = {}
-    for number in range(sheet.nrows):
-        cells = tuple(
-            value if value != "" else None for value in sheet.row_values(number)
-        )
-        if any(cell is not None for cell in cells):
-            rows[number + 1] = cells
-    return Grid(sheet.name, rows, sheet.visibility != 0)
 
 
 def _xlsx_grids(path, content):
     from openpyxl import load_workbook
 
     _check_archive(path, content)
+
+    def sheets(stored):
+        book = load_workbook(
+            io.BytesIO(content), read_only=True, data_only=stored, keep_links=False
+        )
+        return {sheet.title: sheet for sheet in book.worksheets}
+
     try:
-        book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
-        return tuple(_xlsx_grid(path, sheet) for sheet in book.worksheets)
+        grids = [_xlsx_grid(path, sheet) for sheet in sheets(False).values()]
+        if any(
+            isinstance(c, Formula) for g in grids for r in g.rows.values() for c in r
+        ):
+            stored = sheets(True)
+            grids = [_with_stored(path, grid, stored[grid.name]) for grid in grids]
+        return tuple(grids)
     except InputError:
         raise
     except Exception as error:  # openpyxl raises many kinds on damaged files
@@ -173,11 +155,71 @@ def _xlsx_grid(path, sheet):
 
 
 def _value(cell):
-    if cell.data_type == "f":
-        return Formula(str(cell.value))
-    if isinstance(cell.value, str):
-        return from_workbook(cell.value) or None
+    if cell.data_type == "f":  # of an array, openpyxl gives an object with its text
+        return Formula(str(getattr(cell.value, "text", cell.value)))
+    return _plain(cell.value)
+
+
+def _plain(value):
+    return (from_workbook(value) or None) if isinstance(value, str) else value
+
+
+def _with_stored(path, grid, sheet):
+    """Give every formula of a sheet the value that was stored with it."""
+    sheet.reset_dimensions()
+    rows = dict(grid.rows)
+    for number, cells in enumerate(sheet.iter_rows(), start=1):
+        row = rows.get(number, ())
+        if any(isinstance(cell, Formula) for cell in row):
+            values = [_plain(cell.value) for cell in cells]
+            rows[number] = tuple(
+                Formula(cell.text, value) if isinstance(cell, Formula) else cell
+                for cell, value in zip(row, values, strict=True)
+            )
+    return Grid(grid.name, rows, grid.hidden)
+
+
+def value_of(path, sheet, row, column, cell):
+    """Give the value of a cell that is needed: that of a formula, if it was stored."""
+    if not isinstance(cell, Formula):
+        return cell
+    if cell.value is None:
+        raise InputError(
+            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula "
+            f"{cell.text[:40]!r} has no stored value: open the file in a spreadsheet "
+            "and save it, or type the value"
+        )
     return cell.value
+
+
+def header_of(grid):
+    """Give the row number of a sheet's header (0: empty) and the columns' names."""
+    for number, row in grid.rows.items():
+        return number, ["" if cell is None else str(cell).strip() for cell in row]
+    return 0, []
+
+
+def sheet_records(path, grid, needed=None):
+    """Give the rows of a sheet as (row number, column to value).
+
+    Cells of the `needed` columns (all by default) must not be formulas without a value.
+    """
+    head, names = header_of(grid)
+    if not head:
+        raise InputError(f"{path}: sheet {grid.name!r} is empty")
+    found = []
+    for number, cells in grid.rows.items():
+        if number > head:
+            padded = [*cells, *[None] * (len(names) - len(cells))]
+            record = {
+                name: value_of(path, grid.name, number, name, cell)
+                if needed is None or name in needed
+                else cell
+                for name, cell in zip(names, padded, strict=False)
+                if name
+            }
+            found.append((number, record))
+    return found
 
 
 def _check_size(path, sheet, rows, columns):

@@ -1,10 +1,16 @@
 """Do the two intervals of agreement hold what they promise? A study with known truth.
 
-``python -m casebook.raters.coverage`` writes the table of the book.
+``python tests/validation/agreement_coverage.py`` writes the table of the book.
 """
 
 import numpy as np
 import pandas as pd
+from severity_model import (
+    Design,
+    pair_distribution,
+    simulate,
+    true_value,
+)
 
 from casebook.files import write_text
 from casebook.inference.proportions import wilson
@@ -14,12 +20,6 @@ from casebook.measures.agreement_measure import measure
 from casebook.measures.agreement_recipes import TITLES, recipe
 from casebook.measures.agreement_result import Settings
 from casebook.paths import ROOT
-from casebook.raters.severity_model import (
-    Design,
-    pair_distribution,
-    simulate,
-    true_value,
-)
 
 TABLE = ROOT / "book" / "methods" / "agreement_coverage.csv"
 COEFFICIENTS = (

@@ -100,7 +100,7 @@ def true_value(name, pairs):
     Parameters
     ----------
     name : str
-        One of `casebook.raters.coverage.COEFFICIENTS`.
+        One of `agreement_coverage.COEFFICIENTS`.
     pairs : numpy.ndarray, shape [classes, classes]
         As `pair_distribution`.
 

@@ -1,0 +1,21 @@
+"""The scope that each line on a preference states is the one in which it holds."""
+
+import pytest
+from preference_levels import CONDITIONS, book_table, false_positive_study
+
+from casebook.inference.preference import NEW_RATERS, THESE_RATERS
+
+
+@pytest.mark.slow
+def test_each_line_holds_in_the_scope_that_it_states():
+    study = false_positive_study(studies=600)
+    rejected = study.set_index(["condition", "test"])["rejected"].unstack()
+    same = ["votes independent", "items differ"]
+    assert (rejected.loc[same, THESE_RATERS] <= 0.07).all()
+    # Read as a statement on raters at large, the primary line rejects too often.
+    assert rejected.loc["raters lean", THESE_RATERS] > 0.10
+    assert (rejected[NEW_RATERS] <= 0.07).all()
+    assert rejected.loc["items differ", "pooled sign"] > 0.08
+    book = book_table(study).set_index("condition")
+    assert list(book.index) == [name for name, *_ in CONDITIONS]
+    assert book.loc["raters lean", THESE_RATERS].endswith("*")
