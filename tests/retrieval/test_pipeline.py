@@ -157,7 +157,7 @@ def test_the_control_lists_are_what_their_names_say(index):
     queries = [f"question {number}" for number in range(400)]
 
     def listed(name):
-        request = Request(queries, 40, None)
+        request = Request(queries, 40, None, np.ones(400))
         documents, passages = first_stage_list(index, PipelineConfig(), request, name)
         assert (passages == -1).all()
         return documents
