@@ -307,23 +307,24 @@ def report(frames):
             {
                 "collection": name,
                 "queries": len(frame),
-                "best part": best,
-                "its nDCG@10": frame[best].mean(),
-                "full": frame["full"].mean(),
-                "difference": each.difference,
-                "low": each.low,
-                "high": each.high,
-                "p": each.p,
-                "chosen without it": held,
-                "nDCG@10 of that": scored["left out"].mean(),
-                "parts significantly above": " ".join(below),
+                "best part": f"{best} {frame[best].mean():.3f}",
+                "full": f"{frame['full'].mean():.3f}",
+                "difference": f"{each.difference + 0.0:+.3f}"
+                + (
+                    ""
+                    if np.isnan(each.low)
+                    else f" [{each.low:+.3f}, {each.high:+.3f}]"
+                ),
+                "p": f"{each.p:.3f}",
+                "above full, p < .05": " ".join(below) or "none",
+                "chosen without it": f"{held}: {scored['left out'].mean():.3f}",
             }
         )
         rows.append({"collection": name, **frame[[*parts, "full"]].mean()})
     table, parts = pd.DataFrame(lines), pd.DataFrame(rows)
     print(table.round(3).to_string(), parts.round(3).to_string(), sep="\n")
     for name, one in (("retrieval_default", table), ("retrieval_parts", parts)):
-        text = one.to_csv(index=False, float_format="%.4f", lineterminator="\n")
+        text = one.to_csv(index=False, float_format="%.3f", lineterminator="\n")
         write_text(METHODS / f"{name}.csv", text)
 
 
