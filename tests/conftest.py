@@ -108,6 +108,7 @@ def notebook_project(tmp_path, monkeypatch):
             metadata={"kernelspec": kernel},
         )
         (tmp_path / "notebooks").mkdir()
+        (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
         for module in (notebooks, planning):
             monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
@@ -115,7 +116,8 @@ def notebook_project(tmp_path, monkeypatch):
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
         monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.
-        monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
+        for name in ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"):
+            monkeypatch.setenv(name, str(tmp_path))
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
         return tmp_path
 

@@ -92,7 +92,7 @@ def test_worker_processes_give_the_same_bytes_as_one_process(project):
 def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
     with pytest.raises(InputError, match="has no parameter colour; it takes cell"):
         batch.plan(cells({"colour": 1}), "mine")
-    with pytest.raises(InputError, match="no card and no folder"):
+    with pytest.raises(InputError, match="no such folder"):
         batch.plan(cells({"dataset": "../etc"}), "mine")
     assert not (project / "results").exists()
 

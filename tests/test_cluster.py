@@ -206,7 +206,8 @@ def test_workers_with_another_lock_or_folder_are_refused(project, dask):
     other = project / "elsewhere"
     (other / "results").mkdir(parents=True)
     (other / "requirements.lock").write_text("numpy==0\n")
-    dask.worker(CASEBOOK_ROOT=str(other))
+    (other / "data" / "cards").mkdir(parents=True)
+    dask.worker(CASEBOOK_ROOT=str(other), CASEBOOK_PROJECT=str(other))
     with pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"):
         run(cells({}), dask.address)
 
@@ -269,7 +270,7 @@ def test_a_worker_with_another_lock_encodes_nothing(project, dask):
     other = project / "elsewhere"
     other.mkdir()
     (other / "requirements.lock").write_text("numpy==0\n")
-    dask.worker(CASEBOOK_ROOT=str(other))
+    dask.worker(CASEBOOK_ROOT=str(other), CASEBOOK_PROJECT=str(other))
     with (
         pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
         connected(dask.address),

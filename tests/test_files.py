@@ -1,10 +1,20 @@
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
-from casebook.files import naming, replacing, sha256_file, write_json, write_text
+from casebook.files import (
+    locked,
+    naming,
+    new_folder,
+    replacing,
+    sha256_file,
+    sweep,
+    write_json,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
@@ -45,7 +55,46 @@ def test_hash_is_that_of_the_published_example(tmp_path):
     path = write_text(tmp_path / "abc", "abc")
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert sha256_file(path) == expected  # FIPS 180-4, example for "abc"
-    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("mask", "file", "folder"),
+    [
+        (0o022, 0o644, 0o755),
+        (0o077, 0o600, 0o700),
+        (0o002, 0o664, 0o775),
+    ],
+)
+def test_files_and_folders_take_the_umask(tmp_path, mask, file, folder):
+    before = os.umask(mask)
+    try:
+        text = write_text(tmp_path / "new" / "a.txt", "text")
+        write_text(text, "again")
+        with new_folder(tmp_path / "whole") as temporary:
+            (temporary / "b.txt").write_text("text")
+        with locked(tmp_path / "lock", str):
+            pass
+    finally:
+        os.umask(before)
+    for path in (text, tmp_path / "whole" / "b.txt", tmp_path / "lock"):
+        assert path.stat().st_mode & 0o777 == file
+    for path in (text.parent, tmp_path / "whole"):
+        assert path.stat().st_mode & 0o777 == folder
+
+
+def test_what_a_killed_writer_left_is_swept_and_what_is_written_is_not(tmp_path):
+    code = (
+        "import os, sys; from casebook.files import replacing\n"
+        "with replacing(sys.argv[1]) as t:\n"
+        "    t.write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], check=False)
+    (left,) = tmp_path.iterdir()
+    with replacing(tmp_path / "y") as temporary:
+        temporary.write_text("being written")
+        sweep(tmp_path)
+        assert list(tmp_path.iterdir()) == [temporary] != [left]
+    assert (tmp_path / "y").read_text() == "being written"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path, copy_project):
     copy_project(tmp_path)
     tools = str(Path(sys.executable).parent)
     environment = os.environ | {
-        "CASEBOOK_ROOT": str(tmp_path),
+        **dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(tmp_path)),
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
     }
     text = (ROOT / "book" / "tutorial.md").read_text(encoding="utf-8")

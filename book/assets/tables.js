@@ -24,10 +24,15 @@ function sortBy(table, column) {
   table.tBodies[0].append(...keyed.map(([, row]) => row));
 }
 
-const field = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+// What a spreadsheet would run as a formula gets an apostrophe; numbers, with their interval too, stay as they are.
+const FORMULA = /^'*(?:[\t\r]|[\s\u200b\ufeff]*[=+@＝＋－＠-])/;
+const NUMBER = /^[-+]?[\d.,]+(?:e[-+]?\d+)?%?(?: \[[-+\d.,e ]+\])?$/i;
+const inert = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
+
+const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
 function csvOf(table) {
-  const line = (cells) => [...cells].map((cell) => field(cell.textContent.trim())).join(",");
+  const line = (cells) => [...cells].map((cell) => field(inert(cell.textContent.trim()))).join(",");
   return [...table.rows].map((row) => line(row.cells)).join("\n") + "\n";
 }
 

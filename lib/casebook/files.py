@@ -4,9 +4,9 @@ import contextlib
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import socket
-import tempfile
 import time
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def locked(path, refusal, patience=0.0):
         If another process holds it for longer.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _acquire(handle, refusal, patience)
         owner = f"pid {os.getpid()} on {socket.gethostname()}\n".encode()
@@ -110,21 +110,52 @@ def replacing(path):
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with naming(path):
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent
-        )
-    os.close(handle)
-    temporary = Path(name)
+    temporary, handle = _held(path)
     try:
         with naming(path):
             yield temporary
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
-            temporary.chmod(0o644)
             temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _beside(path):
+    """Give a new hidden name for what is not yet whole, no longer than names may be."""
+    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{_PARTIAL}")
+
+
+def _held(path):
+    """Make a partial file and lock it, so that nobody takes it for one left behind."""
+    while True:
+        temporary = _beside(path)
+        with naming(path):
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        with contextlib.suppress(ImportError, OSError):  # locks are not everywhere
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():  # nobody swept it before it was locked
+            return temporary, handle
+        os.close(handle)
+
+
+def sweep(folder):
+    """Remove the partial files that killed processes left in a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Files in it that are being written, which are locked, stay.
+    """
+    import fcntl
+
+    for partial in Path(folder).glob(f".*{_PARTIAL}"):
+        with contextlib.suppress(OSError), partial.open("rb+") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
 
 
 @contextlib.contextmanager
@@ -154,13 +185,11 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
     if path.exists():
         raise taken
     path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(path)
     with naming(path):
-        temporary = Path(
-            tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent)
-        )
+        temporary.mkdir()
     try:
         yield temporary
-        temporary.chmod(0o755)
         _sync(temporary)
         try:
             temporary.rename(path)
@@ -180,6 +209,32 @@ def _sync(folder):
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def refuse_overwriting(output, *inputs):
+    """Refuse to write where the command reads.
+
+    Parameters
+    ----------
+    output : path-like or None
+        File to be written, if any.
+    *inputs : path-like or None
+        What is read: files, or data folders.
+
+    Raises
+    ------
+    InputError
+        If the output is one of them, by whatever path or link.
+    """
+    for source in map(Path, filter(None, inputs if output else ())):
+        path, place = Path(output).resolve(), source.resolve()
+        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
+        same = path in (place, *(file.resolve() for file in below))
+        with contextlib.suppress(OSError):  # of hard links, only one name may be known
+            same |= any(path.samefile(file) for file in (place, *below))
+        if same:
+            why = "is read by this command: write to another file"
+            raise InputError(f"{output}: {why}")
 
 
 def write_text(path, text):

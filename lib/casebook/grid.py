@@ -6,12 +6,15 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.grid_rows import expand
+from casebook.notebook_parameters import parameter_names
 from casebook.paths import NOTEBOOKS, valid_name
 from casebook.plain_yaml import read_yaml
 from casebook.runs.fingerprint import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 _KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
+# Other data than a configuration's make its other parameters meaningless.
+OWN_DATA = {"dataset", "datasets", "forms"}
 _KINDS = {dict: "mapping", list: "list"}
 EVERY = "*"
 """Need of a cell that runs after every other cell of its run, done or failed."""
@@ -134,8 +137,9 @@ def select(cells, names=(), tag="default", overrides=None):
     tag : str
         Which cells of an experiment count when no cell is named.
     overrides : dict, optional
-        Parameters set on the command line. With an experiment's name they make one
-        cell of their own, with the notebook's defaults for all others.
+        Parameters set on the command line, in place of those of each cell; without
+        names, of each cell that has them. With an experiment's name, those that name
+        data make one cell of their own, with the notebook's defaults for all others.
 
     Returns
     -------
@@ -154,8 +158,22 @@ def select(cells, names=(), tag="default", overrides=None):
     if not chosen:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
-    unique = {cell.name: cell for cell in chosen}
-    return [_overridden(cell, overrides) for cell in unique.values()]
+    unique = list({cell.name: cell for cell in chosen}.values())
+    if overrides and not names:
+        return _where_declared(unique, overrides)
+    return [_overridden(cell, overrides) for cell in unique]
+
+
+def _where_declared(cells, overrides):
+    """Set parameters in the cells whose notebooks have them; the others stay."""
+    known = [set(parameter_names(NOTEBOOKS / cell.notebook)) for cell in cells]
+    unknown = sorted(set(overrides).difference(*known))
+    if unknown:
+        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+    return [
+        _overridden(cell, {name: overrides[name] for name in overrides if name in its})
+        for cell, its in zip(cells, known, strict=True)
+    ]
 
 
 def _named(cells, name, tag, overrides):
@@ -164,7 +182,7 @@ def _named(cells, name, tag, overrides):
     if not exact and not group:
         known = sorted({c.experiment for c in cells} | {c.name for c in cells})
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
-    if exact or not overrides:
+    if exact or not OWN_DATA & set(overrides):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
 

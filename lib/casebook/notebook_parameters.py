@@ -5,9 +5,16 @@ They are read from the source of its cell tagged ``parameters``; nothing is exec
 
 import ast
 import contextlib
+import re
 from pathlib import Path
 
+from casebook.datasets.cards import card_of, cards
 from casebook.errors import InputError
+from casebook.paths import data_folder
+
+DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
+MODELS = ("encoder", "reranker", "second_encoder")
+FILES = ("forms", "key", "ratings", "ratings_key")
 
 
 def parameter_names(source):
@@ -93,3 +100,74 @@ def check_parameters(source, parameters):
             f"it takes {', '.join(sorted(known))}"
         )
     return parameters
+
+
+def resolved(parameters, taken):
+    """Give parameters whose paths are absolute: kernels work in another folder.
+
+    Parameters
+    ----------
+    parameters : dict
+        Paths in them count from the current folder.
+    taken : dict
+        Name of each data folder of the run, and the folder; new ones are added.
+
+    Returns
+    -------
+    dict
+        A copy. Where two data folders have one name, the second is ``NAME-2=FOLDER``.
+
+    Raises
+    ------
+    InputError
+        If something that a path names is not there.
+    """
+    found = dict(parameters)
+    for names, change in ((DATA, _data), (MODELS, _model), (FILES, _file)):
+        for name in found.keys() & set(names):
+            value = found[name]
+            if isinstance(value, list):
+                found[name] = [change(name, item, taken) for item in value]
+            else:
+                found[name] = change(name, value, taken)
+    return found
+
+
+def _data(name, value, taken):
+    if not isinstance(value, str) or not value:
+        return value
+    if value not in cards() and data_folder(value) is None and Path(value).is_dir():
+        value = f"./{value}"
+    own = data_folder(value)
+    if own is None:
+        return value
+    called, folder = own[0], own[1].absolute()
+    if not folder.exists():
+        raise InputError(f"{name} {value!r}: no such folder ({folder})")
+    folder, number, free = folder.resolve(), 1, called
+    while card_of(free) or taken.get(free, folder) != folder:
+        number += 1
+        free = f"{called}-{number}"
+    taken[free] = folder
+    return str(folder) if free == folder.name else f"{free}={folder}"
+
+
+def _model(name, value, _taken):
+    """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names are kept."""
+
+    def place(found):
+        folder = Path(found[0]).expanduser()
+        local = found[0].startswith((".", "~")) or (folder / "config.json").is_file()
+        local |= (folder / "modules.json").is_file()
+        return str(folder.resolve()) if local else found[0]
+
+    return re.sub(r"[^:=,]+", place, value) if isinstance(value, str) else value
+
+
+def _file(name, value, _taken):
+    if not isinstance(value, str) or not value:
+        return value
+    path = Path(value).expanduser().resolve()
+    if not path.exists():
+        raise InputError(f"{name} {value!r}: no such file or folder ({path})")
+    return str(path)

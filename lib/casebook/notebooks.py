@@ -4,12 +4,13 @@ import contextlib
 import logging
 import os
 import re
+from pathlib import Path
 
 from casebook.errors import CasebookError
 from casebook.folders import scratch
 from casebook.kernels import watched
 from casebook.notebook_parameters import check_parameters
-from casebook.paths import NOTEBOOKS, ROOT, run_dir, valid_name
+from casebook.paths import FOLDERS, NOTEBOOKS, ROOT, run_dir, valid_name
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -86,6 +87,8 @@ def execute(notebook, cell, run, parameters, timeout=None):
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{valid_name(cell, 'cell')}.partial.ipynb"
     os.environ.update({k: v for k, v in QUIET.items() if k not in os.environ})
+    for name in filter(os.environ.get, FOLDERS):  # the kernel's folder is another
+        os.environ[name] = str(Path(os.environ[name]).absolute())
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     try:
         with scratch() as profile:

@@ -8,14 +8,15 @@ import platformdirs
 
 from casebook.errors import InputError
 
-ROOT = Path(os.environ.get("CASEBOOK_ROOT") or Path(__file__).resolve().parents[2])
+# CASEBOOK_PROJECT says where notebooks, data cards and book are, CASEBOOK_ROOT (else
+# EMBEDDINGSHIFT_ROOT) where outputs go.
+PROJECT, OUTPUTS = "CASEBOOK_PROJECT", ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
+FOLDERS = (PROJECT, *OUTPUTS, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
+ROOT = Path(os.environ.get(PROJECT) or Path(__file__).parents[2]).resolve()
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 CARDS = DATA / "cards"
-# EMBEDDINGSHIFT_ROOT moves what is written, not the notebooks and cards of the project.
-OUTPUT = Path(
-    os.environ.get("CASEBOOK_ROOT") or os.environ.get("EMBEDDINGSHIFT_ROOT") or ROOT
-).resolve()
+OUTPUT = Path(next(filter(None, map(os.environ.get, OUTPUTS)), ROOT)).resolve()
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -99,13 +100,45 @@ def cache_dir(*parts):
     return Path(base).joinpath(*parts)
 
 
-def check_readable():
-    """Refuse a project whose path the locale cannot express.
+def data_folder(name):
+    """Tell a user's folder of data from the name of a data card.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        ``./folder`` or ``NAME=./folder``: what holds a separator is a folder.
+
+    Returns
+    -------
+    tuple of (str, pathlib.Path) or None
+        What to call the data set, by default the folder's name, and the folder; None
+        for the name of a card.
 
     Raises
     ------
     InputError
-        Python would pass the name on to others in letters that they do not take.
+        If the name is not allowed.
+    """
+    given, equals, place = os.fspath(name).partition("=")
+    if not (equals and _NAME.fullmatch(given)):
+        given, place = None, os.fspath(name)
+    if not isinstance(name, Path) and not {"/", os.sep} & set(place):
+        return None
+    folder = Path(place).expanduser()
+    try:
+        return valid_name(given or folder.resolve().name, "dataset folder"), folder
+    except InputError as error:
+        raise InputError(f"{error}; or call it: NAME={folder}") from None
+
+
+def check_folders():
+    """Refuse folders that cannot serve, before anything is read or written.
+
+    Raises
+    ------
+    InputError
+        If the locale cannot express a path (Python would pass the name on in letters
+        that others do not take), or a variable names no project or no place to write.
     """
     for folder in (ROOT, OUTPUT):
         try:
@@ -115,3 +148,9 @@ def check_readable():
                 f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, or "
                 "rename the folder"
             ) from None
+    if not CARDS.is_dir() and os.environ.get(PROJECT):
+        raise InputError(f"{PROJECT}: {ROOT}: is no project: it has no data/cards")
+    there = next(place for place in (OUTPUT, *OUTPUT.parents) if place.exists())
+    if not there.is_dir() or (there != OUTPUT and not os.access(there, os.W_OK)):
+        named = next(filter(os.environ.get, OUTPUTS), "outputs")
+        raise InputError(f"{named}: {OUTPUT}: is no folder that outputs can go to")

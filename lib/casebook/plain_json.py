@@ -1,6 +1,7 @@
 """JSON from files of others: whatever is wrong with it is one kind of error."""
 
 import json
+import sys
 from pathlib import Path
 
 from casebook.errors import InputError
@@ -22,16 +23,44 @@ def parse_json(text):
     Raises
     ------
     json.JSONDecodeError
-        Also where ``json.loads`` raises something else: for text that is nested too
-        deeply, numbers of thousands of digits, and bytes that are not UTF-8.
+        Also where ``json.loads`` raises something else, for text that is nested too
+        deeply and bytes that are not UTF-8, or nothing: for keys that stand twice,
+        halves of characters, and numbers beyond all floats.
     """
     try:
-        return json.loads(text)
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text))
+        value = _DECODER.decode(text)
+        if "\\ud" in text or "\\uD" in text:  # half of a character, if it stands alone
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except json.JSONDecodeError:
         raise
-    except (ValueError, RecursionError) as error:
-        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise json.JSONDecodeError(why, "", 0) from None
+    except UnicodeEncodeError:
+        why = "a lone surrogate, which is no character"
+    except RecursionError:
+        why = "nested too deeply"
+    except ValueError as error:
+        why = str(error)
+    raise json.JSONDecodeError(why, "", 0) from None
+
+
+def _once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} stands twice")
+    return found
+
+
+def _whole(digits):
+    if len(digits) > sys.float_info.max_10_exp:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
 
 
 def read_json(path):

@@ -1,5 +1,6 @@
 """YAML as plain data: no tags, no bombs, no key twice."""
 
+import json
 from pathlib import Path
 
 import yaml
@@ -65,7 +66,12 @@ def parse_yaml(text, where):
         anchors (a few bytes could stand for gigabytes), or is too deep.
     """
     try:
-        return yaml.load(text, Loader=_Loader)  # a SafeLoader: plain data only
+        value = yaml.load(text, Loader=_Loader)  # a SafeLoader: plain data only
+        if "\\u" in text.lower():
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        return value
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: a lone surrogate, which is no character") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1

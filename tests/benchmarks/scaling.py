@@ -97,7 +97,8 @@ def grid(workers):
         _write_grid(root)
         command = [sys.executable, "-m", "casebook", "run", "--grid"]
         command += [str(root / "grid.yml"), "--workers", str(workers)]
-        environment = os.environ | {"CASEBOOK_ROOT": folder}
+        places = ("CASEBOOK_PROJECT", "CASEBOOK_ROOT")
+        environment = os.environ | dict.fromkeys(places, folder)
         row = {"processes": workers}
         for name in ("first run", "unchanged"):
             before, wall = os.times(), time.perf_counter()
@@ -119,6 +120,7 @@ def _write_grid(root):
         cells=[start, code(CELL)], metadata={"kernelspec": kernel}
     )
     (root / "notebooks").mkdir()
+    (root / "data" / "cards").mkdir(parents=True)
     nbformat.write(light, root / "notebooks" / "01_light.ipynb")
     row = {"name": "light", "notebook": "01_light.ipynb", "tags": ["default"]}
     row["vary"] = {"product": {"n": list(range(VARIANTS))}}

@@ -22,6 +22,7 @@ def project(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "book", tmp_path / "book")
     shutil.copy(ROOT / "_config.yml", tmp_path)
     monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "OUTPUT", tmp_path)
     return tmp_path
 
 

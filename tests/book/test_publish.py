@@ -19,7 +19,7 @@ from casebook.stores import Store
 def run(tmp_path, monkeypatch):
     """Give a run of three files with a site of two."""
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "OUTPUT", tmp_path)
     files = {
         "results/mine/numbers.json": "{}\n",
         "results/mine/rows/ä b.csv.gz": "rows",

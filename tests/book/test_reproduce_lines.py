@@ -42,28 +42,29 @@ def record_with(results, **labels):
 def cell_of(line):
     """Read a command as the command line does."""
     words = shlex.split(line)
-    assert words[:2] == ["casebook", "run"]
-    pairs = [word.partition("=") for word in words[4::2]]
+    assert words[:2] + words[3:5] == ["casebook", "run", "--run", "mine"]
+    pairs = [word.partition("=") for word in words[6::2]]
     overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
     (cell,) = select(load_grid(), [words[2]], overrides=overrides)
     return cell
 
 
 def test_a_cell_of_the_grid_needs_its_name_alone():
-    assert command(stored_record("smoke", CELL)) == f"casebook run {CELL}"
+    line = f"casebook run {CELL} --run smoke"
+    assert command(stored_record("smoke", CELL), "smoke") == line
 
 
 def test_other_parameters_are_written_out_and_read_back(results):
     odd = {"dataset": "it's a `folder`; rm", "modes": ["full", "bm25"], "pool": 3}
     record = record_with(results, parameters=odd)
-    cell = cell_of(command(record))
+    cell = cell_of(command(record, "mine"))
     assert cell.name == CELL
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
 
 def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(results):
     record = record_with(results, Cell="retrieval_ablation-12345678")
-    cell = cell_of(command(record))
+    cell = cell_of(command(record, "mine"))
     assert cell.experiment == "retrieval_ablation"
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
@@ -74,7 +75,7 @@ def test_scorecard_and_provenance_hold_command_and_hashes():
     inputs = record.labels["Inputs"]
     for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):
         assert f"<code>{digest[:12]}</code>" in markup
-    assert f"<code>casebook run {CELL}</code>" in markup
+    assert f"<code>casebook run {CELL} --run smoke</code>" in markup
     assert f'href="provenance.html#{CELL}"' in markup
     assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
 

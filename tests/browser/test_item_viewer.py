@@ -171,3 +171,29 @@ def test_the_viewer_is_accessible_and_no_wider_than_a_phone(viewer, address):
     found = Axe().run(viewer, options={"preload": False}).response["violations"]
     assert [one["id"] for one in found] == []
     assert viewer.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):
+    import csv
+
+    import pandas as pd
+
+    from casebook.formats.celltext import from_csv
+    from casebook.tables import to_html, with_interval
+
+    names = ["=1+1", "@x", "＝cmd|x", "-3", 'plain, "quoted"', "'=1"]
+    numbers = {"value": -0.5, "low": -0.75, "high": 0.25, "alone": -1.5}
+    frame = with_interval(pd.DataFrame({"id": names} | numbers), "value", "low", "high")
+    shutil.copy(ROOT / "book" / "assets" / "tables.js", tmp_path)
+    body = to_html(frame, "Made") + '<script src="tables.js"></script>'
+    page = f'<meta charset="utf-8"><title>Made</title>{body}'
+    (tmp_path / "page.html").write_text(page)
+    viewer.goto((tmp_path / "page.html").as_uri())
+    with viewer.expect_download() as download:
+        viewer.get_by_role("button", name="Download CSV").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    rows = list(csv.reader(text.splitlines(), strict=True))
+    assert [from_csv(row[0]) for row in rows[1:]] == names
+    assert [row[0] for row in rows[1:4]] == ["'=1+1", "'@x", "'＝cmd|x"]
+    assert {row[1] for row in rows[1:]} == {"-0.500 [-0.750, 0.250]"}
+    assert {float(row[2]) for row in rows[1:]} == {-1.5}

@@ -96,7 +96,7 @@ def test_the_file_of_claims_is_never_overwritten(casebook, claims, tmp_path):
     linked.symlink_to(claims)
     for out in (claims, linked):
         code, _, error = casebook("factcheck", "run", claims, "--out", out)
-        assert code == 1 and "is the file of claims" in error
+        assert code == 1 and "is read by this command" in error
     assert claims.read_bytes() == before
 
 

@@ -384,13 +384,13 @@ BAD = [
         "--task is for --format mteb",
     ),
     *(
-        (["runs", "promote", "--reason", "x", option, ""], f"{option}': it is empty")
+        (["runs", "promote", "--reason", "x", option, ""], f"{option}: it is empty")
         for option in ("--profile", "--workflow", "--key")
     ),
     (["runs", "promote", "--reason", "x", "--run", ""], "it is empty"),
     (["runs", "decide", "--run", " "], "it is empty"),
-    (["runs", "best", "--out", ""], "--out': it names no place"),
-    (["runs", "export", "one", "--out", ""], "--out': it names no place"),
+    (["runs", "best", "--out", ""], "--out: it is empty"),
+    (["runs", "export", "one", "--out", ""], "--out: it is empty"),
     (["gate", "one", "--margin", "inf"], "--margin"),
     (["gate", "one", "--margin", "nan"], "--margin"),
     (["gate", "one", "--gate", "x", "--margin", "0"], "--margin means nothing"),

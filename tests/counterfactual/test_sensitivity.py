@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook.counterfactual.collections import case_collection
 from casebook.counterfactual.controls import coverage, placebo_table
 from casebook.counterfactual.edges import MEASURES, edge_frame, placebo_frame
 from casebook.counterfactual.sensitivity import (
@@ -135,3 +136,8 @@ def test_placebo_table_and_frames_of_a_real_tree(planted, search, inert):
     found = sensitivity(frame, n_boot=200)
     for name, part in frame[frame["status"] == "ok"].groupby("fact_type"):
         assert row(found, name)["sensitivity"] == pytest.approx(part["footrule"].mean())
+
+
+def test_questions_without_a_fact_are_no_cases():
+    with pytest.raises(InputError, match="smoke: no question is a case to edit: 31 ju"):
+        case_collection("smoke")

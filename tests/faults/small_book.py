@@ -47,11 +47,16 @@ def write_project(folder):
     return folder
 
 
+def environment(project):
+    """Name the project as the place of sources and of outputs."""
+    return dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(project))
+
+
 def casebook(project, *arguments):
     """Start a command on the run ``mine``."""
     return subprocess.Popen(
         [sys.executable, "-m", "casebook", *arguments, "--run", "mine"],
-        env=os.environ | {"CASEBOOK_ROOT": str(project)},
+        env=os.environ | environment(project),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

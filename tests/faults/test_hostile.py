@@ -96,7 +96,7 @@ def hostile(tmp_path_factory, copy_project):
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     secrets = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN")
     environment = os.environ | dict.fromkeys(secrets, SECRET)
-    environment["CASEBOOK_ROOT"] = str(root)
+    environment |= dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root))
     dataset = ["-p", f"dataset={folder}", "-p", "resamples=200"]
     for arguments in (
         ["run", "retrieval_ablation", "--run", "hostile", *dataset],

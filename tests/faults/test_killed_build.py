@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from small_book import casebook, content, ended, write_project
+from small_book import casebook, content, ended, environment, write_project
 
 
 def renderers(project):
@@ -65,9 +65,9 @@ def test_two_builds_and_a_publication_at_once(tmp_path, count):
     rendering(project)
     second = casebook(project, "build")
     command = ["casebook", "publish", "mine", str(tmp_path / "public")]
-    environment = os.environ | {"CASEBOOK_ROOT": str(project)}
     python = [sys.executable, "-m"]
-    done = subprocess.run([*python, *command], env=environment, check=False)
+    places = os.environ | environment(project)
+    done = subprocess.run([*python, *command], env=places, check=False)
     assert done.returncode == 0
     for process in (first, second):
         code, _, err = ended(process)

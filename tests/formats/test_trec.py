@@ -87,6 +87,7 @@ def test_a_bad_run_line_is_named(tmp_path, line, problem):
         (b"q 0 d", "expected 4 fields"),
         (b"q 0 d 1 more", "expected 4 fields"),
         (b"q 0 d 1.0", "'1.0' is not an integer"),
+        (b"q 0 d 1.", "'1.' is not an integer"),
         (b"q 0 d yes", "'yes' is not an integer"),
         (b"q 0 d 99999999999", "is not an integer"),
         (b"q 0 old 1", "appears twice"),

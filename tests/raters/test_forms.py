@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import re
 import zipfile
@@ -112,6 +113,22 @@ def test_key_and_forms_are_bound_by_hashes(study):
     assert digest in [row[1].value for row in about]
     text = json.dumps(registered)
     assert "grounded" not in text and SECRET not in text
+
+
+def test_no_cell_of_a_form_in_csv_runs_after_a_blank_or_in_full_width(tmp_path):
+    answers = toy_answers(4)
+    hostile = [" =1+1", "\u3000@SUM(A1)", "＝cmd|x", "\u200b-2+3"]
+    answers["grounded"] = hostile
+    plan = Plan("pilot", RATERS, formats=("csv",))
+    make_forms(answers, tmp_path / "s", plan, secret=SECRET)
+    (path,) = (tmp_path / "s" / "for_raters").glob("*_r1.csv")
+    text = path.read_text(encoding="utf-8-sig")
+    written = [cell for row in csv.reader(io.StringIO(text, "")) for cell in row]
+    assert {f"'{cell}" for cell in hostile} <= set(written)
+    assert not set(hostile) & set(written)
+    found = read_form(path).rows
+    shown = {*found["system1_output"], *found["system2_output"]}
+    assert set(hostile) <= shown
 
 
 def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):

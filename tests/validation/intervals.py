@@ -6,13 +6,18 @@ prints every row with its bar and exits with 2 if one is outside.
 
 import argparse
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from runs_null import rejections
 
+from casebook.book import comparison
 from casebook.estimates import contrasts, estimates
+from casebook.factcheck.comparing import compare_verdicts
 from casebook.files import write_text
 from casebook.inference.proportions import wilson
+from casebook.retrieval.scoring import ScoredSystems
 
 LEVEL = (0.03, 0.07)  # of a test or an interval of a difference
 COVERAGE = (0.93, 0.98)
@@ -109,15 +114,60 @@ def coverage(studies):
         yield "interval holds the mean", "estimates", design, covered, COVERAGE
 
 
+def public_paths(studies):
+    """The same null with groups, through what commands and pages call."""
+    studies = min(studies, 1000)
+    for design, sizes in GROUPS.items():
+        draw, labels = grouped(sizes)
+        rng = np.random.default_rng(3)
+        changed = rightness = scored = 0
+        for seed in range(studies):
+            lines = pd.DataFrame({"now": draw(rng), "before": 0.0, "cluster": labels})
+            lines.attrs["left out"] = 0
+            [line] = comparison.tested([("cell", "system", "nDCG@10", lines)]).to_dict(
+                "records"
+            )
+            changed += line["verdict"] != "undecided"
+            # Claims of a group are right or wrong together more often than not.
+            easy = rng.normal(size=(2, len(sizes)))[:, labels]
+            right = easy + rng.normal(size=easy.shape) > 0
+            found = compare_verdicts(
+                right[0], {"b": right[1]}, clusters=labels, n_resamples=2000, seed=seed
+            )
+            rightness += found["verdict"][0] not in ("undecided", "same")
+            study = Scored(pd.DataFrame({"a": draw(rng)}), labels)
+            low, high = study.numbers(n_boot=2000, seed=seed)["a"]["nDCG@10"]["ci"]
+            scored += not low <= 0 <= high
+        share, _ = rejections(sizes, studies)
+        for path, count in {
+            "what changed": changed,
+            "fact-check comparison": rightness,
+            "scorecard": scored,
+            "runs compare": round(share * studies),
+        }.items():
+            yield "null with groups", path, design, count, GROUPED, studies
+
+
+class Scored(ScoredSystems):
+    """Scores of one system on questions in groups, as a chapter reports them."""
+
+    def __init__(self, scores, labels):
+        names = [f"q{k}" for k in range(len(scores))]
+        self.scores = {"nDCG@10": scores.set_axis(names)}
+        groups = dict(zip(names, labels, strict=True))
+        self.dataset = SimpleNamespace(groups=groups)
+
+
 def study(studies=2000):
     """Give a row per procedure and design: share of studies, its interval, its bar."""
     rows = []
-    for part in (differences, families, coverage):
-        for what, path, design, count, bar in part(studies):
-            found = wilson(int(count), studies)
+    for part in (differences, families, coverage, public_paths):
+        for what, path, design, count, bar, *fewer in part(studies):
+            n = fewer[0] if fewer else studies
+            found = wilson(int(count), n)
             row = (what, path, design, found.estimate, found.low, found.high, *bar)
-            rows.append((*row, studies))
-            print(f"{what:28} {path:12} {design:36} {found.estimate:.3f} {bar}")
+            rows.append((*row, n))
+            print(f"{what:28} {path:21} {design:36} {found.estimate:.3f} {bar}")
     columns = ["what", "path", "design", "share", "low", "high", "bar low", "bar high"]
     return pd.DataFrame(rows, columns=[*columns, "studies"])
 

@@ -83,7 +83,7 @@ def _folder(path):
 def _trec(path):
     """Read TREC judgements, repeated lines included."""
     questions, seen, repeated = {}, Counter(), []
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_text(path).split("\n"), 1):
         fields = line.split()
         if not fields or line.startswith("#"):
             continue

@@ -12,6 +12,7 @@ from casebook.audits.labels import audit_labels
 from casebook.datasets import registry
 from casebook.datasets.sources import MIRROR_VARIABLE, Absent
 from casebook.errors import InputError
+from casebook.paths import data_folder
 
 
 def audit_all(names=None, extra=(), seed=0):
@@ -36,7 +37,8 @@ def audit_all(names=None, extra=(), seed=0):
     audits, absent = [], {}
     for name in [*(registry.list_datasets() if names is None else names), *extra]:
         try:
-            labels = read_labels(_table(name) if name in extra else name)
+            called, place = data_folder(name) or (name, name)
+            labels = read_labels(_table(name) if name in extra else place)
         except Absent as error:
             absent[name] = str(error)
         except InputError as error:
@@ -45,7 +47,7 @@ def audit_all(names=None, extra=(), seed=0):
                 raise
             absent[name] = str(error)
         else:
-            audits.append(replace(audit_labels(labels, seed), name=name))
+            audits.append(replace(audit_labels(labels, seed), name=called))
     return audits, absent
 
 

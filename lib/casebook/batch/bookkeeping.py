@@ -3,7 +3,7 @@
 from casebook.batch.planning import record_path
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.paths import run_dir
+from casebook.paths import data_folder, run_dir
 from casebook.plain_json import read_json
 from casebook.runs.artifact import read_record
 
@@ -72,6 +72,18 @@ def read_planned(run):
         Cell name to ``{"experiment", "parameters"}``; empty if nothing is recorded.
     """
     return _known(run, "planned.json")
+
+
+def data_folders(run):
+    """Give the user's folders of data that a run reads, by the names that it uses."""
+    found = {}
+    for cell in read_planned(run).values():
+        for value in cell["parameters"].values():
+            for name in value if isinstance(value, list) else [value]:
+                own = data_folder(name) if isinstance(name, str) else None
+                if own and own[1].is_absolute():
+                    found[own[0]] = own[1]
+    return found
 
 
 def keep_planned(run, planned):

@@ -3,26 +3,19 @@
 import contextlib
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from casebook.datasets.cards import card_of
 from casebook.datasets.registry import load
 from casebook.datasets.sources import status
 from casebook.errors import InputError
 from casebook.grid import EVERY
-from casebook.notebook_parameters import check_parameters, defaults
-from casebook.paths import CARDS, NOTEBOOKS, run_dir
+from casebook.models.load import load_encoder
+from casebook.models.weights import PACKAGED, locate_model
+from casebook.notebook_parameters import DATA, MODELS, check_parameters, defaults
+from casebook.paths import CARDS, NOTEBOOKS, data_folder, run_dir
 from casebook.runs import artifact, fingerprint
 
-_DATA = (
-    "dataset",
-    "datasets",
-    "rating_set",
-    "annotated_on",
-    "paraphrases",
-    "judgments",
-)
-_MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
+FEWEST = 100  # resamples of an interval
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,7 @@ def inputs_of(cell, common, needed=None):
     code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
     models = {
         name: fingerprint.model_digest(cell.parameters[name])
-        for name in _MODEL_PARAMETERS
+        for name in MODELS
         if name in cell.parameters
     }
     needs = {"needs": needed} if needed else {}
@@ -96,7 +89,7 @@ def inputs_of(cell, common, needed=None):
 
 def _data_of(parameters):
     """Hash the data sets that parameters name; None asks for all that have a card."""
-    named = {name: parameters[name] for name in _DATA if name in parameters}
+    named = {name: parameters[name] for name in DATA if name in parameters}
     if named.get("datasets", "") is None:
         named["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
     return {name: _hashed(value) for name, value in named.items() if value}
@@ -134,12 +127,13 @@ def plan(cells, run, force=False):
     Raises
     ------
     InputError
-        If a parameter is unknown or a dataset does not exist: before anything starts.
+        If a parameter is unknown, or data or a model do not exist: before anything
+        starts.
     """
     for cell in cells:
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
-    notes = {cell.name: _check_folder(cell) for cell in cells}
+    notes = {cell.name: _check_data(cell) for cell in cells}
     planned, common = {}, common_inputs()
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
@@ -152,6 +146,8 @@ def plan(cells, run, force=False):
         inputs = inputs_of(cell, common, needed)
         one = _plan_one(cell, run, again, inputs)
         planned[cell.name] = replace(one, note=notes[cell.name])
+        if one.status != "cached":
+            _check_models(cell.parameters)
     return list(planned.values())
 
 
@@ -166,11 +162,18 @@ def _recorded_keys(cell, run):
     return found
 
 
-def _check_folder(cell):
-    """Read the user's folder, all splits that will be read: defects stop the batch."""
+def _check_data(cell):
+    """Read the user's folders, all splits that will be read: defects stop the batch."""
     values = defaults(NOTEBOOKS / cell.notebook) | cell.parameters
-    name = str(values.get("dataset"))
-    if "max_missing" not in values or not Path(name).is_dir() or "/" not in name:
+    if values.get("resamples", FEWEST) < FEWEST:
+        raise InputError(f"resamples: an interval needs at least {FEWEST}")
+    for name in values.get("datasets") or ():
+        if own := data_folder(name):
+            from casebook.audits.label_tables import read_labels
+
+            read_labels(own[1])
+    name = values.get("dataset")
+    if not name or data_folder(name) is None:
         return ""
     reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
     splits = [values.get(key) for key in ("split", "development", "held_out")]
@@ -178,6 +181,20 @@ def _check_folder(cell):
     found = [load(name, split, **reading) for split in chosen]
     told = [f"{data.name}: {data.missing}" for data in found if data.missing]
     return "; ".join(told)
+
+
+def _check_models(parameters):
+    """Find the models that parameters name: a missing one stops the batch."""
+    for name in set(MODELS) & set(parameters):
+        value = parameters[name]
+        if name == "reranker":
+            from casebook.retrieval.config import CROSS_ENCODER, PipelineConfig
+
+            PipelineConfig(reranker=value)
+            if str(value).startswith(CROSS_ENCODER):
+                locate_model(value.removeprefix(CROSS_ENCODER))
+        elif value not in (None, PACKAGED):
+            load_encoder(value, cache=False)
 
 
 def _plan_one(cell, run, force, inputs):

@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.files import write_text
 from casebook.folders import copy_file, copy_folder, put_in_place, working
 from casebook.grid import load_grid
-from casebook.paths import ROOT, run_dir, valid_name
+from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest
 
 
@@ -47,7 +47,7 @@ def build_book(run, compare=None):
         raise InputError(
             f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
         )
-    target = ROOT / "_build" / valid_name(run, "run")
+    target = OUTPUT / "_build" / valid_name(run, "run")
     with sole_builder(target), working(target) as work:
         _build(run, cells, compare, target, work)
     return target / "html" / "index.html"

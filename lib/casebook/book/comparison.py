@@ -10,6 +10,7 @@ from casebook.book.items import item_links
 from casebook.book.markup import as_cards, raw
 from casebook.errors import InputError
 from casebook.estimates import contrasts
+from casebook.formats.celltext import table_from_csv
 from casebook.inference.verdicts import count_verdicts
 from casebook.paths import run_dir
 from casebook.tables import Markup, estimate, to_html
@@ -100,10 +101,10 @@ def differences(run, other):
         pairs += [(cell, *pair) for pair in changed]
         if reason or not changed:
             silent[cell] = reason or "every row is the same"
-    return _tested(pairs), silent
+    return tested(pairs), silent
 
 
-def _tested(pairs):
+def tested(pairs):
     """Test all lines as one family: max-T among those that share their rows.
 
     Those sets of lines share the error between them (Bonferroni).
@@ -148,7 +149,8 @@ def _paired(cell, run, other):
         path = run_dir(name) / "rows" / f"{cell}.csv.gz"
         if not path.is_file():
             return "one of them kept no rows", []
-        tables.append(pd.read_csv(path, keep_default_na=False, na_values=[""]))
+        table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        tables.append(table_from_csv(table))
     both = set(tables[0]) & set(tables[1])
     units, system, cluster = next(
         (key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None)

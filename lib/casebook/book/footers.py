@@ -43,7 +43,7 @@ def _text(run, cell):
     lines = limits(run, cell, parameters)
     lines += ["## Repeat or change this chapter", ""]
     if record:
-        again = f"{command(record)} --run {run} --force"
+        again = f"{command(record, run)} --force"
         source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         lines += [
             f"- Rerun: {code(again)}; with other settings: "

@@ -13,6 +13,8 @@ from casebook.batch.bookkeeping import (
 )
 from casebook.book.markup import file_links, page_link
 from casebook.book.scorecard import value_text
+from casebook.notebook_parameters import DATA
+from casebook.paths import data_folder
 from casebook.runs.headlines import headlines
 from casebook.tables import Markup, to_html
 
@@ -134,8 +136,17 @@ def _status(record, failure):
 
 
 def _settings(parameters):
-    text = ", ".join(f"{key}={json.dumps(v)}" for key, v in parameters.items())
-    return text.replace('"', "") or None
+    def called(value):
+        own = data_folder(value) if isinstance(value, str) else None
+        return own[0] if own else value
+
+    parts = []
+    for key, value in parameters.items():
+        if key in DATA:  # a folder goes by its name
+            many = isinstance(value, list)
+            value = [*map(called, value)] if many else called(value)
+        parts.append(f"{key}={json.dumps(value)}")
+    return ", ".join(parts).replace('"', "") or None
 
 
 def _attempts(record, failure):

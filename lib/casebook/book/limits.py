@@ -2,6 +2,7 @@
 
 from casebook.book.markup import code
 from casebook.datasets.cards import card_of, cards
+from casebook.paths import data_folder
 from casebook.runs.outputs import read_numbers
 
 
@@ -26,7 +27,9 @@ def limits(run, cell, parameters):
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
         lines += _card_lines(card, split or card.default_split)
     named = parameters.get("dataset")
-    if isinstance(named, str) and card_of(named) is None:
+    own = data_folder(named) if isinstance(named, str) else None
+    named = own[0] if own else named
+    if own or (isinstance(named, str) and card_of(named) is None):
         lines += [f"No data card is known for {code(named)}: its limits are not known."]
     return ["## The data and their limits", "", *lines, ""] if lines else []
 

@@ -15,6 +15,7 @@ from casebook.book.provenance import provenance
 from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
+from casebook.paths import data_folder
 from casebook.tables import to_html
 
 
@@ -77,8 +78,8 @@ def _chapter(record, cell):
     dataset = record.labels["Inputs"]["parameters"].get("dataset")
     if dataset is None:
         return experiment
-    card = cards().get(dataset)
-    return f"{experiment}: {card.title if card else dataset}"
+    own, card = data_folder(dataset), cards().get(dataset)
+    return f"{experiment}: {own[0] if own else card.title if card else dataset}"
 
 
 def _measures():

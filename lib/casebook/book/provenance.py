@@ -72,7 +72,7 @@ def _made(run, record, seconds):
         "Lock": parts["lock"],
         "Content key": record.labels["ContentKey"][:SHOWN],
         "Files": file_links(run, cell),
-        "Reproduce": Markup(f"<code>{html.escape(command(record))}</code>"),
+        "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
     }
 
 

@@ -79,7 +79,7 @@ def publish_run(run, url):
 
 def _unchanging_site(run):
     """Keep builders from the site, if there is one, until it is copied."""
-    built = paths.ROOT / "_build" / run
+    built = paths.OUTPUT / "_build" / run
     return sole_builder(built) if built.is_dir() else contextlib.nullcontext()
 
 
@@ -125,7 +125,7 @@ def _parsed(data):
 
 def _files(run):
     """List what is published, and say in words whether there is a site."""
-    results, built = paths.run_dir(run), paths.ROOT / "_build" / run
+    results, built = paths.run_dir(run), paths.OUTPUT / "_build" / run
     files, remedy = _below(results, "results"), f"casebook build --run {run}"
     if not files:
         raise InputError(f"results/{run}: holds nothing to publish")
@@ -158,6 +158,6 @@ def _refuse_itself(store, run):
     if not store.is_folder:
         return
     target = Path(store.path("")).resolve()
-    for folder in (paths.run_dir(run).resolve(), (paths.ROOT / "_build").resolve()):
+    for folder in (paths.run_dir(run).resolve(), (paths.OUTPUT / "_build").resolve()):
         if target.is_relative_to(folder):
             raise InputError(f"{store.url}: lies in {folder}, which is to be published")

@@ -7,34 +7,47 @@ from functools import lru_cache
 
 from casebook.batch.bookkeeping import stored_record
 from casebook.grid import DEFAULT_GRID, load_grid
+from casebook.notebook_parameters import defaults
+from casebook.paths import NOTEBOOKS
 from casebook.runs.fingerprint import digest
 from casebook.tables import Markup
 
 SHOWN = 12  # digits of a hash; the record has them all
 
 
-def command(record):
+def command(record, run):
     """Give the command that executes a cell again with the same parameters.
 
     Parameters
     ----------
     record : casebook.runs.artifact.RunRecord
         Of the cell.
+    run : str
+        Name of the run.
 
     Returns
     -------
     str
-        For a shell. Parameters are written out where the grid does not have them.
+        For a shell, in any folder. Parameters are written out where the grid does not
+        have them.
     """
     name = record.labels["Cell"]
     cell = _cells(DEFAULT_GRID.stat().st_mtime_ns).get(name)
     known = cell.parameters if cell else {}
     parameters = record.labels["Inputs"]["parameters"]
-    words = ["casebook", "run", name if cell else record.workflow]
+    if cell is None:  # of another grid, or of -p: its data too, which others differ in
+        parameters = _data(record.workflow) | parameters
+    words = ["casebook", "run", name if cell else record.workflow, "--run", run]
     for key, value in parameters.items():
         if key not in known or known[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
     return shlex.join(words)
+
+
+def _data(experiment):
+    """Give the data that an experiment reads if no parameter names others."""
+    values = next(map(defaults, NOTEBOOKS.glob(f"[0-9]*_{experiment}.ipynb")), {})
+    return {name: values[name] for name in ("dataset", "datasets") if name in values}
 
 
 @lru_cache(maxsize=1)
@@ -87,6 +100,6 @@ def reproduce_line(run, cell):
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
-        f"<code>{html.escape(command(record))}</code><br>{', '.join(parts)}; "
+        f"<code>{html.escape(command(record, run))}</code><br>{', '.join(parts)}; "
         f'<a href="provenance.html#{cell}">provenance</a></details>'
     )

@@ -3,7 +3,10 @@
 Heavy imports stay inside the commands, so that ``casebook --help`` answers at once.
 """
 
+import contextlib
 import errno
+import itertools
+import math
 import os
 import sys
 import warnings
@@ -25,8 +28,8 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.errors import CasebookError, MeasureNote
-from casebook.paths import check_readable
+from casebook.errors import CasebookError, InputError, MeasureNote
+from casebook.paths import check_folders
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
@@ -93,7 +96,8 @@ def main(arguments=None):
 
 def _run(arguments):
     try:
-        check_readable()
+        check_folders()
+        _check_words(sys.argv[1:] if arguments is None else arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
@@ -116,6 +120,24 @@ def _run(arguments):
     if code == _INTERRUPTED:
         _complain("interrupted; the same command again carries on", code)
     return code
+
+
+def _check_words(words):
+    """Refuse what no command can mean: nothing, an endless number, bytes of no text."""
+    for before, word in itertools.pairwise(["", *words]):
+        name, equals, value = word.partition("=")
+        if not (equals and name.startswith("--")):
+            name, value = before, word
+        name = name if name.startswith("-") else "an argument"
+        if not value.strip():
+            raise InputError(f"{name}: it is empty: is a shell variable not set?")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
+        with contextlib.suppress(ValueError):
+            if name.startswith("-") and not math.isfinite(float(value)):
+                raise InputError(f"{name} must be a finite number, not {value}")
 
 
 def _speaker():

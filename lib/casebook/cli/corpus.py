@@ -10,7 +10,8 @@ import typer
 
 from casebook.cli.batch_options import Scheduler, Workers
 from casebook.cli.printing import Json, show
-from casebook.cli.run_options import apart, exclusive, output
+from casebook.cli.run_options import exclusive
+from casebook.files import refuse_overwriting
 
 app = typer.Typer(
     help="Encode and search a collection in shards, here or on a cluster.",
@@ -60,9 +61,7 @@ def search(
     top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
     out: Annotated[
         Path | None,
-        typer.Option(
-            parser=output, help="TREC run to write, plain or .gz; else stdout."
-        ),
+        typer.Option(help="TREC run to write, plain or .gz; else stdout."),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="The encoder's name here, if it is another one.")
@@ -82,8 +81,7 @@ def search(
     from casebook.retrieval.shards import ShardStore
 
     exclusive(context, "scheduler", "workers")
-    if out is not None:
-        apart(out, queries, queries / "queries.jsonl")
+    refuse_overwriting(out, queries)
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as client:

@@ -7,6 +7,8 @@ import typer
 
 from casebook.cli.printing import Json, print_json, show_report
 from casebook.errors import BatchFailed, InputError
+from casebook.files import refuse_overwriting
+from casebook.paths import data_folder
 
 app = typer.Typer(
     help="Verify claims, and score verdicts that anyone produced.",
@@ -125,8 +127,8 @@ def run(
 
     if documented:
         _refuse_beside_documented(context)
-    if out is not None and out.exists() and out.samefile(claims):
-        raise InputError(f"--out {out} is the file of claims: name another file")
+    folders = [own[1] for own in map(data_folder, corpus or ()) if own]
+    refuse_overwriting(out, claims, ratings, *folders)
     _, results, config = checking.check_file(
         claims,
         corpus or [checking.OWN],

@@ -7,6 +7,7 @@ import typer
 
 from casebook.cli import raters_options as common
 from casebook.cli.printing import Json, print_json, records, show_tables
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
 SHOWN = (
@@ -34,6 +35,7 @@ Resamples = Annotated[
 
 
 def analyse(
+    context: typer.Context,
     files: common.Forms,
     key: common.Key = None,
     side_col: common.SideCol = None,
@@ -58,6 +60,8 @@ def analyse(
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
+    others = ("out", "report", "against", "resamples", "seed")
+    exclusive(context, "legacy", *others)
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     names = common.mapping(columns)

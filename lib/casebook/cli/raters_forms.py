@@ -8,6 +8,7 @@ import typer
 
 from casebook.cli.printing import Json, print_json
 from casebook.cli.raters_options import Seed
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(help="New folder of the study.")]
@@ -48,6 +49,7 @@ SecretFile = Annotated[
 
 
 def forms(
+    context: typer.Context,
     folder: Folder,
     system: Systems = None,
     explanations: Explanations = None,
@@ -77,6 +79,8 @@ def forms(
     """
     from casebook.raters.forms import Plan
 
+    drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
+    exclusive(context, "explanations", *drawn, "win_rate", "guess", "stratify")
     raters = _raters(rater)
     name, formats = study or folder.name, tuple(format_ or ["xlsx"])
     secret = _secret(secret_file)

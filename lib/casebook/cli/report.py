@@ -1,7 +1,7 @@
 """``casebook report | run | build | publish``: execute, render, hand out."""
 
 import json
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -21,10 +21,13 @@ from casebook.cli.batch_options import (
 )
 from casebook.cli.printing import Json, show
 from casebook.cli.progress_bar import batch_progress
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
+from casebook.paths import data_folder
 
 
 def report(
+    context: typer.Context,
     run: RunName = "report",
     grid: Grid = None,
     tag: Tag = "default",
@@ -39,6 +42,7 @@ def report(
 
     Example: casebook report --run nightly --tag full --workers 2 --compare report
     """
+    exclusive(context, "scheduler", "workers")
     _pull(grid, tag)
     planned = _plan(run, (), grid, tag, force, {})
     _execute(planned, run, workers, scheduler, timeout, retries)
@@ -46,6 +50,7 @@ def report(
 
 
 def run(
+    context: typer.Context,
     experiments: Annotated[
         list[str] | None, typer.Argument(help="Experiments or cells; none means all.")
     ] = None,
@@ -62,8 +67,11 @@ def run(
 ):
     """Execute experiments; unchanged ones are skipped.
 
-    Example: casebook run retrieval_ablation --run mine -p dataset=my_beir_folder
+    Paths in -p count from the folder where the command is given.
+
+    Example: casebook run retrieval_ablation --run mine -p dataset=./my_beir_folder
     """
+    exclusive(context, "scheduler", "workers")
     overrides = _overrides(parameter or [])
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
     if not dry_run:
@@ -116,7 +124,7 @@ def _pull(grid, tag):
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
     given = ("dataset", "rating_set")
     names = {cell.parameters.get(name) for cell in cells for name in given}
-    names -= {name for name in names if name is None or Path(name).is_dir()}
+    names = {name for name in names if name and data_folder(name) is None}
     votes = {n for n in names if registry.resolve(n)[0].kind == "votes"}
     registry.pull(sorted(names - votes))
     for name in sorted(votes):
@@ -129,9 +137,16 @@ def _pull(grid, tag):
 
 def _plan(run, names, grid, tag, force, overrides):
     from casebook import batch
+    from casebook.batch.bookkeeping import data_folders
     from casebook.grid import DEFAULT_GRID, load_grid, select
+    from casebook.notebook_parameters import resolved
 
-    cells = select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+    taken = data_folders(run)
+    overrides = resolved(overrides, taken)
+    cells = [
+        replace(cell, parameters=resolved(cell.parameters, taken))
+        for cell in select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+    ]
     planned = batch.plan(cells, run, force)
     for item in planned:
         if item.note:

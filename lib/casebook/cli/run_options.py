@@ -1,6 +1,5 @@
 """Options that the commands on runs share, and what is refused of them."""
 
-import math
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -32,37 +31,14 @@ Metric = Annotated[
 ]
 
 
-def filled(value: str | None):
-    """Refuse an empty name, which would be as if the option was not given."""
-    if value is not None and not value.strip():
-        raise typer.BadParameter("it is empty.")
-    return value
-
-
 Profile = Annotated[
     str | None,
-    typer.Option(callback=filled, help="A separate pointer besides the plain one."),
+    typer.Option(help="A separate pointer besides the plain one."),
 ]
 Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
 
 
-def output(text: str):
-    """Refuse a name of nothing, which would be the current folder."""
-    if not text.strip():
-        raise typer.BadParameter("it names no place to write to.")
-    return Path(text)
-
-
-def apart(out, *inputs):
-    """Refuse to write over a file that is read."""
-    for path in inputs:
-        if path is not None and out.exists() and path.exists() and out.samefile(path):
-            raise InputError(f"{out}: is read by this command: write to another file")
-
-
-Out = Annotated[
-    Path | None, typer.Option(parser=output, help="Folder for the report files.")
-]
+Out = Annotated[Path | None, typer.Option(help="Folder for the report files.")]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Let runs on different data compete; it is stamped."),
@@ -73,11 +49,11 @@ Repo = Annotated[
 ]
 Workflow = Annotated[
     str | None,
-    typer.Option(callback=filled, help="Only runs of this workflow (experiment)."),
+    typer.Option(help="Only runs of this workflow (experiment)."),
 ]
 Key = Annotated[
     str | None,
-    typer.Option(callback=filled, help="Only runs whose comparability key starts so."),
+    typer.Option(help="Only runs whose comparability key starts so."),
 ]
 Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
 DEFAULT_METRIC = "original:ndcg@3"
@@ -93,13 +69,6 @@ def noted(metric):
         text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
         warnings.warn(text, MeasureNote, stacklevel=2)
     return metric
-
-
-def finite(value: float | None):
-    """Refuse a number that is infinite or none."""
-    if value is not None and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is not a finite number.")
-    return value
 
 
 def share(value: float):

@@ -18,14 +18,11 @@ RunName = Annotated[
     str | None,
     typer.Option(
         *("--run", "--runid"),
-        callback=common.filled,
         help="Run id, its beginning, or its folder.",
     ),
 ]
 Rank = Annotated[int | None, typer.Option(min=1, help="Place in order.")]
-Least = Annotated[
-    float, typer.Option(min=0, callback=common.finite, help="Least improvement.")
-]
+Least = Annotated[float, typer.Option(min=0, help="Least improvement.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Promote if it says so.")]
 Keep = Annotated[
     bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
@@ -36,11 +33,9 @@ Level = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Of the interval.")]
 Against = Annotated[
     str | None,
-    typer.Option(callback=common.filled, help="Reference; the active run by default."),
+    typer.Option(help="Reference; the active run by default."),
 ]
-Margin = Annotated[
-    float, typer.Option(min=0, callback=common.finite, help="Loss tolerated.")
-]
+Margin = Annotated[float, typer.Option(min=0, help="Loss tolerated.")]
 
 
 def decide(

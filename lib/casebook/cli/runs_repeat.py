@@ -80,9 +80,7 @@ def rerun(
     only_print: Annotated[
         bool, typer.Option("--print", help="Print the command only.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=1, callback=common.finite, help="Seconds.")
-    ] = None,
+    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
@@ -141,7 +139,7 @@ def _compare_records(former, latter):
 def export(
     context: typer.Context,
     run: common.Run,
-    out: Annotated[Path, typer.Option(parser=common.output, help="File to write.")],
+    out: Annotated[Path, typer.Option(help="File to write.")],
     kind: Annotated[
         str, typer.Option("--format", help="trec, mteb or every-eval.")
     ] = "mteb",
@@ -158,7 +156,7 @@ def export(
     Example: casebook runs export smoke/runs/retrieval_ablation-smoke --system
     smoke.full --out full.json
     """
-    from casebook.files import write_json
+    from casebook.files import refuse_overwriting, write_json
     from casebook.formats.trec import read_run
     from casebook.runs import export as library
     from casebook.runs.artifact import read_record
@@ -172,7 +170,7 @@ def export(
             raise InputError(f"--{option} is for --format {form}, not {kind}")
     listing = common.open_registry(domain, tenant, runs_root)
     folder = listing.folder(find(listing, run))
-    common.apart(out, ranking, folder / "run.json")
+    refuse_overwriting(out, ranking, folder / "run.json")
     record = read_record(folder / "run.json")
     if kind == "mteb":
         write_json(out, mteb_result(record, system, task, revision))

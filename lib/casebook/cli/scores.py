@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from casebook.cli.printing import Json, print_json
+from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
 DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
@@ -114,6 +115,7 @@ def _account(accounting):
 
 
 def compare(
+    context: typer.Context,
     qrels: Qrels,
     runs: Annotated[list[Path], typer.Argument(help="Two or more TREC runs.")],
     measure: Measures = None,
@@ -122,7 +124,7 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of bootstrap and randomisation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of resamples.")] = 0,
 ):
     """Compare runs query by query: intervals, corrected tests, effect sizes.
 
@@ -130,6 +132,8 @@ def compare(
     """
     from casebook.inference.comparison import compare_systems
 
+    exclusive(context, "as_json", "latex", "markdown")
+    exclusive(context, "latex", "markdown")
     scores = _scores(qrels, runs, measure or DEFAULT)
     found = {name: compare_systems(table, seed=seed) for name, table in scores.items()}
     if as_json:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from casebook.cli.printing import Json, print_json
-from casebook.errors import InputError
+from casebook.cli.run_options import exclusive
+from casebook.files import refuse_overwriting
 
 app = typer.Typer(
     help="Edit the facts of a case one by one and see what retrieval does.",
@@ -42,6 +43,7 @@ Output = Annotated[
 
 @app.command()
 def run(
+    context: typer.Context,
     case: Case,
     dataset: Dataset,
     mode: Mode = "full",
@@ -68,7 +70,12 @@ def run(
     from casebook.counterfactual import one_case
     from casebook.counterfactual.tree import TreeSettings
     from casebook.datasets.registry import load
+    from casebook.paths import data_folder
 
+    own = data_folder(dataset)
+    refuse_overwriting(output, case, own and own[1])
+    if documented:
+        exclusive(context, "documented", "budget", "placebos", "validator")
     limits = {"max_depth": depth, "children": children, "threshold": threshold}
     if documented:
         settings = TreeSettings.documented(**limits, seed=seed)
@@ -77,14 +84,15 @@ def run(
         settings = TreeSettings(**limits, seed=seed)
     sheet, notes = one_case.read_case(case)
     judge = one_case.validator_for(validator, documented)
-    documents = load(dataset).documents
+    data = load(dataset)
+    documents = data.documents
     system = {"mode": mode, "encoder": encoder, "k": top_k}
     tree = one_case.run_case(
         sheet, documents, settings=settings, validator=judge, **system
     )
     notes = [*notes, *_warnings(judge, len(tree.root.found.cases), top_k)]
     report = one_case.explained_report(tree, documents, documented)
-    report |= {"dataset": dataset, "mode": mode, "notes": notes}
+    report |= {"dataset": data.name, "mode": mode, "notes": notes}
     _give(report, output, as_json)
 
 
@@ -110,6 +118,7 @@ def _warnings(judge, found, top_k):
 
 @app.command()
 def report(
+    context: typer.Context,
     tree: Annotated[Path, typer.Argument(help="Report that `run -o` wrote.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write instead of print.")
@@ -124,6 +133,7 @@ def report(
     from casebook.counterfactual.tree_report import read_report
     from casebook.files import write_text
 
+    exclusive(context, "as_json", "output")
     found = read_report(tree)
     if as_json:
         scores = found["nodes"][0]["sensitivity_scores"]
@@ -133,8 +143,7 @@ def report(
     if output is None:
         typer.echo(text, nl=False)
         return
-    if output.resolve() == tree.resolve():
-        raise InputError(f"{output}: is the report itself: name another file")
+    refuse_overwriting(output, tree)
     write_text(output, text)
     typer.echo(str(output))
 

@@ -13,6 +13,7 @@ from casebook.counterfactual.informative import LEAST_TERMS, Vocabulary
 from casebook.counterfactual.planted import plant_cases
 from casebook.counterfactual.sections import parse_section
 from casebook.datasets.registry import load
+from casebook.errors import InputError
 
 PLANTED = "planted"
 OWN = "annotated_cases"
@@ -116,8 +117,11 @@ def extracted_collection(dataset):
         "judgments without an extracted fact, left out": empty,
         "sheets that contradict themselves, left out": contradictory,
         f"sheets of fewer than {LEAST_TERMS} informative terms, left out": poor,
-        "fingerprint": dataset.fingerprint[:16],
     }
+    if not sheets:
+        counted = ", ".join(f"{n} {why}" for why, n in account.items() if n)
+        raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
+    account["fingerprint"] = dataset.fingerprint[:16]
     nobody = annotation_frame([])
     relevant = {
         case: [document for document, grade in judged.items() if grade > 0]

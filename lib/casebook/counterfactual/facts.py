@@ -103,7 +103,9 @@ def from_dict(record, where="fact sheet", documented=False, empty=False):
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(whole)"
         problem = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{where}: field {field}: {problem}") from error
+        beside = first["type"] in ("unexpected_keyword_argument", "missing")
+        keys = _keys(first["loc"][:-1] if beside else first["loc"])
+        raise InputError(f"{where}: field {field}: {problem}{keys}") from error
     normal = documented_section if documented else _normal
     sheet = replace(sheet, sections_cited=tuple(map(normal, sheet.sections_cited)))
     if not documented:
@@ -194,6 +196,18 @@ def sheet_schema():
         As pydantic writes it.
     """
     return _adapter().json_schema()
+
+
+def _keys(place):
+    """Name the keys of the object at a place of a sheet; empty where none is."""
+    schema = node = sheet_schema()
+    for part in place:
+        inner = node.get("properties", {})
+        node = node.get("items", {}) if isinstance(part, int) else inner.get(part, {})
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    names = node.get("properties", ())
+    return f"; the keys there are {', '.join(names)}" if names else ""
 
 
 @cache

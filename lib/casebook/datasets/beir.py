@@ -52,16 +52,17 @@ def load_beir(
     information retrieval models, NeurIPS Datasets and Benchmarks.
     """
     folder = Path(folder)
+    corpus, questions = _one_of(folder, "corpus"), _one_of(folder, "queries")
     judged = folder / "qrels" / f"{split}.tsv"
     if not judged.is_file():
         splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["none"]
         raise InputError(f"{judged}: no such file; splits here: {', '.join(splits)}")
-    documents = _read_documents(_one_of(folder, "corpus"), "_id")
+    documents = _read_documents(corpus, "_id")
     return _assemble(
         key or folder.resolve().name,
         split,
         with_titles(documents) if titles else documents,
-        read_frame(_one_of(folder, "queries"), "_id", "query_id"),
+        read_frame(questions, "_id", "query_id"),
         judged,
         read_beir_qrels(judged),
         card,

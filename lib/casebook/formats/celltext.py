@@ -8,7 +8,10 @@ EMPTY = "(no answer)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x005F_(?=x[0-9A-Fa-f]{4}_)")
-_FORMULA = ("=", "+", "-", "@", "\t")
+# Blanks before the sign, and signs of full width, do not keep a spreadsheet from it.
+_FORMULA = re.compile("'*(?:[\t\r]|[\\s\u200b\ufeff]*[=+@＝＋－＠-])")
+_CR = re.compile("\r\n?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?", re.ASCII)
 
 
 def clean(text):
@@ -92,14 +95,15 @@ def for_csv(text):
     Parameters
     ----------
     text : str
-        Clean text.
+        A cell.
 
     Returns
     -------
     str
-        Text that no spreadsheet runs.
+        Text that no spreadsheet runs. Plain numbers such as ``-0.5`` are left alone.
     """
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    runs = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if runs else text
 
 
 def from_csv(text):
@@ -108,11 +112,32 @@ def from_csv(text):
     Parameters
     ----------
     text : str
-        Cell of a CSV form.
+        Cell of a CSV file.
 
     Returns
     -------
     str
         The text without the mark.
     """
-    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text[1:]) else text
+
+
+def table_for_csv(frame):
+    """Give a DataFrame whose texts and names no spreadsheet runs, by `for_csv`.
+
+    Line ends within a cell become LF: a CR that is not quoted would begin a row.
+    """
+    return _each_text(frame, lambda text: for_csv(_CR.sub("\n", text)))
+
+
+def table_from_csv(frame):
+    """Undo `table_for_csv` on a DataFrame that was read from a file."""
+    return _each_text(frame, from_csv)
+
+
+def _each_text(frame, change):
+    def of(cell):
+        return change(cell) if isinstance(cell, str) else cell
+
+    texts = {n: c.map(of) for n, c in frame.items() if c.dtype.kind not in "biufmM"}
+    return frame.assign(**texts).rename(columns=of)

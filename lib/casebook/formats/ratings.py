@@ -1,6 +1,7 @@
 """Tables of ratings, items in rows and raters in columns, from CSV and workbooks."""
 
 import csv
+import io
 import re
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def _text(path):
         raise InputError(f"{path}: is not UTF-8 text; save it as CSV UTF-8") from None
     first = content.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(content.splitlines(), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(content), delimiter=delimiter, strict=True)
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader]
     except csv.Error as error:

@@ -18,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_bytes(path):
-    """Read a plain or gzip-compressed text file, CRLF line ends made LF.
+    """Read a plain or gzip-compressed text file, line ends CRLF and CR made LF.
 
     Compression is recognised by the first two bytes, so the file name does not
     matter and pipes work. A UTF-8 byte-order mark is dropped: it would silently
@@ -52,7 +52,7 @@ def read_bytes(path):
     if raw.startswith(_BOM, PAD):
         del raw[PAD : PAD + len(_BOM)]
     if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n")
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if len(raw) > PAD and not raw.endswith(b"\n"):
         raw += b"\n"
     raw += bytes(PAD)

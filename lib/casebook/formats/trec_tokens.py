@@ -133,7 +133,8 @@ def _scores(text, start, end):
 
 def _grades(text, start, end):
     mantissa, decimals, negative, plain = decimal_parts(text, start, end)
-    if decimals.any() or not plain.all() or (mantissa >= GRADE_LIMIT).any():
+    pointed = decimals.any() or (text[end - 1] == ord(".")).any()  # "1." is no integer
+    if pointed or not plain.all() or (mantissa >= GRADE_LIMIT).any():
         return None
     grades = mantissa.astype(np.int64)
     return np.where(negative, -grades, grades)

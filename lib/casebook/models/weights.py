@@ -16,6 +16,7 @@ PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 
+_YES = {"1", "ON", "YES", "TRUE"}  # as huggingface_hub reads it
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 _HUB_PATTERNS = [f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)]
 
@@ -123,10 +124,12 @@ def _hub_folder(name, allow_download):
             )
         )
     except (hub.errors.HfHubHTTPError, OSError, ValueError) as error:
+        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in _YES
         remedy = (
             "check the name and the network"
-            if allow_download
-            else f"give a folder, or set {DOWNLOAD_SWITCH}=1 to fetch it"
+            if allow_download and not offline
+            else "give a folder, or fetch it with "
+            f"{DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
         )
         raise InputError(
             f"model {name!r} is neither a folder nor in the local Hugging Face cache: "

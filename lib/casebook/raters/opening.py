@@ -4,6 +4,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import new_folder, sha256_file, write_json, write_text
+from casebook.formats.celltext import table_for_csv
 from casebook.raters.documented import read_votes
 from casebook.raters.packing import KEY, PREREGISTRATION, SEALED, read_preregistration
 from casebook.raters.sealing import read_key
@@ -119,7 +120,7 @@ def write_tables(folder, tables, values, figures):
     """
     with new_folder(folder) as temporary:
         for name, table in tables.items():
-            text = table.to_csv(index=False, lineterminator="\n")
+            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
             write_text(temporary / "tables" / f"{name}.csv", text)
         for name, figure in figures.items():
             path = temporary / "figures" / f"{name}.svg"

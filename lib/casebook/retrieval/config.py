@@ -127,6 +127,8 @@ class PipelineConfig:
         check_choice("fusion", self.fusion, FUSIONS)
         check_choice("BM25 preset", self.bm25_preset, tuple(PRESETS))
         spelled = (self.reranker or "").removeprefix(CROSS_ENCODER)
+        if spelled == (self.reranker or "") and "/" in spelled:
+            raise InputError(f"a model as reranker is named {CROSS_ENCODER}{spelled}")
         if spelled == (self.reranker or ""):
             check_choice("reranker", self.reranker, (*RERANKERS, None))
         elif not spelled:

@@ -115,7 +115,7 @@ def append(path, entry):
     previous = line_hash(lines[-1]) if lines else NO_LINE
     entry = {"seq": len(lines) + 1, "previous": previous, **entry}
     line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         end = sum(len(line) + 1 for line in lines)
         os.ftruncate(handle, end)  # drops the rest of a line that was never completed

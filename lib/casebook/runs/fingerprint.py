@@ -7,13 +7,14 @@ same numbers, so the second need not be executed.
 import hashlib
 import json
 import platform
+import re
 from pathlib import Path
 
 import threadpoolctl
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.paths import CARDS, DATA, ROOT
+from casebook.paths import CARDS, DATA, ROOT, data_folder
 
 # Executing, batching and rendering do not enter a number; nor does reading a notebook's
 # parameters, since its source and what is injected are inputs of their own.
@@ -117,9 +118,10 @@ def dataset_digest(name):
     InputError
         If there is neither a card nor a folder of that name.
     """
-    folder = Path(name)
-    if folder.is_dir():
-        return tree_digest(folder)
+    if own := data_folder(name):
+        if not own[1].is_dir():
+            raise InputError(f"dataset {str(name)!r}: no such folder")
+        return tree_digest(own[1])
     # The longest card key that starts the name: "<key>_<split>" is an alias.
     for key in sorted((p.stem for p in CARDS.glob("*.yml")), key=len, reverse=True):
         if name == key or name.startswith(f"{key}_"):
@@ -138,15 +140,17 @@ def model_digest(name):
     Parameters
     ----------
     name : str
-        Registered name, hub name or local folder.
+        Registered name, hub name, local folder, or one that holds such parts.
 
     Returns
     -------
     str
-        Hash of a folder's files, else the name itself: packaged weights are pinned by
-        the lock and checked when they are loaded.
+        Hash of the name and of its folders' files, or the name itself: packaged
+        weights are pinned by the lock and checked when they are loaded.
     """
-    return tree_digest(name) if Path(name).is_dir() else str(name)
+    parts = re.split("[:=,]", str(name))
+    found = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
+    return digest([str(name), *found]) if found else str(name)
 
 
 def environment():

@@ -6,6 +6,7 @@ import math
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
+from casebook.formats.celltext import table_for_csv
 from casebook.paths import run_dir, valid_name
 from casebook.runs.items import as_json, page_address
 
@@ -173,7 +174,8 @@ def _csv(frame):
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]
     frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
-    return frame.to_csv(index=False, float_format=_six_digits, lineterminator="\n")
+    options = {"float_format": _six_digits, "lineterminator": "\n"}
+    return table_for_csv(frame).to_csv(index=False, **options)
 
 
 def _six_digits(value):

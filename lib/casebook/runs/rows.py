@@ -15,6 +15,7 @@ other words); a query without one is a group of its own.
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.formats.celltext import table_from_csv
 from casebook.runs.artifact import read_record
 from casebook.runs.layout import check_tenant, followed, owner_of
 from casebook.runs.metrics import canonical
@@ -112,9 +113,11 @@ def _of_report(folder, metric):
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")
     try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(_NAMES, str))
+        texts = dict.fromkeys(_NAMES, str)  # of which one may be "NA"
+        table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not a table of rows: {error}") from None
+    table = table_from_csv(table)
     if not {"query_id", "system"} <= set(table.columns):
         raise NoRows(f"{path.name} has no query_id and system")
     for system in table["system"].unique():

@@ -6,6 +6,7 @@ from pathlib import Path
 from casebook.datasets import load
 from casebook.datasets.insurance import read_mini_insurance
 from casebook.inference.samples import check_choice
+from casebook.paths import data_folder
 from casebook.runs.fingerprint import library_digest
 from casebook.shift.embedded import embed
 from casebook.shift.learner import DOCUMENTED, MODES
@@ -119,7 +120,7 @@ def load_dataset(name):
     casebook.datasets.corpus.RetrievalDataset
         The dataset's default split.
     """
-    folder = Path(name)
+    key, folder = data_folder(name) or (None, Path(name))
     if (folder / "policies").is_dir():
-        return read_mini_insurance(folder)
+        return read_mini_insurance(folder, key=key)
     return load(name)

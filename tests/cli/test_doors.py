@@ -1,0 +1,214 @@
+"""What every command refuses: to write where it reads, nothing, endless numbers."""
+
+import json
+import os
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.files import refuse_overwriting, write_text
+from casebook.formats.trec import write_run
+from casebook.paths import DATA
+
+CASE = {
+    "case_id": "c1",
+    "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}],
+}
+
+
+@pytest.fixture
+def case(tmp_path):
+    path = tmp_path / "case.txt"
+    text = "Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine."
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["itself", "symlink", "hardlink", "dotted"])
+def test_an_output_is_never_an_input_by_whatever_path(tmp_path, kind):
+    source = write_text(tmp_path / "in.json", "{}")
+    output = tmp_path / "out.json"
+    if kind == "symlink":
+        output.symlink_to(source)
+    elif kind == "hardlink":
+        os.link(source, output)
+    else:
+        output = source if kind == "itself" else tmp_path / "x" / ".." / "in.json"
+    with pytest.raises(InputError, match="is read by this command"):
+        refuse_overwriting(output, None, source)
+    refuse_overwriting(tmp_path / "other.json", source)
+    refuse_overwriting(None, source)
+
+
+def test_an_output_is_no_file_of_a_data_folder(tmp_path):
+    for name in ("corpus.jsonl", "qrels/test.tsv"):
+        with pytest.raises(InputError, match="is read by this command"):
+            refuse_overwriting(DATA / "smoke" / name, DATA / "smoke")
+    refuse_overwriting(DATA / "smoke" / "dense.trec", DATA / "smoke")
+
+
+def commands(case, tmp_path):
+    """Give every command that reads a file and writes one, writing where it reads."""
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"_id": "q", "text": "water"}\n')
+    ranking = write_run(tmp_path / "r.trec", {"q": {"d": 1.0}})
+    record = "retrieval_ablation-smoke"
+    tree = tmp_path / "tree.json"
+    tree.write_text("{}")
+    corpus = records(tmp_path / "mine") / "corpus.jsonl"
+    return {
+        corpus: ["sensitivity", "run", case, corpus.parent, "-o", corpus],
+        case: ["sensitivity", "run", case, "smoke", "--mode", "bm25", "-o", case],
+        queries: ["corpus", "search", tmp_path, queries, "--out", queries],
+        ranking: [
+            *("runs", "export", f"smoke/runs/{record}", "--format", "trec"),
+            *("--ranking", ranking, "--out", ranking),
+        ],
+        tree: ["sensitivity", "report", tree, "-o", tree],
+    }
+
+
+def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
+    for source, arguments in commands(case, tmp_path).items():
+        before = source.read_bytes()
+        code, out, err = casebook(*arguments)
+        assert (code, out) == (1, ""), arguments
+        assert err.count("\n") == 1 and source.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o: it is empty"),
+        (["corpus", "search", "c", "q", "--out="], "--out: it is empty"),
+        (["corpus", "encode", "c", "--out", " "], "--out: it is empty"),
+        (["factcheck", "run", "c.jsonl", "--out", ""], "--out: it is empty"),
+        (["publish", "report", ""], "an argument: it is empty"),
+        (
+            ["gate", "run", "--margin", "inf"],
+            "must be a finite number, not inf",
+        ),
+        (["gate", "run", "--margin=nan"], "--margin must be a finite number"),
+        (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
+        (["sensitivity", "run", "c", "smoke", "--threshold", "nan"], "finite"),
+        (["run", "--timeout", "Infinity"], "finite"),
+        (["raters", "forms", "x", "--margin", "-inf"], "finite"),
+        (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
+        (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown means nothi"),
+        (
+            ["compare", "q", "a", "b", "--json", "--latex"],
+            "nothing beside --json",
+        ),
+        (["run", "--workers", "2", "--scheduler", "tcp://x"], "means nothing beside"),
+        (["sensitivity", "report", "t", "--json", "-o", "x"], "means nothing beside"),
+        (
+            ["sensitivity", "run", "c", "smoke", "--documented", "--placebos", "3"],
+            "--placebos means nothing beside --documented",
+        ),
+        (["raters", "analyse", "f", "--legacy", "--out", "x"], "--out means nothing"),
+        (
+            ["raters", "forms", "x", "--explanations", "e", "--system", "a=b"],
+            "--system means nothing beside --explanations",
+        ),
+        (["evaluate", "{q}", "{other}"], "quer"),
+        (["compare", "{q}", "{other}", "{run}"], "quer"),
+        (["agreement", "{r}", "--boot", "1"], "--boot"),
+        (["audit", "labels", "smoke", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, message):
+    (tmp_path / "q").write_text("q1 0 d1 1\n")
+    (tmp_path / "r").write_text("item,A,B\nx,1,2\ny,2,2\nz,1,1\n")
+    write_run(tmp_path / "run", {"q1": {"d1": 1.0}})
+    write_run(tmp_path / "other", {"q9": {"d1": 1.0}})
+    names = {name: str(tmp_path / name) for name in ("q", "r", "run", "other")}
+    code, out, err = casebook(*[word.format_map(names) for word in arguments])
+    assert (code, out) == (1, "")
+    assert err.startswith("casebook: ") and err.count("\n") == 1
+    assert message in err
+
+
+HOSTILE = {
+    "a lone surrogate in an id": '{"case_id": "\\ud800"}',
+    "a lone surrogate in a text": '{"case_id": "c", "case_background": "\\udfff"}',
+    "an age of 400 digits": '{"case_id": "c", "age": %s}' % ("9" * 400),
+    "a number beyond floats": '{"case_id": "c", "age": 1e400}',
+    "a key twice": '{"case_id": "c", "case_id": "d"}',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_case_that_cannot_be_is_one_clear_line(casebook, tmp_path, name):
+    path = tmp_path / "case.json"
+    path.write_text(HOSTILE[name])
+    code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
+    assert (code, out) == (1, "") and err.count("\n") == 1, err
+    assert "case.json" in err
+
+
+def test_an_age_of_400_digits_in_a_judgment_is_survived(casebook, tmp_path):
+    path = tmp_path / "case.txt"
+    path.write_text(f"Tan, aged {'9' * 400} years, v State, section 302 IPC. " * 2)
+    code, _, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
+    assert "Traceback" not in err and (code == 0 or err.count("\n") == 1)
+
+
+def records(tmp_path, **changes):
+    corpus = [{"_id": "d1", "text": "water"}, {"_id": "d2", "text": "fire"}]
+    corpus[0] |= changes
+    (tmp_path / "qrels").mkdir(parents=True)
+    lines = "".join(json.dumps(line) + "\n" for line in corpus)
+    (tmp_path / "corpus.jsonl").write_text(lines)
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')
+    qrels = "query-id\tcorpus-id\tscore\nq\td2\t1\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(qrels)
+    return tmp_path
+
+
+@pytest.mark.parametrize("changes", [{"_id": "\ud800"}, {"text": "a\udc00b"}])
+def test_half_characters_in_a_collection_name_their_line(casebook, tmp_path, changes):
+    folder = records(tmp_path, **changes)
+    code, out, err = casebook("run", "query_length", "-p", f"dataset={folder}")
+    assert (code, out) == (1, "")
+    assert "corpus.jsonl:1: is not JSON: a lone surrogate" in err
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
+@given(st.lists(words, max_size=5))
+def test_whatever_the_words_no_command_ends_in_a_traceback(words):
+    from casebook.cli import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code in {0, 1}
+
+
+def test_arguments_in_bytes_of_no_text_are_refused_by_the_real_command(tmp_path):
+    import subprocess
+
+    command = [sys.executable, "-m", "casebook", "data", "card", b"\xff"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1
+    assert b"not text in UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sheet", "keys"),
+    [
+        ({"evidence": []}, "case_id, parties, "),
+        ({"parties": {"kind": "x"}}, "petitioner_type, respondent_type"),
+        ({"parties": []}, "petitioner_type, respondent_type"),
+        ({"numerical_facts": {"ages": [{"years": 3}]}}, "value, descriptor"),
+        ({"numerical_facts": {"ages": [3]}}, "value, descriptor"),
+    ],
+)
+def test_a_wrong_key_of_a_case_names_the_right_ones(casebook, tmp_path, sheet, keys):
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({"case_id": "c"} | sheet))
+    code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
+    assert (code, out) == (1, "") and f"; the keys there are {keys}" in err

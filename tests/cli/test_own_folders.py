@@ -1,0 +1,200 @@
+"""Data and models of one's own, from any folder: found, refused, named, told apart."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from casebook.batch import plan
+from casebook.batch.bookkeeping import stored_record
+from casebook.book.pages import chapters
+from casebook.book.reproduce import command
+from casebook.errors import InputError
+from casebook.grid import load_grid, select
+from casebook.notebook_parameters import resolved
+from casebook.paths import DATA, data_folder
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Give a folder with two data sets of one name, and let outputs go beside them."""
+    for place in ("a", "b"):
+        shutil.copytree(DATA / "smoke", tmp_path / place / "contracts")
+    questions = tmp_path / "b" / "contracts" / "queries.jsonl"
+    questions.write_text(questions.read_text().replace(" the ", " this "))
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path / "out"))
+    return tmp_path
+
+
+def elsewhere(where, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "casebook", *arguments],
+        cwd=where,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+RUN = ("run", "query_length", "--run", "mine", "-p", "resamples=1000")
+
+
+@pytest.mark.slow
+def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeypatch):
+    for where, name in (("a", "./contracts"), ("b", "contracts")):
+        done = elsewhere(folders / where, *RUN, "-p", f"dataset={name}")
+        assert done.returncode == 0, done.stderr
+    # The same folder by another path is the same data set, and unchanged.
+    again = elsewhere(folders, *RUN, "-p", "dataset=b/../b/contracts")
+    assert again.stderr.startswith("cached")
+    results = folders / "out" / "results"
+    merged = json.loads((results / "mine" / "numbers.json").read_text())
+    numbers = merged["query_length"]
+    assert set(numbers) == {"contracts", "contracts-2"}
+    assert numbers["contracts"] != numbers["contracts-2"]
+    monkeypatch.setattr("casebook.paths.RESULTS", results)
+    cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
+    titles = chapters("mine", sorted(cells))
+    assert set(titles.values()) == {
+        "Query length: contracts",
+        "Query length: contracts-2",
+    }
+    for cell in cells:
+        record = stored_record("mine", cell)
+        assert str(folders) not in " ".join(record.metrics)
+        # Pasted elsewhere, the reproduce line finds the cell as it is.
+        line = shlex.split(command(record, "mine"))
+        done = elsewhere(folders / "empty", *line[1:])
+        assert done.stderr.startswith(f"cached  {cell}: unchanged"), done.stderr
+    for cell in cells:
+        if "contracts-2" in titles[cell]:
+            done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{cell}")
+            assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("dataset=./none", "dataset './none': no such folder"),
+        ("dataset=./empty", "is no BEIR folder: it has no corpus.jsonl"),
+        ("dataset=./a/contracts/queries.jsonl", "no such folder"),
+        ("dataset=nowhere", "dataset 'nowhere': no card and no folder"),
+        ("dataset=./my data", "or call it: NAME=my data"),
+        ("dataset=a b=./a/contracts", "no such folder"),
+        ("encoder=./none", "does not exist"),
+        ("encoder=./empty", "is no model folder"),
+        ("encoder=nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_OFFLINE=0"),
+        ("reranker=cross-encoder:./none", "does not exist"),
+        ("reranker=cross-encoder:nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_"),
+        ("reranker=cross-encoder/some", "is named cross-encoder:cross-encoder/some"),
+        ("development=none", "none.tsv: no such file; splits here: test"),
+        ("resamples=99", "at least 100"),
+    ],
+)
+def test_what_is_not_there_is_refused_before_a_kernel_starts(
+    casebook, folders, monkeypatch, parameter, message
+):
+    monkeypatch.chdir(folders)
+    data = [] if parameter.startswith("dataset") else ["-p", "dataset=a/contracts"]
+    arguments = ["retrieval_ablation", "--run", "mine", *data, "-p", parameter]
+    code, out, err = casebook("run", *arguments)
+    assert (code, out) == (1, "")
+    assert message in err and err.count("\n") == 1 and err.startswith("casebook: ")
+    assert not list(folders.glob("out/results/mine/notebooks/*"))
+
+
+def test_forms_and_keys_count_from_the_callers_folder(casebook, folders, monkeypatch):
+    monkeypatch.chdir(folders)
+    found = resolved({"forms": ["a/contracts"], "key": "b", "seed": 3}, {})
+    assert found == {
+        "forms": [str(folders / "a/contracts")],
+        "key": str(folders / "b"),
+        "seed": 3,
+    }
+    code, _, err = casebook("run", "rater_agreement", "-p", "forms=[./none]")
+    assert code == 1 and "forms './none': no such file or folder" in err
+
+
+def test_a_folder_of_a_cards_name_is_not_the_card(folders, monkeypatch):
+    shutil.copytree(DATA / "smoke", folders / "smoke")
+    monkeypatch.chdir(folders)
+    assert resolved({"dataset": "smoke"}, {}) == {"dataset": "smoke"}
+    (value,) = resolved({"datasets": ["./smoke"]}, {})["datasets"]
+    assert data_folder(value) == ("smoke-2", folders / "smoke")
+
+
+def test_models_are_found_from_the_callers_folder(folders, monkeypatch):
+    (folders / "model").mkdir()
+    (folders / "model" / "config.json").write_text("{}")
+    monkeypatch.chdir(folders)
+    place = str(folders / "model")
+    for given, expected in (
+        ("./model", place),
+        ("model", place),
+        ("cross-encoder:./model", f"cross-encoder:{place}"),
+        ("query=model,context=some/name", f"query={place},context=some/name"),
+        ("minilm", "minilm"),
+        ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
+    ):
+        assert resolved({"encoder": given}, {}) == {"encoder": expected}
+
+
+def test_an_encoder_for_an_experiment_keeps_the_data_of_its_configurations():
+    grid = load_grid()
+    before = select(grid, ["retrieval_ablation"])
+    after = select(grid, ["retrieval_ablation"], overrides={"encoder": "some/model"})
+    assert len(before) >= 2
+    assert [(c.name, c.parameters | {"encoder": "some/model"}) for c in before] == [
+        (c.name, c.parameters) for c in after
+    ]
+    (own,) = select(grid, ["retrieval_ablation"], overrides={"dataset": "smoke"})
+    assert own.parameters == {"dataset": "smoke"}
+
+
+def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
+    grid = load_grid()
+    before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
+    after = {
+        cell.name: cell.parameters
+        for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})
+    }
+    changed = {name for name in before if after[name] != before[name]}
+    assert "embedding_shift-smoke" in changed and "audits-smoke" not in changed
+    for name in changed:
+        assert after[name] == before[name] | {"encoder": "some/model"}
+    with pytest.raises(InputError, match="no experiment has a parameter colour"):
+        select(grid, tag="smoke", overrides={"colour": "red"})
+
+
+def test_models_of_unchanged_cells_need_not_be_here(monkeypatch):
+    """A cell that will not run is not held up by a model that is gone."""
+    cells = select(load_grid(), ["query_length-smoke"])
+    assert [item.cell.name for item in plan(cells, "smoke")] == ["query_length-smoke"]
+
+
+@pytest.mark.parametrize("variable", ["CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"])
+def test_the_root_moves_outputs_and_nothing_else(folders, variable):
+    moved = {"CASEBOOK_ROOT": "", variable: "elsewhere"}
+    done = elsewhere(folders, "data", "list", **moved)
+    assert done.returncode == 0 and "smoke" in done.stdout, done.stderr
+    done = elsewhere(folders, "run", "query_length-smoke", "--dry-run", **moved)
+    assert done.returncode == 0, done.stderr
+    done = elsewhere(folders, "runs", "list", **moved)
+    assert str(folders / "elsewhere" / "results") in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_root_that_cannot_serve_is_refused_in_one_line(folders, place):
+    (folders / "file").write_text("")
+    done = elsewhere(folders, "data", "list", CASEBOOK_ROOT=place)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("casebook: CASEBOOK_ROOT: ")
+    done = elsewhere(folders, "data", "list", CASEBOOK_PROJECT=str(folders))
+    assert "is no project" in done.stderr and done.returncode == 1
