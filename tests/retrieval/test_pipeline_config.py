@@ -16,13 +16,16 @@ from casebook.retrieval.config import MODES, PipelineConfig, config_for
         ({"rrf_k": float("inf")}, "rrf_k must be above 0"),
         ({"pool": 5}, r"pool \(5\) must be at least top_k \(10\)"),
         ({"mmr_pool": 9}, r"mmr_pool \(9\) must be at least top_k"),
-        ({"fusion": "borda"}, "unknown fusion 'borda': choose from rrf, weighted_sum"),
+        ({"fusion": "borda"}, "unknown fusion 'borda': choose from standardised, rrf"),
         ({"reranker": "magic"}, "unknown reranker 'magic'"),
         ({"reranker": "cross-encoder:"}, "name the model"),
         ({"lists": ("bm25", "splade")}, "unknown list 'splade'"),
         ({"lists": ()}, "lists must be distinct, at least one"),
         ({"lists": ("bm25", "bm25")}, "lists must be distinct"),
-        ({"fusion_weights": (1,)}, "1 weights for 2 lists"),
+        ({"fusion_weights": (1,)}, "1 weights for 3 lists"),
+        ({"question_tokens": 0}, "question_tokens must be above 0, got 0"),
+        ({"agreement": (0.8, 0.5)}, "agreement must be two rising correlations"),
+        ({"max_passages": 0}, "max_passages must be a whole number >= 1"),
         ({"bm25_preset": "best"}, "unknown BM25 preset 'best'"),
         ({"max_words": 20, "overlap": 20}, r"overlap \(20\) must be below max_words"),
         ({"first_stage_weight": 1}, "would ignore the reranker"),
@@ -59,7 +62,7 @@ def test_every_mode_is_valid_described_and_different():
 
 
 def test_the_mode_wins_over_settings_of_the_whole_ablation():
-    shared = {"reranker": "maxsim-mean", "rrf_k": 60, "fusion_weights": (1, 2)}
+    shared = {"reranker": "maxsim-mean", "rrf_k": 60, "fusion_weights": (1, 1, 2)}
     assert config_for("full", **shared).reranker == "maxsim-mean"
     assert config_for("no_reranker", **shared).reranker is None
     assert config_for("no_reranker", **shared).rrf_k == 60

@@ -1,4 +1,4 @@
-"""Fusion of several ranked lists per query: by reciprocal rank, or by weighted score.
+"""Fusion of several ranked lists per query: by reciprocal rank or weighted score.
 
 References
 ----------
@@ -14,6 +14,7 @@ from casebook.retrieval.rankings import ABSENT, RankedLists, stack
 
 # Queries fused together, so that the working arrays stay in the processor's cache.
 _BLOCK = 128
+_DECIMALS = 9
 NORMALISATIONS = ("min-max", "z", "sum", "none")
 
 
@@ -31,8 +32,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         Rank constant, at least 0; the larger, the less the top ranks weigh.
     depth : int, optional
         Cut every list here first; by default lists are used whole.
-    weights : sequence of float, optional
-        Weight of each list, at least 0 and not all 0; 1 each by default.
+    weights : array-like of float, shape (m,) or (m, Q), optional
+        Weight of each list, or of each list for each query, at least 0 and not all 0;
+        1 each by default.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     if depth is not None:
         lists = [entry.truncate(depth) for entry in lists]
     gains = [
-        weight / (k + np.arange(1.0, entry.shape[1] + 1))
+        weight[:, None] / (k + np.arange(1.0, entry.shape[1] + 1))
         for entry, weight in zip(lists, weights, strict=True)
     ]
     return _sum_by_id(
@@ -73,8 +75,9 @@ def weighted_sum(lists, weights=None, normalisation="min-max"):
     ----------
     lists : sequence of RankedLists
         One per first-stage retriever, with the same queries in the same order.
-    weights : sequence of float, optional
-        Weight of each list, at least 0 and not all 0; 1 each by default.
+    weights : array-like of float, shape (m,) or (m, Q), optional
+        Weight of each list, or of each list for each query, at least 0 and not all 0;
+        1 each by default.
     normalisation : {"min-max", "z", "sum", "none"}
         Applied to each list of each query over its own entries: ``min-max`` to
         [0, 1]; ``z`` to mean 0 and standard deviation 1; ``sum`` shifts the minimum
@@ -102,10 +105,61 @@ def weighted_sum(lists, weights=None, normalisation="min-max"):
     lists, weights = _checked(lists, weights)
     check_choice("normalisation", normalisation, NORMALISATIONS)
     parts = [
-        weight * normalised_scores(entry, normalisation)
+        weight[:, None] * normalised_scores(entry, normalisation)
         for entry, weight in zip(lists, weights, strict=True)
     ]
     return _sum_by_id(lists, parts)
+
+
+def standardised_sum(lists, weights=None, pool=50, depth=100):
+    """Fuse ranked lists by the weighted sum of scores in standard deviations.
+
+    The documents that any list holds within ``pool`` are scored by every list: a
+    document that a list lacks gets its last score, or 0 if the list ended before
+    ``depth``. Each list is then brought to mean 0 and deviation 1 over them, so that
+    one that sets few documents far apart from the rest counts by how far.
+
+    Parameters
+    ----------
+    lists : sequence of RankedLists
+        One per first-stage retriever, with the same queries in the same order.
+    weights : array-like of float, shape (m,) or (m, Q), optional
+        Weight of each list, or of each list for each query, at least 0 and not all 0;
+        1 each by default.
+    pool : int
+        Documents that each list proposes.
+    depth : int
+        Cut every list here first; deeper than ``pool``, so that few scores are missing.
+
+    Returns
+    -------
+    RankedLists
+        Ties: best rank in a single list, then lower position.
+
+    Raises
+    ------
+    InputError
+        If there are no lists, they differ in queries, or a weight is out of range.
+    """
+    lists, weights = _checked(lists, weights)
+    lists = [entry.truncate(depth) for entry in lists]
+    ids = reciprocal_rank_fusion(lists, depth=pool).ids
+    total, best = np.zeros(ids.shape), np.full(ids.shape, np.inf)
+    for entry, weight in zip(lists, weights, strict=True):
+        last = np.where(entry.ids >= 0, entry.scores, np.inf).min(1, initial=np.inf)
+        short = entry.lengths < depth
+        floor = np.where(short, np.minimum(last, 0.0), last)[:, None]
+        own = entry.scores_of(ids)
+        own = np.where(np.isnan(own), floor, own)
+        held = RankedLists(ids, np.where(ids >= 0, own, -np.inf))
+        total += weight[:, None] * normalised_scores(held, "z")
+        best = np.fmin(best, entry.ranks_of(ids))
+    # Sums over more or less padding differ in their last bits.
+    total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
+    order = np.lexsort((ids, best, -total), axis=1)
+    return RankedLists(
+        np.take_along_axis(ids, order, axis=1), np.take_along_axis(total, order, axis=1)
+    )
 
 
 def normalised_scores(lists, normalisation):
@@ -171,13 +225,14 @@ def _checked(lists, weights):
         sizes = ", ".join(str(entry.shape[0]) for entry in lists)
         raise InputError(f"fused lists must have the same queries, got {sizes}")
     weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
-    valid = weights.shape == (len(lists),) and np.isfinite(weights).all()
-    if not valid or (weights < 0).any() or not weights.any():
+    shapes = (len(lists),), (len(lists), lists[0].shape[0])
+    valid = weights.shape in shapes and np.isfinite(weights).all()
+    if not valid or (weights < 0).any() or (weights.size and not weights.any()):
         raise InputError(
             f"fusion of {len(lists)} lists needs as many weights, at least 0 and not "
             f"all 0, got {weights.tolist()}"
         )
-    return lists, weights
+    return lists, weights.reshape(len(lists), -1)
 
 
 def _sum_by_id(lists, parts):

@@ -1,5 +1,7 @@
 """What a collection needs to be searched: built once, shared by all systems."""
 
+import itertools
+
 import numpy as np
 
 from casebook.errors import InputError
@@ -11,6 +13,7 @@ from casebook.retrieval.checks import checked_documents
 from casebook.retrieval.chunking import Chunks, chunk_documents
 from casebook.retrieval.config import CROSS_ENCODER
 from casebook.retrieval.dense import DenseIndex
+from casebook.retrieval.query_windows import WindowedQueries
 from casebook.retrieval.sparse import BM25Index
 
 
@@ -66,8 +69,8 @@ class CorpusIndex:
 
         Returns
         -------
-        encoder
-            Loaded once.
+        WindowedQueries
+            The encoder, loaded once, which reads long queries in windows.
 
         Raises
         ------
@@ -77,9 +80,12 @@ class CorpusIndex:
         given = self._encoders[name]
         if given is None:
             raise InputError("list dense2 needs a second_encoder")
-        if not isinstance(given, str):
-            return given
-        return self._once(("encoder", name), lambda: load_encoder(given))
+
+        def build():
+            loaded = load_encoder(given) if isinstance(given, str) else given
+            return WindowedQueries(loaded)
+
+        return self._once(("encoder", name), build)
 
     def passages(self, config):
         """Give the texts that encoder and reranker read.
@@ -99,13 +105,14 @@ class CorpusIndex:
 
         def build():
             encoder = self.encoder()
-            return chunk_documents(
+            chunks = chunk_documents(
                 self.texts,
                 max_words=config.max_words,
                 overlap=config.overlap,
                 token_counter=lambda text: int(encoder.count_tokens([text])[0]),
                 max_tokens=encoder.max_tokens,
             )
+            return most_central(chunks, config.max_passages)
 
         return self._once(("passages", config.passage_key), build)
 
@@ -115,13 +122,15 @@ class CorpusIndex:
         ends = np.array([len(text) for text in self.texts])
         return Chunks(self.texts, rows, np.zeros_like(rows), ends)
 
-    def bm25(self, config):
+    def bm25(self, config, name="bm25"):
         """Give the BM25 index and the document of each of its texts.
 
         Parameters
         ----------
         config : PipelineConfig
             Says which settings and whether chunks are indexed.
+        name : {"bm25", "bm25_stemmed"}
+            The list; the second has a preset of its own.
 
         Returns
         -------
@@ -136,10 +145,9 @@ class CorpusIndex:
             if chunked
             else self._once(("passages", None), self._whole_documents)
         )
-        key = ("bm25", config.bm25_preset, config.passage_key if chunked else None)
-        index = self._once(
-            key, lambda: BM25Index.from_preset(passages.texts, config.bm25_preset)
-        )
+        preset = config.bm25_preset if name == "bm25" else "leaderboard"
+        key = ("bm25", preset, config.passage_key if chunked else None)
+        index = self._once(key, lambda: BM25Index.from_preset(passages.texts, preset))
         return index, passages.owner
 
     def vectors(self, config, name="dense"):
@@ -239,3 +247,26 @@ class CorpusIndex:
                 f"{missing[0]!r}"
             )
         return np.array([rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
+
+
+def most_central(chunks, limit):
+    """Keep the chunks of each long document that share most with the whole of it.
+
+    A chunk is scored by BM25 with its own document as the query: the sum over its words
+    of their weight here times their weight in all chunks of the document.
+    """
+    sizes = np.bincount(chunks.owner)
+    if limit is None or not len(chunks) or sizes.max() <= limit:
+        return chunks
+    long = np.flatnonzero(np.isin(chunks.owner, np.flatnonzero(sizes > limit)))
+    weights = BM25Index([chunks.texts[row] for row in long]).weights()
+    owner = chunks.owner[long]
+    bounds = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
+    keep = np.ones(len(chunks), dtype=bool)
+    for first, last in itertools.pairwise(bounds):
+        part = weights[first:last]
+        score = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
+        keep[long[first + np.argsort(-score, kind="stable")[limit:]]] = False
+    rows = np.flatnonzero(keep)
+    texts = [chunks.texts[row] for row in rows]
+    return Chunks(texts, chunks.owner[rows], chunks.start[rows], chunks.end[rows])

@@ -2,6 +2,8 @@
 
 _FIRST_STAGE = {"mmr": False, "reranker": None}
 _WHOLE = {"chunking": False}
+_CONSTANT = {"question_tokens": None, "agreement": None}
+_PLAIN = {"lists": ("bm25", "dense"), "fusion": "rrf", **_CONSTANT}
 
 #: Systems by key: what each changes in the settings, and what it is.
 MODES = {
@@ -20,7 +22,12 @@ MODES = {
         "BM25 alone with the leaderboard's English stemmer",
     ),
     "bm25_chunked": (
-        {"lists": ("bm25",), "bm25_chunks": True, **_FIRST_STAGE},
+        {
+            "lists": ("bm25",),
+            "bm25_chunks": True,
+            "max_passages": None,
+            **_FIRST_STAGE,
+        },
         "BM25 alone on chunks, a document at its best chunk",
     ),
     "dense": (
@@ -32,16 +39,21 @@ MODES = {
         "encoder alone on chunks, a document at its best chunk",
     ),
     "rrf": (
-        {**_FIRST_STAGE, **_WHOLE},
+        {**_PLAIN, **_FIRST_STAGE, **_WHOLE},
         "reciprocal rank fusion of bm25 and dense, nothing after it",
     ),
     "rrf_chunked": (
-        _FIRST_STAGE,
-        "the full system's fusion (bm25 and dense_chunked), nothing after it",
+        {**_PLAIN, **_FIRST_STAGE},
+        "reciprocal rank fusion of bm25 and dense_chunked, nothing after it",
     ),
     "weighted_sum": (
         {"fusion": "weighted_sum"},
-        "the full system with min-max weighted sum in place of rank fusion",
+        "the full system with scores scaled to [0, 1] instead of standardised",
+    ),
+    "constant_weights": (
+        _PLAIN,
+        "the documented combination: rank fusion of bm25 and dense_chunked, marginal "
+        "relevance, reranker, the same weights whatever the query",
     ),
     "no_mmr": ({"mmr": False}, "the full system without marginal relevance"),
     "no_reranker": (
@@ -49,7 +61,7 @@ MODES = {
         "the full system without reranker: the order of marginal relevance",
     ),
     "reranker_only": (
-        {"first_stage_weight": 0.0},
+        {"first_stage_weight": 0.0, **_CONSTANT},
         "the full system ordered by the reranker alone, without the fused score",
     ),
     "no_chunking": (_WHOLE, "the full system on whole documents, cut at the limit"),

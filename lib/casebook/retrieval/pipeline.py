@@ -4,13 +4,20 @@ Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. T
 of every stage is the document; passages decide its scores.
 """
 
+import numpy as np
+
 from casebook.errors import InputError
 from casebook.retrieval.checks import checked_queries
 from casebook.retrieval.config import config_for
 from casebook.retrieval.costs import StageClock
 from casebook.retrieval.filters import candidate_mask, metadata_mask
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.rankings import everything, positive_depth
+from casebook.retrieval.rankings import (
+    ABSENT,
+    RankedLists,
+    everything,
+    positive_depth,
+)
 from casebook.retrieval.rerank import rerank
 from casebook.retrieval.results import RetrievalResult, deciding_passages
 from casebook.retrieval.stages import (
@@ -20,9 +27,17 @@ from casebook.retrieval.stages import (
     extend,
     first_stage_list,
     fuse,
+    spread,
 )
 
 DEPTH = 100
+# What is left of the settings for a query that only its words can find.
+WORDS_ALONE = {
+    "lists": ("bm25",),
+    "fusion_weights": None,
+    "mmr": False,
+    "reranker": None,
+}
 
 
 class HybridRetriever:
@@ -144,19 +159,29 @@ class HybridRetriever:
         depth = max(top_k, positive_depth(depth))
         if candidates is not None:
             depth = max([depth, *map(len, candidates)])
-        request = Request(queries, max(depth, self.config.pool), allowed)
-        self._build(clock, request)
-        stages, sources = self._first_stage(clock, request)
-        with clock.stage("fusion"):
-            lists = list(stages.values())
-            stages["fused"] = fuse(self.config, lists, self.config.pool)
-            tails = [stages["fused"], fuse(self.config, lists, request.depth)]
-            if candidates is not None:
-                tails.append(everything(len(self.index), allowed, len(queries)))
-        chosen, decided = self._reorder(clock, request, stages)
-        final = extend(chosen, *tails).truncate(depth)
+        with clock.stage("encode queries"):
+            trust = self._trust(queries)
+        # Fusion reads scores below the pool too.
+        request = Request(queries, max(depth, 2 * self.config.pool), allowed, trust)
+        parts = []
+        for config, rows in (
+            (self.config, np.flatnonzero(trust)),
+            (self.config.changed(**WORDS_ALONE), np.flatnonzero(trust == 0)),
+        ):
+            if rows.size or not (parts or queries):
+                part = request.only(rows)
+                parts.append((rows, *self._ranked(clock, config, part, candidates)))
+        stages = {
+            name: spread(
+                [(rows, found[name]) for rows, found, _ in parts], len(queries)
+            )
+            for name in self._stage_names()
+        }
+        final = stages["final"].truncate(depth)
+        passages = np.full(final.shape, ABSENT)
+        for rows, _, decided in parts:
+            passages[rows, : decided.shape[1]] = decided[:, : final.shape[1]]
         stages["final"] = final
-        passages = deciding_passages(final, decided + sources)
         return RetrievalResult(
             queries,
             top_k,
@@ -167,6 +192,42 @@ class HybridRetriever:
             self.index,
             self.config,
         )
+
+    def _trust(self, queries):
+        """Say how far each query is read otherwise than word by word."""
+        config = self.config
+        by_words = config.lists == ("bm25",) and config.reranker is None
+        if by_words or config.question_tokens is None:
+            return np.ones(len(queries))
+        return config.trust(self.index.encoder().count_tokens(queries))
+
+    def _stage_names(self):
+        """Name the stages of the settings, in order."""
+        config = self.config
+        mmr = ("mmr",) if config.mmr else ()
+        reranked = ("rerank", "reranked") if config.reranker else ()
+        return (*config.lists, "fused", *mmr, *reranked, "final")
+
+    def _ranked(self, clock, config, request, candidates):
+        """Put queries through all stages; also give the passages that decided."""
+        self._build(clock, config, request)
+        stages, sources = self._first_stage(clock, config, request)
+        with clock.stage("fusion"):
+            lists, trust = list(stages.values()), request.trust
+            fused = fuse(config, lists, config.pool, trust)
+            tails = [fused, fuse(config, lists, request.depth, trust)]
+            if candidates is not None:
+                everyone = len(self.index), request.allowed, len(request.queries)
+                tails.append(everything(*everyone))
+        # Words alone go by the stages that they do not need, and have no other list.
+        empty = np.full((len(trust), 1), ABSENT)
+        nothing = RankedLists(empty, np.where(empty < 0, -np.inf, 0.0))
+        left_out = dict.fromkeys(self.config.lists, nothing)
+        passed = dict.fromkeys(self._stage_names(), fused.truncate(config.mmr_pool))
+        stages = {**passed, **left_out, **stages, "fused": fused}
+        chosen, decided = self._reorder(clock, config, request, stages)
+        stages["final"] = extend(chosen, *tails)
+        return stages, deciding_passages(stages["final"], decided + sources)
 
     def _allowed(self, n_queries, filters, candidates):
         """Join filter and candidate pools into one mask, or None."""
@@ -179,35 +240,35 @@ class HybridRetriever:
             allowed = mask if allowed is None else allowed & mask
         return allowed
 
-    def _build(self, clock, request):
+    def _build(self, clock, config, request):
         """Build what the settings need, apart from the search itself."""
         with clock.stage("index"):
-            for name in self.config.lists:
-                if name == "bm25":
-                    self.index.bm25(self.config)
+            for name in config.lists:
+                if name.startswith("bm25"):
+                    self.index.bm25(config, name)
                 elif name in ("dense", "dense2"):
-                    self.index.dense(self.config, name)
-            if self.config.mmr:
-                self.index.vectors(self.config)
+                    self.index.dense(config, name)
+            if config.mmr:
+                self.index.vectors(config)
         with clock.stage("encode queries"):
             for name in ("dense", "dense2"):
-                if name in self.config.lists or (name == "dense" and self.config.mmr):
+                if name in config.lists or (name == "dense" and config.mmr):
                     request.query_vectors(self.index.encoder(name), name)
 
-    def _first_stage(self, clock, request):
+    def _first_stage(self, clock, config, request):
         """Retrieve every list; also give the passages that won, dense ones first."""
         stages, winners = {}, {}
-        for name in self.config.lists:
+        for name in config.lists:
             with clock.stage(name):
                 stages[name], winners[name] = first_stage_list(
-                    self.index, self.config, request, name
+                    self.index, config, request, name
                 )
-        dense_first = sorted(winners, key=lambda name: name == "bm25")
+        dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
         return stages, [(stages[name], winners[name]) for name in dense_first]
 
-    def _reorder(self, clock, request, stages):
+    def _reorder(self, clock, config, request, stages):
         """Apply marginal relevance and the reranker; add their lists to the stages."""
-        config, fused = self.config, stages["fused"]
+        fused = stages["fused"]
         chosen, decided = fused, []
         if config.mmr:
             with clock.stage("mmr"):
@@ -219,9 +280,7 @@ class HybridRetriever:
             with clock.stage("rerank"):
                 given = chosen.truncate(config.mmr_pool)
                 passages = self._nearest(request, given)
-                reranked = rerank(
-                    self.index, config, request.queries, given, passages, fused
-                )
+                reranked = rerank(self.index, config, request, given, passages, fused)
             stages["rerank"], stages["reranked"] = reranked.own, reranked.combined
             chosen = reranked.combined
             decided.insert(0, (given, reranked.passages))

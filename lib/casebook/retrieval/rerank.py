@@ -8,6 +8,9 @@ from casebook.retrieval.config import CROSS_ENCODER
 from casebook.retrieval.fusion import normalised_scores
 from casebook.retrieval.rankings import RankedLists
 
+# Sums over more or less padding differ in their last bits.
+_DECIMALS = 9
+
 
 @dataclass(frozen=True, eq=False)
 class Reranked:
@@ -28,7 +31,7 @@ class Reranked:
     passages: np.ndarray
 
 
-def rerank(index, config, queries, given, passages, fused):
+def rerank(index, config, request, given, passages, fused):
     """Order documents by a reranker.
 
     Parameters
@@ -37,8 +40,8 @@ def rerank(index, config, queries, given, passages, fused):
         The collection.
     config : PipelineConfig
         Settings; ``config.reranker`` is not None.
-    queries : list of str
-        Query texts.
+    request : Request
+        Queries, and the trust in each.
     given : RankedLists
         Documents to rerank.
     passages : array of int, shape (Q, C)
@@ -63,18 +66,37 @@ def rerank(index, config, queries, given, passages, fused):
         scores = np.where(given.ids >= 0, 1 / ranks, -np.inf)
         same = RankedLists(given.ids, scores)
         return Reranked(same, same, passages)
-    reranker = index.reranker(config)
+    reranker, heard = index.reranker(config), request.trust
     if config.reranker.startswith(CROSS_ENCODER):
-        scores = reranker.scores(queries, passages)
+        scores = reranker.scores(request.queries, passages)
     else:
-        scores, passages = reranker.scores(queries, given.ids)
+        nearest = passages
+        scores, passages = reranker.scores(request.queries, given.ids)
+        heard = heard * _agreement(index, config, request, given, nearest, scores)
     share = config.first_stage_weight
-    first = RankedLists(given.ids, fused.scores_of(given.ids))
-    mixed = (1 - share) * _z(RankedLists(given.ids, scores)) + share * _z(first)
-    mixed = np.where(given.ids >= 0, mixed, -np.inf)
+    first = _z(RankedLists(given.ids, fused.scores_of(given.ids)))
+    second = _z(RankedLists(given.ids, scores))
+    mixed = (1 - share) * heard[:, None] * second + share * first
+    mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
     ranks = fused.ranks_of(given.ids)
     own = _ordered(given, scores, ranks)
     return Reranked(own, _ordered(given, mixed, ranks), passages)
+
+
+def _agreement(index, config, request, given, nearest, scores):
+    """Say how far late interaction is heard: array of float in [0, 1], shape (Q,)."""
+    if config.agreement is None or not given.shape[1]:
+        return np.ones(len(scores))
+    query = request.query_vectors(index.encoder(), "dense")
+    vectors = index.vectors(config)[np.maximum(nearest, 0)]
+    similarity = np.einsum("qcd,qd->qc", vectors, query)
+    similarity = np.where(given.ids >= 0, np.round(similarity, 6), -np.inf)
+    both = [_z(RankedLists(given.ids, part)) for part in (scores, similarity)]
+    flat = ~np.all([part.any(axis=1) for part in both], axis=0)
+    correlation = (both[0] * both[1]).sum(axis=1) / np.maximum(given.lengths, 1)
+    low, high = config.agreement
+    heard = np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1)
+    return np.where(flat, 1.0, heard)
 
 
 def _z(lists):

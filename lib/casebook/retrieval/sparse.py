@@ -12,6 +12,7 @@ import math
 
 import bm25s
 import numpy as np
+import scipy.sparse
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
@@ -159,6 +160,13 @@ class BM25Index:
                 keep &= mask if len(mask) == 1 else mask[block]
             parts.append(from_scores(np.where(keep, scores, -np.inf), k))
         return stack(parts, min(k, self.size))
+
+    def weights(self):
+        """Give the BM25 weight of each word in each text: sparse array (N, V)."""
+        parts = self._bm25.scores
+        entries = parts["data"], parts["indices"], parts["indptr"]
+        shape = self.size, len(parts["indptr"]) - 1
+        return scipy.sparse.csc_array(entries, shape=shape).tocsr()
 
     def _tokens(self, texts):
         """Split texts into lower-case words, without stop words, stemmed."""

@@ -5,8 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from casebook.retrieval.config import LOOSE
 from casebook.retrieval.diversity import maximal_marginal_relevance
-from casebook.retrieval.fusion import reciprocal_rank_fusion, weighted_sum
+from casebook.retrieval.fusion import (
+    reciprocal_rank_fusion,
+    standardised_sum,
+    weighted_sum,
+)
 from casebook.retrieval.rankings import ABSENT, RankedLists, collapse
 
 # Passages fetched for each document wanted; more are fetched when they are too few.
@@ -27,14 +32,25 @@ class Request:
         Documents that a list must hold, if so many may be returned.
     allowed : array of bool, shape (1, N) or (Q, N), or None
         Documents that may be returned.
+    trust : array of float, shape (Q,)
+        See :meth:`casebook.retrieval.config.PipelineConfig.trust`.
     vectors : dict of str to array
         Query vectors of each dense list, filled on first use.
     """
 
     queries: list
     depth: int
-    allowed: np.ndarray | None = None
+    allowed: np.ndarray | None
+    trust: np.ndarray
     vectors: dict = field(default_factory=dict)
+
+    def only(self, rows):
+        """Ask for some of the queries."""
+        allowed = self.allowed
+        if allowed is not None and len(allowed) > 1:
+            allowed = allowed[rows]
+        queries = [self.queries[row] for row in rows]
+        return Request(queries, self.depth, allowed, self.trust[rows])
 
     def mask(self, owner):
         """Give the mask over passages; ``owner`` is the document of each."""
@@ -65,7 +81,7 @@ def first_stage_list(index, config, request, name):
     request : Request
         What is asked.
     name : str
-        ``bm25``, ``dense``, ``dense2``, ``random`` or ``constant``.
+        A name of :data:`casebook.retrieval.config.LISTS`.
 
     Returns
     -------
@@ -77,8 +93,8 @@ def first_stage_list(index, config, request, name):
     if name in ("random", "constant"):
         documents = _control_list(len(index), config, request, name)
         return documents, np.full(documents.shape, ABSENT)
-    if name == "bm25":
-        engine, owner = index.bm25(config)
+    if name in ("bm25", "bm25_stemmed"):
+        engine, owner = index.bm25(config, name)
         queries = request.queries
     else:
         engine, owner = index.dense(config, name), index.passages(config).owner
@@ -95,7 +111,7 @@ def first_stage_list(index, config, request, name):
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
             break
         fetch *= 2
-    if name == "bm25" and config.chunking and not config.bm25_chunks:
+    if name.startswith("bm25") and config.chunking and not config.bm25_chunks:
         winners = np.full(documents.shape, ABSENT)
     return documents.truncate(request.depth), winners[:, : request.depth]
 
@@ -117,7 +133,7 @@ def _control_list(n_documents, config, request, name):
     return RankedLists(ids, np.where(ids >= 0, value, -np.inf))
 
 
-def fuse(config, lists, depth):
+def fuse(config, lists, depth, trust):
     """Join first-stage lists cut at some depth.
 
     Parameters
@@ -128,6 +144,8 @@ def fuse(config, lists, depth):
         First-stage lists, in the order of ``config.lists``.
     depth : int
         Documents taken from each.
+    trust : array of float, shape (Q,)
+        Factor of the lists that match loosely.
 
     Returns
     -------
@@ -137,9 +155,17 @@ def fuse(config, lists, depth):
     cut = [entry.truncate(depth) for entry in lists]
     if len(cut) == 1:
         return cut[0]
+    weights = np.array(
+        [
+            weight * trust ** LOOSE.get(name, 0.0)
+            for name, weight in zip(config.lists, config.weights, strict=True)
+        ]
+    )
+    if config.fusion == "standardised":
+        return standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
     if config.fusion == "weighted_sum":
-        return weighted_sum(cut, config.fusion_weights)
-    return reciprocal_rank_fusion(cut, config.rrf_k, weights=config.fusion_weights)
+        return weighted_sum(cut, weights)
+    return reciprocal_rank_fusion(cut, config.rrf_k, weights=weights)
 
 
 def best_passages(vectors, query_vectors, owner, documents):
@@ -229,3 +255,27 @@ def extend(head, *tails):
     distinct, _ = collapse(joined, np.arange(int(ids.max(initial=0)) + 1))
     ranks = np.arange(1.0, distinct.shape[1] + 1)
     return RankedLists(distinct.ids, np.where(distinct.ids >= 0, 1 / ranks, -np.inf))
+
+
+def spread(parts, n_queries):
+    """Put lists of some queries each back into one.
+
+    Parameters
+    ----------
+    parts : sequence of (array of int, RankedLists)
+        Rows that the queries of a part stand in, and their lists.
+    n_queries : int
+        Q.
+
+    Returns
+    -------
+    RankedLists
+        All queries; one that no part holds has an empty list.
+    """
+    depth = max(lists.shape[1] for _, lists in parts)
+    ids = np.full((n_queries, depth), ABSENT)
+    scores = np.full(ids.shape, -np.inf)
+    for rows, lists in parts:
+        ids[rows, : lists.shape[1]] = lists.ids
+        scores[rows, : lists.shape[1]] = lists.scores
+    return RankedLists(ids, scores)

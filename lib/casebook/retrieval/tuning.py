@@ -14,7 +14,7 @@ TUNED = "full_tuned"
 
 # What is varied, each alone: the range in which the setting means something.
 GRID = {
-    "rrf_k": (1, 2, 5, 10, 20, 40, 60, 100),
+    "question_tokens": (16, 32, 64, 128, 256),
     "mmr_lambda": (0.0, 0.3, 0.5, 0.7, 0.9, 1.0),
     "first_stage_weight": (0.0, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.9),
 }

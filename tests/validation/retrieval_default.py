@@ -1,0 +1,332 @@
+"""The retrieval default against its own parts, chosen with one family left out.
+
+``python tests/validation/retrieval_default.py ROWS`` keeps the scores of each query
+under ROWS (collections that are there already are not run again), prints what the
+choice would be without each family of collections, and writes the two tables of the
+methods page. Collections that this machine lacks are named and left out.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.datasets import load
+from casebook.datasets.corpus import RetrievalDataset
+from casebook.datasets.sources import Absent
+from casebook.estimates import contrasts
+from casebook.files import write_text
+from casebook.measures.ranking import evaluate
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.scoring import retrieve
+
+METHODS = Path(__file__).parents[2] / "book" / "methods"
+MEASURE = "nDCG@10"
+FIXED = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
+FIXED += ["rrf_chunked", "reranker_only", "constant_weights"]
+PARTS = [*FIXED, "no_mmr", "no_reranker"]
+WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
+SHORT = {"max_passages": 4}  # minutes instead of an hour
+LISTS = {
+    "rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"},
+    "standardised sum of three": {},
+}
+CANDIDATES = {
+    f"{name}, {tokens}, {agreement}": {
+        **lists,
+        "question_tokens": tokens,
+        "agreement": agreement,
+    }
+    for (name, lists), tokens, agreement in itertools.product(
+        LISTS.items(), (None, 32, 64, 128), (None, (0.5, 0.8), (0.6, 0.8))
+    )
+}
+DEFAULT = "standardised sum of three, 64, (0.5, 0.8)"
+
+
+def collection(name, documents, queries, relevant):
+    """Put a made collection together: texts, and the relevant rows of each query."""
+    found = [row for row in range(len(queries)) if relevant[row]]
+    return RetrievalDataset(
+        key=name,
+        split="all",
+        documents=pd.DataFrame(
+            {"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}
+        ),
+        queries=pd.DataFrame(
+            {"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}
+        ),
+        qrels={f"q{n}": {f"d{row}": 1 for row in relevant[n]} for n in found},
+    )
+
+
+def words(text, count, start=0):
+    return " ".join(text.split()[start : start + count])
+
+
+def judgments(count):
+    """Words of 40 citing judgments, after the header, among 300 precedents."""
+    data, draw = load("fire2017_irled"), random.Random(5)
+    texts = dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
+    citing = data.queries.sample(40, random_state=5)
+    cited = {d for q in citing["query_id"] for d in data.qrels[q] if texts[d].strip()}
+    others = [d for d, text in texts.items() if text.strip() and d not in cited]
+    kept = sorted(cited | set(draw.sample(others, 300 - len(cited))))
+    rows = {d: row for row, d in enumerate(kept)}
+    return collection(
+        f"judgments_{count}",
+        [texts[d] for d in kept],
+        [words(t, count, min(150, len(t.split()) // 10)) for t in citing["text"]],
+        [[rows[d] for d in data.qrels[q] if d in rows] for q in citing["query_id"]],
+    )
+
+
+CITED = re.compile(
+    r"(?i)\b(?:sections?|ss?\.|u/s\.?)\s*"
+    r"(\d+[A-Z]?(?:\s*(?:,|/|and|read with|r/w)\s*\d+[A-Z]?)*)\s*(?:of\s+(?:the\s+)?)?"
+    r"(?:I\.?P\.?C|Indian\s+Penal\s+Code|Penal\s+Code)"
+)
+NUMBER = re.compile(r"\d+[A-Z]?")
+
+
+def statutes(count):
+    """Words of 120 judgments round a cited section, numbers removed: which section?"""
+    path = Path(os.environ["CASEBOOK_DATA_MIRROR"], "indian_acts", "ipc.json")
+    sections = json.loads(path.read_text("utf-8"))
+    rows = {str(one["Section"]): row for row, one in enumerate(sections)}
+    queries, relevant = [], []
+    for text in load("fire2017_irled").documents["text"].sample(frac=1, random_state=7):
+        cited = [n for m in CITED.finditer(text) for n in NUMBER.findall(m.group(1))]
+        known = {rows[number] for number in cited if number in rows}
+        if not 1 <= len(known) <= 8:
+            continue
+        before = NUMBER.sub("", text[: CITED.search(text).start()]).split()
+        start = max(0, len(before) - count // 3)
+        query = words(NUMBER.sub("", text), count, start)
+        if len(query.split()) >= 0.8 * count:
+            queries.append(query)
+            relevant.append(known)
+        if len(queries) == 120:
+            break
+    texts = [f"{one['section_title']}. {one['section_desc']}" for one in sections]
+    return collection(f"statutes_{count}", texts, queries, relevant)
+
+
+def claims(key, asked, held):
+    """Claims as queries, the evidence of more claims as documents."""
+    data = load(key, kind="claims")
+    chosen = data.claims.sample(held, random_state=3)
+    link = re.compile(r"\[\[[^|\]]*\|([^\]]*)\]\]")
+    evidence = data.evidence[data.evidence["claim_id"].isin(chosen["claim_id"])]
+    texts = [
+        link.sub(r"\1", f"{source}: {text}")
+        for source, text in zip(evidence["source"], evidence["text"], strict=True)
+    ]
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    says = evidence["label"].fillna("SUPPORTED").isin(["SUPPORTED", "NOT_SUPPORTED"])
+    relevant = {}
+    for claim, text, counts in zip(evidence["claim_id"], texts, says, strict=True):
+        if counts:
+            relevant.setdefault(claim, set()).add(rows[text])
+    asked = chosen.head(asked)
+    found = [relevant.get(claim, set()) for claim in asked["claim_id"]]
+    return collection(key, list(rows), asked["claim"].tolist(), found)
+
+
+def halves(key):
+    """The first half of each document asks for its second half."""
+    texts = load(key).documents["text"].tolist()
+    halves = [(len(text.split()) // 2, text) for text in texts]
+    return collection(
+        f"{key} halves",
+        [words(text, len(text.split()), half) for half, text in halves],
+        [words(text, half) for half, text in halves],
+        [[row] if half >= 30 else [] for row, (half, _) in enumerate(halves)],
+    )
+
+
+def joined_questions():
+    """All questions on one clause as one query."""
+    data = load("consumer_contracts_qa")
+    rows = {d: row for row, d in enumerate(data.documents["doc_id"])}
+    asked = {}
+    for query, text in zip(data.queries["query_id"], data.queries["text"], strict=True):
+        asked.setdefault(rows[next(iter(data.qrels[query]))], []).append(text)
+    queries = [" ".join(texts) for texts in asked.values()]
+    texts = data.documents["text"].tolist()
+    return collection("joined_questions", texts, queries, [[row] for row in asked])
+
+
+def statute_answers():
+    """Questions on the act with two other wordings and their answer."""
+    data = load("pdpabench", "train")
+    queries = data.queries.head(200)
+    citation = re.compile(r"PDPA s\.[\w()]+")
+    texts = [
+        " ".join([row.text, *row.variants, citation.sub("the Act", row.gold_answer)])
+        for row in queries.itertuples()
+    ]
+    kept = data.subset(queries["query_id"], "answers")
+    return replace(kept, queries=kept.queries.assign(text=texts), groups=None)
+
+
+# Family, collection, settings. A family is left out as a whole.
+COLLECTIONS = {
+    "smoke": ("smoke", lambda: load("smoke"), {}),
+    "smoke_halves": ("smoke", lambda: halves("smoke"), {}),
+    "insurance": ("insurance", lambda: load("insurance"), {}),
+    "insurance_halves": ("insurance", lambda: halves("insurance"), {}),
+    "consumer_contracts_qa": ("contracts", lambda: load("consumer_contracts_qa"), {}),
+    "joined_questions": ("contracts", joined_questions, {}),
+    "contract_halves": ("contracts", lambda: halves("consumer_contracts_qa"), {}),
+    "privacy_qa": ("privacy", lambda: load("privacy_qa"), {}),
+    "pdpabench test": ("pdpabench", lambda: load("pdpabench", "test"), {}),
+    "pdpabench train": ("pdpabench", lambda: load("pdpabench", "train"), {}),
+    "statute_answers": ("pdpabench", statute_answers, {}),
+    "statutes_60": ("judgments", lambda: statutes(60), {}),
+    "statutes_200": ("judgments", lambda: statutes(200), {}),
+    "feverous": ("claims", lambda: claims("feverous_s", 300, 500), {}),
+    "climate": ("claims", lambda: claims("climate_fever_claims", 300, 700), {}),
+    "licence_notices": ("licences", lambda: load("licence_notices"), WHOLE),
+    "fire2017_irled": ("judgments", lambda: load("fire2017_irled"), WHOLE),
+    "judgments_100": ("judgments", lambda: judgments(100), SHORT),
+    "judgments_400": ("judgments", lambda: judgments(400), SHORT),
+}
+
+
+def scores(data, settings):
+    """Score all systems on one collection: frame of queries x systems, and costs."""
+    index, columns, costs = CorpusIndex(data.documents, remember_scores=True), {}, None
+    systems = {name: {"mode": name, **settings} for name in ("full", *PARTS)}
+    if settings == WHOLE:  # what reads chunks would take hours, or is there already
+        for name in ("dense_chunked", "rrf_chunked"):
+            del systems[name]
+        systems["bm25_chunked"] = {"mode": "bm25_chunked", "chunking": True}
+    systems |= {name: {**own, **settings} for name, own in CANDIDATES.items()}
+    if data.key == "fire2017_irled":  # whatever reads would read for hours
+        words = {"full", "bm25", "bm25_stemmed"}
+        words |= {name for name, own in CANDIDATES.items() if own["question_tokens"]}
+        systems = {name: systems[name] for name in systems if name in words}
+    for name, own in systems.items():
+        started = time.process_time()
+        result = retrieve(data, HybridRetriever(index, **own))
+        run = result.run(data.queries["query_id"])
+        columns[name] = evaluate(data.qrels, run, [MEASURE]).frame()[MEASURE]
+        print(f"  {name}: {columns[name].mean():.3f}", end=" ", flush=True)
+        print(f"({time.process_time() - started:.0f} s)")
+        if name == "full":
+            costs = 1000 * result.costs["cpu_s"] / len(data.queries)
+    frame = pd.DataFrame(columns)
+    groups = data.groups or {query: query for query in frame.index}
+    frame.insert(0, "group", [groups[query] for query in frame.index])
+    return frame, costs
+
+
+def shortfall(frame, candidate):
+    """How many standard errors a candidate lies below the part it loses to most."""
+    worst = -np.inf
+    for part in set(FIXED) & set(frame):
+        gap = (frame[part] - frame[candidate]).groupby(frame["group"]).sum()
+        error = np.sqrt((gap**2).sum())
+        worst = max(worst, gap.sum() / error if error else 0.0)
+    return worst
+
+
+def main():
+    """Run what is missing, choose with each family left out, write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=Path, help="folder of the scores of each query")
+    parser.add_argument("names", nargs="*", help="run these collections only")
+    given = parser.parse_args()
+    given.rows.mkdir(parents=True, exist_ok=True)
+    frames = {}
+    for name, (_, make, settings) in COLLECTIONS.items():
+        path = given.rows / f"{name.replace(' ', '_')}.csv"
+        if not path.exists() and (not given.names or name in given.names):
+            print(name, flush=True)
+            try:
+                data = make()
+            except (Absent, KeyError, FileNotFoundError) as error:
+                print(f"{name} is not on this machine: {error}")
+                continue
+            frame, costs = scores(data, settings)
+            costs.to_csv(path.with_suffix(".ms"))
+            frame.to_csv(path)
+        if path.exists():
+            frames[name] = pd.read_csv(path, index_col=0)
+    if not given.names:
+        report(frames)
+
+
+def report(frames):
+    """Print and write the leave-one-family-out choice and the table of parts."""
+    falls = pd.DataFrame(
+        {
+            name: {
+                key: shortfall(frame, key) if key in frame else np.inf
+                for key in CANDIDATES
+            }
+            for name, frame in frames.items()
+        }
+    )
+    families = {name: COLLECTIONS[name][0] for name in frames}
+    chosen = {}
+    for family in dict.fromkeys(families.values()):
+        others = [name for name in frames if families[name] != family]
+        chosen[family] = falls[others].max(axis=1).idxmin()
+    print(falls.round(2).to_string())
+    print("with all:", falls.max(axis=1).idxmin(), chosen)
+    rows, lines = [], []
+    for name, frame in frames.items():
+        parts = [part for part in PARTS if part in frame]
+        best = frame[parts].mean().idxmax()
+        held = chosen[families[name]]
+        scored = frame[[*parts, "full"]].copy()
+        scored["left out"] = frame.get(held, np.nan)
+        if not np.allclose(frame["full"], frame[DEFAULT]):
+            raise SystemExit(f"{name}: the default is not {DEFAULT}")
+        tested = scored[[*parts, "full"]]
+        each = contrasts(tested, [("full", best)], frame["group"]).iloc[0]
+        below = [
+            part
+            for part in parts
+            if (row := contrasts(tested, [("full", part)], frame["group"]).iloc[0]).p
+            <= 0.05
+            and row.difference < 0
+        ]
+        lines.append(
+            {
+                "collection": name,
+                "queries": len(frame),
+                "best part": f"{best} {frame[best].mean():.3f}",
+                "full": f"{frame['full'].mean():.3f}",
+                "difference": f"{each.difference + 0.0:+.3f}"
+                + (
+                    ""
+                    if np.isnan(each.low)
+                    else f" [{each.low:+.3f}, {each.high:+.3f}]"
+                ),
+                "p": f"{each.p:.3f}",
+                "above full, p < .05": " ".join(below) or "none",
+                "chosen without it": f"{held}: {scored['left out'].mean():.3f}",
+            }
+        )
+        rows.append({"collection": name, **frame[[*parts, "full"]].mean()})
+    table, parts = pd.DataFrame(lines), pd.DataFrame(rows)
+    print(table.round(3).to_string(), parts.round(3).to_string(), sep="\n")
+    for name, one in (("retrieval_default", table), ("retrieval_parts", parts)):
+        text = one.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+        write_text(METHODS / f"{name}.csv", text)
+
+
+if __name__ == "__main__":
+    main()
