@@ -122,9 +122,18 @@ def test_shards_hold_titles(titled, tmp_path):
     assert abs(vectors[True] - vectors[False]).max() > 0.01
 
 
-def test_cases_and_claims_are_searched_in_titles_too(titled):
-    cases = extracted_collection(load(titled))
-    assert cases.documents["text"][0].startswith("flood common")
+def test_cases_and_claims_are_searched_in_titles_too(titled, tmp_path):
+    case = (
+        "The landlord sued the tenant, aged 45, for Rs 50,000 in rent. The tenant relied "
+        "on two witnesses and a medical report. Section 106 of the Transfer of Property "
+        "Act 1882 was cited."
+    )
+    # Words of the case's sheet; a sheet of fewer than three is too poor to search with.
+    titles = ["MedicalReport", "rupees", "rent", "TPA 106"]
+    texts = [f"common words about clause {n}" for n in range(len(titles))]
+    found = load(write(tmp_path / "cases", titles, texts, [case] * len(titles)))
+    cases = extracted_collection(found)
+    assert cases.documents["text"][0].startswith("MedicalReport common")
     base = EvidenceBase(documents_of([str(titled)]), mode="bm25")
     assert [base.search(word)[0] for word in WORDS] == list(range(len(WORDS)))
     assert base.whole(0).text == "common words about clause 0"
