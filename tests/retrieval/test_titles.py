@@ -124,9 +124,9 @@ def test_shards_hold_titles(titled, tmp_path):
 
 def test_cases_and_claims_are_searched_in_titles_too(titled, tmp_path):
     case = (
-        "The landlord sued the tenant, aged 45, for Rs 50,000 in rent. The tenant relied "
-        "on two witnesses and a medical report. Section 106 of the Transfer of Property "
-        "Act 1882 was cited."
+        "The landlord sued the tenant, aged 45, for Rs 50,000 in rent. The tenant "
+        "relied on two witnesses and a medical report. Section 106 of the Transfer of "
+        "Property Act 1882 was cited."
     )
     # Words of the case's sheet; a sheet of fewer than three is too poor to search with.
     titles = ["MedicalReport", "rupees", "rent", "TPA 106"]
