@@ -78,11 +78,16 @@ def _transfer_lines(moved):
             )
         ours = moved.contrasts[moved.contrasts["system"] == DEFAULT]
         better = ours["verdict"].eq("better").groupby(ours["dataset"], sort=False).all()
+        compared = "It is better than both baselines there."
+        if not better.all():
+            compared = (
+                f"It is shown to be better than both baselines on "
+                f"{_listed(better[better].index)}, and not on "
+                f"{_listed(better[~better].index)}."
+            )
         lines.append(
             "With gold evidence, and weights that never saw the set, the same judge "
-            f"reaches {'; '.join(told)}. It is better than both baselines on "
-            f"{_listed(better[better].index)}, and not on "
-            f"{_listed(better[~better].index)}."
+            f"reaches {'; '.join(told)}. {compared}"
         )
         shut = moved.table[moved.table["system"] == FITTED_ON_OWN]
         if len(shut):

@@ -13,7 +13,7 @@ HEADLINES = {
     "embedding_shift": ("posneg-uniform", "nDCG@10"),
     "counterfactual_sensitivity": ("bm25", "auroc"),
     "explanation_quality": ("corrected", "AUROC"),
-    "rater_agreement": ("panel", "win rate"),
+    "rater_agreement": ("panel", "win rate, ties as half, this panel"),
     "factcheck_confusion": ("pipeline", "f1_macro"),
     "query_length": ("full, short", "nDCG@10"),
 }
