@@ -25,7 +25,6 @@ DAMAGED = [
     ),
     (["audit", "labels"], "p.csv", POSITIONS.format("\u0663"), "whole number"),
     (["audit", "labels"], "p.csv", None, "p.csv: no such file or folder"),
-    (TABLES, "t.csv", REPORTED.format("-7"), "t.csv:3: table 't', row 'B': accuracy"),
     (TABLES, "t.csv", REPORTED.format("inf"), "t.csv:3: table 't', row 'B': accuracy"),
     (TABLES, "t.csv", REPORTED.format("\u0639\u0642\u062f"), "is not a number; leave"),
     (TABLES, "t.csv", "accuracy\n0.8\n", "no column 'row': it has accuracy"),

@@ -261,7 +261,7 @@ def test_bad_input_is_one_clear_line(casebook, arguments, message):
 @pytest.mark.parametrize("scale", ["inf", "nan", "1e308", "-1e7"])
 def test_a_scale_out_of_range(casebook, trained, scale):
     code, out, err = casebook("shift", "run", "smoke", f"--scale={scale}")
-    assert (code, out) == (1, "") and "the scale must lie between" in err
+    assert (code, out) == (1, "") and "scale must" in err
 
 
 def test_a_loop_of_links_is_one_line(casebook, tmp_path):

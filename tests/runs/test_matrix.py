@@ -98,7 +98,7 @@ def test_the_example_that_others_keep_is_read(mirror):
                 ('["x"]', '{"A": "\\u0000"}', "NUL character"),
                 ('["x"]', '{"A=B": "c"}', "no name of a setting"),
                 ('["x"]', '{"": "c"}', "no name of a setting"),
-                ('["x", "\\ud800"]', "{}", "not text in UTF-8"),
+                ('["x", "\\ud800"]', "{}", "a lone surrogate"),
             )
         ),
     ],

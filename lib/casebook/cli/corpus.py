@@ -108,7 +108,7 @@ def _cluster(workers, scheduler):
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
         from distributed import Client, LocalCluster
 
-        options = {"threads_per_worker": 1, "dashboard_address": None}
+        options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
         place = LocalCluster(workers, silence_logs=logging.CRITICAL, **options)
         with place, Client(place) as client:
             yield client
