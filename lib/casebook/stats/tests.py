@@ -10,9 +10,9 @@ from casebook.inference.samples import (
     check_share,
     number_or_none,
     score_matrix,
-    stream,
 )
-from casebook.stats.intervals import BLOCK_ELEMENTS, cluster_sums, too_few
+from casebook.inference.signs import all_signs, random_signs
+from casebook.stats.intervals import cluster_sums, too_few
 
 
 @dataclass(frozen=True)
@@ -104,21 +104,12 @@ def _bounds(subset, rest, weight, size, total, allowed, rejected):
 
 def _patterns(groups, n_resamples, exact, seed):
     """Blocks of subsets of the clusters, one of each complementary pair."""
-    rows = max(16, BLOCK_ELEMENTS // groups)
-    if exact:
+    if not exact:
+        yield from (bits * 1.0 for bits in random_signs(groups, n_resamples, seed))
+    elif groups > 1:
         # The last cluster is never in, so that no complement occurs; nor the empty set.
-        for start in range(1, 2 ** (groups - 1), rows):
-            codes = np.arange(start, min(start + rows, 2 ** (groups - 1)), dtype="<u8")
-            octets = codes[:, None].view(np.uint8)
-            yield np.unpackbits(octets, axis=1, count=groups, bitorder="little") * 1.0
-        return
-    for block, start in enumerate(range(0, n_resamples, rows)):
-        size = min(rows, n_resamples - start)
-        words = stream(seed, "signs", block).random_raw((size, -(-groups // 64)))
-        yield (
-            np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=groups)
-            * 1.0
-        )
+        for bits in all_signs(groups - 1):
+            yield np.pad(bits[bits.any(axis=1)], ((0, 0), (0, 1))) * 1.0
 
 
 def difference_intervals(
