@@ -13,10 +13,7 @@ from serving import chatting
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-MIRROR = Path(
-    os.environ.get("CASEBOOK_DATA_MIRROR")
-    or Path(__file__).resolve().parents[2] / "shared" / "data"
-)
+MIRROR = Path(os.environ.get("CASEBOOK_DATA_MIRROR") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 @pytest.fixture(scope="session")
@@ -104,8 +101,7 @@ def notebook_project(tmp_path, monkeypatch):
         code = nbformat.v4.new_code_cell
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         source = nbformat.v4.new_notebook(
-            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
-            metadata={"kernelspec": kernel},
+            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)], metadata={"kernelspec": kernel}
         )
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)

@@ -28,10 +28,7 @@ def project(notebook_project):
 
 
 def cells(*changes):
-    return [
-        grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change})
-        for i, change in enumerate(changes)
-    ]
+    return [grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change}) for i, change in enumerate(changes)]
 
 
 def run(some, lines=None, **options):
@@ -105,17 +102,13 @@ def test_a_read_only_results_folder_is_one_clear_line(project):
 
 
 def test_needs_order_the_cells_and_spread_failure():
-    first, second = (
-        grid.Cell(n, "x", needs=needs) for n, needs in [("a", ()), ("b", ("a",))]
-    )
+    first, second = (grid.Cell(n, "x", needs=needs) for n, needs in [("a", ()), ("b", ("a",))])
     waiting = {c.name: batch.Planned(c, {}, "run") for c in (first, second)}
     assert [p.cell.name for p in ready_cells(waiting, set())] == ["a"]
     del waiting["a"]
     assert ready_cells(waiting, {"a"}) == []
     failures = {"a": "boom"}
-    assert [o.failure for o in lost_needs(waiting, failures)] == [
-        "needs a, which failed"
-    ]
+    assert [o.failure for o in lost_needs(waiting, failures)] == ["needs a, which failed"]
     assert waiting == {}
 
 
@@ -131,9 +124,7 @@ def add_reader(project):
         "_ = RunOutputs(run, cell).numbers('reader', {'all': {'found': {'n': number}}})"
     )
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    source = nbformat.v4.new_notebook(
-        cells=[parameters, count], metadata={"kernelspec": kernel}
-    )
+    source = nbformat.v4.new_notebook(cells=[parameters, count], metadata={"kernelspec": kernel})
     nbformat.write(source, project / "notebooks" / "02_reader.ipynb")
     return grid.Cell("reader", "02_reader.ipynb", needs=(grid.EVERY,))
 
@@ -180,9 +171,7 @@ def test_what_reads_all_others_waits_for_all_of_them():
     assert ready_cells(waiting, {"one"}) == []
     assert [p.cell.name for p in ready_cells(waiting, set())] == ["reader"]
     rows = grid.load_grid()
-    assert [c.name for c in rows if grid.EVERY in c.needs] == [
-        c.name for c in rows if c.experiment == "run_comparison"
-    ]
+    assert [c.name for c in rows if grid.EVERY in c.needs] == [c.name for c in rows if c.experiment == "run_comparison"]
 
 
 def test_cells_that_need_each_other_are_refused():

@@ -42,8 +42,7 @@ def project(notebook_project, monkeypatch):
 def command(project, *cells, run="mine"):
     """Write the grid and give the command that runs it."""
     rows = [
-        {"name": name, "notebook": "01_made.ipynb", "parameters": parameters}
-        | {"tags": ["default"]}
+        {"name": name, "notebook": "01_made.ipynb", "parameters": parameters} | {"tags": ["default"]}
         for name, parameters in cells
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
@@ -104,10 +103,7 @@ def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
     assert table[0].endswith(reason)
     last = [line for line in table if line.startswith("    |")]
     assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6
-    assert any(
-        line.endswith("wrong: 01_made.ipynb: cell 3: data.csv:3: no column n")
-        for line in table
-    )
+    assert any(line.endswith("wrong: 01_made.ipynb: cell 3: data.csv:3: no column n") for line in table)
 
 
 @pytest.mark.slow

@@ -114,20 +114,13 @@ def impatient_once_connected(monkeypatch):
 
 
 def cells(*changes):
-    return [
-        grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change})
-        for i, change in enumerate(changes)
-    ]
+    return [grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change}) for i, change in enumerate(changes)]
 
 
 def run(some, address=None, lines=None, **limits):
     say = lines.append if lines is not None else str
     return batch.run_batch(
-        batch.plan(some, "mine"),
-        "mine",
-        scheduler=address,
-        report=say,
-        limits=batch.Limits(**limits),
+        batch.plan(some, "mine"), "mine", scheduler=address, report=say, limits=batch.Limits(**limits)
     )
 
 
@@ -175,9 +168,7 @@ def test_a_cell_that_kills_every_worker_fails_and_the_others_count(project, dask
     assert (project / "results/mine/runs/made-0/run.json").is_file()
 
 
-def test_no_worker_and_no_scheduler_are_said_in_bounded_time(
-    project, dask, monkeypatch
-):
+def test_no_worker_and_no_scheduler_are_said_in_bounded_time(project, dask, monkeypatch):
     impatient_once_connected(monkeypatch)
     with pytest.raises(InputError, match="no worker within 1 s"):
         run(cells({}), dask.address)
@@ -246,9 +237,7 @@ def test_a_killed_worker_process_is_replaced(project):
     assert any("after: worker lost" in line for line in lines)
 
 
-def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(
-    project, dask, tmp_path, casebook, monkeypatch
-):
+def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_path, casebook, monkeypatch):
     folder = tmp_path / "collection"
     folder.mkdir()
     texts = [f'{{"_id": "{n}", "text": "Clause {n} covers water."}}' for n in range(4)]
@@ -271,10 +260,7 @@ def test_a_worker_with_another_lock_encodes_nothing(project, dask):
     other.mkdir()
     (other / "requirements.lock").write_text("numpy==0\n")
     dask.worker(CASEBOOK_ROOT=str(other), CASEBOOK_PROJECT=str(other))
-    with (
-        pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
-        connected(dask.address),
-    ):
+    with pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"), connected(dask.address):
         pass
 
 
@@ -291,8 +277,5 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
                 workers.gather(waiting)
     for _ in range(2):
         dask.worker()
-    with (
-        connected(dask.address) as workers,
-        pytest.raises(CasebookError, match="lost: 2 workers in a row died"),
-    ):
+    with connected(dask.address) as workers, pytest.raises(CasebookError, match="lost: 2 workers in a row died"):
         workers.gather([workers.submit(os._exit, 1)])

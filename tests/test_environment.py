@@ -36,9 +36,7 @@ def test_torch_is_pinned_without_a_local_version():
 
 
 def test_jupyterlab_stays_out_of_the_lock():
-    assert "jupyterlab" not in pins("requirements.lock") | pins(
-        "requirements-test.lock"
-    )
+    assert "jupyterlab" not in pins("requirements.lock") | pins("requirements-test.lock")
 
 
 def test_conda_environment_installs_the_lock():
@@ -53,9 +51,7 @@ def test_readme_names_every_make_target():
     assert [name for name in targets if f"make {name}" not in readme] == []
 
 
-@pytest.mark.parametrize(
-    ("tests", "reference", "code"), [(0, 0, 0), (1, 0, 2), (0, 1, 2), (1, 1, 2)]
-)
+@pytest.mark.parametrize(("tests", "reference", "code"), [(0, 0, 0), (1, 0, 2), (0, 1, 2), (1, 1, 2)])
 def test_make_test_always_compares_with_the_reference(tmp_path, tests, reference, code):
     """Programs that only say that they ran stand in for the environment's."""
     codes = {"pytest": tests, "python": reference}
@@ -68,9 +64,7 @@ def test_make_test_always_compares_with_the_reference(tmp_path, tests, reference
     for name in ("bin/casebook", ".test"):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (future, future))
-    done = subprocess.run(
-        ["make", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True
-    )
+    done = subprocess.run(["make", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     assert "python tests/reference.py" in done.stdout.splitlines()
     codes = f"exit codes: tests {tests}, comparison with the reference {reference}"

@@ -5,16 +5,7 @@ import sys
 
 import pytest
 
-from casebook.files import (
-    locked,
-    naming,
-    new_folder,
-    replacing,
-    sha256_file,
-    sweep,
-    write_json,
-    write_text,
-)
+from casebook.files import locked, naming, new_folder, replacing, sha256_file, sweep, write_json, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
@@ -58,12 +49,7 @@ def test_hash_is_that_of_the_published_example(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mask", "file", "folder"),
-    [
-        (0o022, 0o644, 0o755),
-        (0o077, 0o600, 0o700),
-        (0o002, 0o664, 0o775),
-    ],
+    ("mask", "file", "folder"), [(0o022, 0o644, 0o755), (0o077, 0o600, 0o700), (0o002, 0o664, 0o775)]
 )
 def test_files_and_folders_take_the_umask(tmp_path, mask, file, folder):
     before = os.umask(mask)

@@ -37,28 +37,18 @@ def test_a_row_stands_for_its_combinations(tmp_path):
         "base-2.5-bm25-8-2",
         "base-9-mode0-1-1",
     ]
-    assert made[0].parameters == {
-        "dataset": "smoke",
-        "k": 1,
-        "mode": "bm25",
-        "seed": 7,
-        "fold": 1,
-    }
+    assert made[0].parameters == {"dataset": "smoke", "k": 1, "mode": "bm25", "seed": 7, "fold": 1}
     assert after.needs == tuple(cell.name for cell in made)
 
 
 @given(
     st.dictionaries(
-        st.sampled_from("abcd"),
-        st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True),
-        min_size=1,
+        st.sampled_from("abcd"), st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True), min_size=1
     )
 )
 def test_a_product_is_every_combination_once(product):
     rows = expand({"name": "x", "vary": {"product": product}}, "here")
-    expected = [
-        dict(zip(product, v, strict=True)) for v in itertools.product(*product.values())
-    ]
+    expected = [dict(zip(product, v, strict=True)) for v in itertools.product(*product.values())]
     assert [row["parameters"] for row in rows] == expected
     assert len({row["name"] for row in rows}) == len(rows)
 

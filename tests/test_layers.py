@@ -9,30 +9,12 @@ import casebook
 from casebook.runs import fingerprint
 
 LAYERS = [
-    {
-        "paths",
-        "errors",
-        "files",
-        "folders",
-        "formats",
-        "plain_json",
-        "plain_yaml",
-        "ragged",
-        "stores",
-    },
+    {"paths", "errors", "files", "folders", "formats", "plain_json", "plain_yaml", "ragged", "stores"},
     {"measures", "inference", "stats", "estimates"},
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},
-    {
-        "notebooks",
-        "notebook_parameters",
-        "kernels",
-        "grid",
-        "grid_rows",
-        "batch",
-        "book",
-    },
+    {"notebooks", "notebook_parameters", "kernels", "grid", "grid_rows", "batch", "book"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -76,8 +58,7 @@ def test_lower_layers_never_import_higher_ones():
         f"{path.relative_to(LIBRARY)} imports {name}"
         for path in modules()
         for name in imports(path)
-        if name.startswith("casebook.")
-        and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
+        if name.startswith("casebook.") and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
     ]
     assert upward == []
 
@@ -90,12 +71,7 @@ def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
 
 def test_only_models_import_torch():
     heavy = {"torch", "sentence_transformers", "transformers"}
-    importers = {
-        part(path)
-        for path in modules()
-        for name in imports(path)
-        if name.split(".")[0] in heavy
-    }
+    importers = {part(path) for path in modules() for name in imports(path) if name.split(".")[0] in heavy}
     assert importers == {"models"}
 
 
@@ -108,19 +84,12 @@ def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
         if part(path) in {"measures", "inference", "formats"}
         for name in imports(path)
         if name.split(".")[0] not in allowed
-        and not (
-            name.split(".")[0] in inside_functions and name not in imports_on_load(path)
-        )
+        and not (name.split(".")[0] in inside_functions and name not in imports_on_load(path))
     }
     assert foreign == set()
 
 
 def test_help_does_not_import_the_heavy_packages():
-    code = (
-        "import sys, casebook.cli; "
-        "print(sorted({'numpy', 'pandas', 'torch', 'papermill'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    code = "import sys, casebook.cli; print(sorted({'numpy', 'pandas', 'torch', 'papermill'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -14,8 +14,7 @@ PLAIN = st.recursive(
     max_leaves=20,
 )
 BOMB = "a: &a [x, x]\n" + "".join(
-    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n"
-    for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 
@@ -26,9 +25,7 @@ def test_plain_data_comes_back(value):
 
 def test_anchors_serve_for_what_they_are_meant(tmp_path):
     path = tmp_path / "f.yml"
-    path.write_bytes(
-        b"\xef\xbb\xbfbase: &b {k: 1}\nrows: [*b, *b]\nmore: {<<: *b, n: 2}\n"
-    )
+    path.write_bytes(b"\xef\xbb\xbfbase: &b {k: 1}\nrows: [*b, *b]\nmore: {<<: *b, n: 2}\n")
     assert read_yaml(path)["rows"] == [{"k": 1}, {"k": 1}]
     assert read_yaml(path)["more"] == {"k": 1, "n": 2}
 

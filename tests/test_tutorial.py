@@ -26,13 +26,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path, copy_project):
     assert len(blocks) > 8
     for language, code in blocks:
         command = [sys.executable, "-c"] if language == "python" else ["bash", "-ec"]
-        done = subprocess.run(
-            [*command, code],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
+        done = subprocess.run([*command, code], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     site = tmp_path / "_build" / "mine" / "html"
     pages = {path.stem for path in (site / "run" / "notebooks").glob("*.html")}

@@ -1,9 +1,6 @@
 """Take roles off the bibliography that ARIA 1.3 deprecates or that do not fit."""
 
-_ROLES = {
-    ' role="doc-biblioentry"': "",
-    '<div role="list" class="citation-list">': '<div class="citation-list">',
-}
+_ROLES = {' role="doc-biblioentry"': "", '<div role="list" class="citation-list">': '<div class="citation-list">'}
 
 
 def without_roles(app, pagename, templatename, context, doctree):

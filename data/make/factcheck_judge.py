@@ -64,9 +64,7 @@ def twins(pairs, seed=0):
     rng, rows = random.Random(seed), []
     for name in ("pdpabench_train", "pdpabench", "pdpabench_test"):
         dataset = load(name)
-        texts = dict(
-            zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
-        )
+        texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
         for row in dataset.queries.itertuples():
             text = re.sub(_OPENING, "", row.gold_answer_short).strip()
             cited = [doc for doc in dataset.qrels[row.query_id] if doc in texts]
@@ -76,9 +74,7 @@ def twins(pairs, seed=0):
             true = text[0].upper() + text[1:]
             false = twin(true, rng, swaps)
             if false:
-                parts = [
-                    texts[doc][a:b] for doc in cited for a, b in sentences(texts[doc])
-                ]
+                parts = [texts[doc][a:b] for doc in cited for a, b in sentences(texts[doc])]
                 rows += [(true, parts, True), (false, parts, False)]
     return rows
 
@@ -96,14 +92,8 @@ def sets(pairs):
     for key in (*PUBLIC, OWN):
         gold = gold_claims(key)
         rows = [
-            (
-                row.claim,
-                [f"{p.header}. {p.text}" if p.header else p.text for p in passages],
-                row.label == "SUPPORTED",
-            )
-            for row, passages in zip(
-                gold.claims.itertuples(), gold.evidence, strict=True
-            )
+            (row.claim, [f"{p.header}. {p.text}" if p.header else p.text for p in passages], row.label == "SUPPORTED")
+            for row, passages in zip(gold.claims.itertuples(), gold.evidence, strict=True)
             if key != OWN or row.id in train
         ]
         found[key] = described(rows)
@@ -132,9 +122,7 @@ def fit(parts):
     bounds = [(None, None)] + [(0, None) if s > 0 else (None, 0) for s in centre]
     start = np.concatenate([[0.0], centre])
     options = {"ftol": 1e-14, "gtol": 1e-10, "maxiter": 10_000}
-    found = minimize(
-        loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options
-    ).x
+    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
     weights = found[1:] / scale
     features = {n: round(float(v), 4) for n, v in zip(SIGNS, weights, strict=True)}
     intercept = round(float(found[0] - weights @ mean), 4)
@@ -147,10 +135,7 @@ def learnt(pairs):
     found = {"none": fit(list(parts.values()))}
     for key in parts:
         found[key] = fit([part for other, part in parts.items() if other != key])
-    counts = {
-        key: {"claims": len(y), "supported": int(y.sum())}
-        for key, (_, y) in parts.items()
-    }
+    counts = {key: {"claims": len(y), "supported": int(y.sum())} for key, (_, y) in parts.items()}
     return found, counts
 
 
@@ -158,19 +143,11 @@ def as_text(found, counts):
     """Write the learnt part of the table."""
     lines = ["sets:"]
     for key, count in counts.items():
-        lines.append(
-            f"  {key}: {{claims: {count['claims']}, supported: {count['supported']}}}"
-        )
+        lines.append(f"  {key}: {{claims: {count['claims']}, supported: {count['supported']}}}")
     lines.append("weights:  # by the set that they never saw")
     for key, weights in found.items():
-        lines += [
-            f"  {key}:",
-            f"    intercept: {weights['intercept']}",
-            "    features:",
-        ]
-        lines += [
-            f"      {name}: {value}" for name, value in weights["features"].items()
-        ]
+        lines += [f"  {key}:", f"    intercept: {weights['intercept']}", "    features:"]
+        lines += [f"      {name}: {value}" for name, value in weights["features"].items()]
     return "\n".join(lines) + "\n"
 
 

@@ -6,11 +6,7 @@ class MeasureNote(UserWarning):
 
 
 class CasebookError(Exception):
-    """Base of every error that ends a command with one clear line.
-
-    The message names the file, the row and the remedy; it is shown without a
-    traceback. ``exit_code`` is what the command line returns.
-    """
+    """Base of every error that ends a command with one clear line."""
 
     exit_code = 1
 
@@ -20,22 +16,7 @@ class InputError(CasebookError):
 
     @classmethod
     def at(cls, path, line, problem):
-        """Build the error for one line of one file.
-
-        Parameters
-        ----------
-        path : path-like
-            File that holds the defect.
-        line : int
-            Line number, from 1.
-        problem : str
-            What is wrong and what to do about it.
-
-        Returns
-        -------
-        InputError
-            With the message ``path:line: problem``.
-        """
+        """Build the error for one line of one file."""
         return cls(f"{path}:{line}: {problem}")
 
 

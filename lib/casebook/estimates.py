@@ -20,9 +20,7 @@ CONTRASTS = [
 ]
 
 
-def estimates(
-    scores, clusters=None, control=None, *, level=0.95, n_boot=10_000, seed=0
-):
+def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000, seed=0):
     """Mean of every system with its interval.
 
     Parameters
@@ -86,16 +84,7 @@ def estimates(
     ).astype({"value": float, "low": float, "high": float})
 
 
-def contrasts(
-    scores,
-    pairs,
-    clusters=None,
-    *,
-    margin=0.0,
-    level=0.95,
-    n_resamples=10_000,
-    seed=0,
-):
+def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
     """Paired differences of systems, as one family of planned contrasts.
 
     Parameters

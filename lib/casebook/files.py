@@ -17,20 +17,7 @@ _PARTIAL = ".partial"
 
 @contextlib.contextmanager
 def naming(path):
-    """Let an error of the operating system say which file it is about.
-
-    Parameters
-    ----------
-    path : path-like
-        The file that the block writes; a full disk does not name it.
-
-    Yields
-    ------
-    None
-        An OSError leaves the block with this name if it has none, that of the
-        temporary file, or two: those of a copy, of which a full disk concerns the
-        second.
-    """
+    """Let an error of the operating system say which file it is about."""
     try:
         yield
     except OSError as error:
@@ -42,30 +29,7 @@ def naming(path):
 
 @contextlib.contextmanager
 def locked(path, refusal, patience=0.0):
-    """Hold a lock between processes.
-
-    The operating system ends it with its owner, however that dies, so a lock is never
-    stale; the file names the owner for those who wait.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The lock; its folder is created if need be.
-    refusal : callable
-        Takes the owner's name, gives the error's message.
-    patience : float
-        Seconds to wait for another owner.
-
-    Yields
-    ------
-    None
-        While the lock is held.
-
-    Raises
-    ------
-    InputError
-        If another process holds it for longer.
-    """
+    """Hold a lock between processes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -95,19 +59,7 @@ def _acquire(handle, refusal, patience):
 
 @contextlib.contextmanager
 def replacing(path):
-    """Write a file under a temporary name and rename it when the block succeeds.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name; its folder is created.
-
-    Yields
-    ------
-    pathlib.Path
-        Temporary file in the same folder, to be written by the caller. It is synced
-        and renamed at the end of the block, and removed if the block raises.
-    """
+    """Write a file under a temporary name and rename it when the block succeeds."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary, handle = _held(path)
@@ -143,13 +95,7 @@ def _held(path):
 
 
 def sweep(folder):
-    """Remove the partial files that killed processes left in a folder.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Files in it that are being written, which are locked, stay.
-    """
+    """Remove the partial files that killed processes left in a folder."""
     import fcntl
 
     for partial in Path(folder).glob(f".*{_PARTIAL}"):
@@ -160,26 +106,7 @@ def sweep(folder):
 
 @contextlib.contextmanager
 def new_folder(path, remedy="name a new folder, or remove this one"):
-    """Fill a folder under a temporary name and rename it when the block succeeds.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name, which must not exist; the folder that holds it is created.
-    remedy : str
-        What the error says to do where it exists.
-
-    Yields
-    ------
-    pathlib.Path
-        Temporary folder beside it, to be filled by the caller. It is synced and renamed
-        at the end of the block, and removed if the block raises.
-
-    Raises
-    ------
-    InputError
-        If the folder exists, or another writer was faster.
-    """
+    """Fill a folder under a temporary name and rename it when the block succeeds."""
     path = Path(path)
     taken = InputError(f"{path}: exists: {remedy}")
     if path.exists():
@@ -212,20 +139,7 @@ def _sync(folder):
 
 
 def refuse_overwriting(output, *inputs):
-    """Refuse to write where the command reads.
-
-    Parameters
-    ----------
-    output : path-like or None
-        File to be written, if any.
-    *inputs : path-like or None
-        What is read: files, or data folders.
-
-    Raises
-    ------
-    InputError
-        If the output is one of them, by whatever path or link.
-    """
+    """Refuse to write where the command reads."""
     for source in map(Path, filter(None, inputs if output else ())):
         path, place = Path(output).resolve(), source.resolve()
         below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
@@ -238,63 +152,19 @@ def refuse_overwriting(output, *inputs):
 
 
 def write_text(path, text):
-    """Write text atomically, as UTF-8 with the newlines given.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name.
-    text : str
-        Content.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Write text atomically, as UTF-8 with the newlines given."""
     with replacing(path) as temporary:
         temporary.write_bytes(text.encode())
     return Path(path)
 
 
 def write_json(path, value):
-    """Write JSON atomically: sorted keys, two spaces, no NaN, one final newline.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name.
-    value : object
-        Anything the standard ``json`` module writes; NaN and infinities are refused.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    ValueError
-        If a number is NaN or infinite.
-    """
-    text = json.dumps(
-        value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False
-    )
+    """Write JSON atomically: sorted keys, two spaces, no NaN, one final newline."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return write_text(path, text + "\n")
 
 
 def sha256_file(path):
-    """Hash a file's bytes.
-
-    Parameters
-    ----------
-    path : path-like
-        File to read.
-
-    Returns
-    -------
-    str
-        SHA-256 as 64 hexadecimal digits.
-    """
+    """Hash a file's bytes."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -16,20 +16,7 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 def copy_folder(source, target):
-    """Copy the files of a folder that are not hidden.
-
-    Parameters
-    ----------
-    source : path-like
-        What to copy; a link is followed.
-    target : path-like
-        Where to; files that are there are replaced.
-
-    Raises
-    ------
-    OSError
-        At the first file that cannot be copied, which it names.
-    """
+    """Copy the files of a folder that are not hidden."""
     for folder, folders, files in os.walk(source, onerror=_raised, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         place = Path(target, os.path.relpath(folder, source))
@@ -43,33 +30,14 @@ def _raised(error):
 
 
 def copy_file(source, folder):
-    """Copy a file into a folder; an error names the copy.
-
-    Parameters
-    ----------
-    source : pathlib.Path
-        What to copy.
-    folder : pathlib.Path
-        Where to, under the same name.
-    """
+    """Copy a file into a folder; an error names the copy."""
     with naming(folder / source.name):
         shutil.copyfile(source, folder / source.name)
 
 
 @contextlib.contextmanager
 def working(place):
-    """Give an empty folder to work in, which does not outlive the block.
-
-    Parameters
-    ----------
-    place : pathlib.Path
-        Where it is made, by one process at a time: what killed ones left is removed.
-
-    Yields
-    ------
-    pathlib.Path
-        The folder, with a name that it has only once.
-    """
+    """Give an empty folder to work in, which does not outlive the block."""
     for old in place.glob(f"{_WORK}*"):
         shutil.rmtree(old, ignore_errors=True)
     with _temporary(prefix=_WORK, dir=place) as folder:
@@ -78,17 +46,7 @@ def working(place):
 
 @contextlib.contextmanager
 def scratch():
-    """Give a temporary folder, which is gone after the block.
-
-    Within another such block, in this process or one that it started, it is a folder of
-    that block's. The outermost one is locked by its process; what processes left that
-    were killed is removed first.
-
-    Yields
-    ------
-    pathlib.Path
-        The folder, with a short name, as local sockets need it.
-    """
+    """Give a temporary folder, which is gone after the block."""
     outer = os.environ.get(SCRATCH)
     if outer and Path(outer).is_dir():
         with _temporary(dir=outer) as folder:
@@ -124,18 +82,7 @@ def _remove_abandoned(place):
 
 
 def put_in_place(new, path):
-    """Put a folder in the place of another one, which is removed.
-
-    Linux exchanges the two at once, so that a reader always finds one of them.
-    Elsewhere there is none for a moment between two renames.
-
-    Parameters
-    ----------
-    new : pathlib.Path
-        The folder, on the same file system.
-    path : pathlib.Path
-        Its place; nothing need be there.
-    """
+    """Put a folder in the place of another one, which is removed."""
     if not path.exists():
         new.rename(path)
     elif _exchanged(new, path):

@@ -22,22 +22,7 @@ EVERY = "*"
 
 @dataclass(frozen=True)
 class Cell:
-    """One notebook with one set of parameters.
-
-    Parameters
-    ----------
-    name : str
-        Unique; names the executed notebook and all that it writes.
-    notebook : str
-        File name below ``notebooks/``, ``NN_<experiment>.ipynb``.
-    parameters : dict
-        What is injected.
-    tags : tuple of str
-        Sets that the cell belongs to: smoke, default, permissive, full.
-    needs : tuple of str
-        Cells that must be complete before this one starts; `EVERY` stands for all
-        others of the run.
-    """
+    """One notebook with one set of parameters."""
 
     name: str
     notebook: str
@@ -53,24 +38,7 @@ class Cell:
 
 
 def load_grid(path=DEFAULT_GRID):
-    """Read a grid file.
-
-    Parameters
-    ----------
-    path : path-like
-        YAML: a list of rows with name, notebook, parameters, tags and needs, and
-        ``vary`` for a row that stands for many cells (`casebook.grid_rows.expand`).
-
-    Returns
-    -------
-    list of Cell
-        In file order.
-
-    Raises
-    ------
-    InputError
-        Naming the file, the row and what is wrong with it.
-    """
+    """Read a grid file."""
     path = Path(path)
     rows = read_yaml(path, "grid file")
     if not isinstance(rows, list):
@@ -126,31 +94,7 @@ def _check_names(path, cells):
 
 
 def select(cells, names=(), tag="default", overrides=None):
-    """Choose the cells to run.
-
-    Parameters
-    ----------
-    cells : list of Cell
-        The grid.
-    names : sequence of str
-        Names of cells or of experiments; none means every cell with the tag.
-    tag : str
-        Which cells of an experiment count when no cell is named.
-    overrides : dict, optional
-        Parameters set on the command line, in place of those of each cell; without
-        names, of each cell that has them. With an experiment's name, those that name
-        data make one cell of their own, with the notebook's defaults for all others.
-
-    Returns
-    -------
-    list of Cell
-        In grid order.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, or nothing carries the tag.
-    """
+    """Choose the cells to run."""
     overrides = overrides or {}
     chosen = [cell for cell in cells if tag in cell.tags] if not names else []
     for name in names:

@@ -11,29 +11,7 @@ LARGEST = 10_000  # cells of one row; more is a mistake
 
 
 def expand(row, where):
-    """Write out a row with a ``vary`` part as one row a combination.
-
-    Parameters
-    ----------
-    row : dict
-        Row of a grid file. ``vary`` holds ``product`` (name to list: all combinations),
-        ``zip`` (name to list: first with first, second with second), ``exclude`` and
-        ``include`` (lists of name to value: combinations to leave out, or to add).
-    where : str
-        File and row, for errors.
-
-    Returns
-    -------
-    list of dict
-        Rows without ``vary``. Each is named after the row and the values that vary,
-        ``<name>-<value>-<value>``, with ``<parameter><number>`` for a value that is no
-        word; the number is the value's place in its list.
-
-    Raises
-    ------
-    InputError
-        If the part is malformed, or stands for no cell or for too many.
-    """
+    """Write out a row with a ``vary`` part as one row a combination."""
     vary = row.get("vary")
     if vary is None:
         return [row]
@@ -55,9 +33,7 @@ def _check(vary, where):
         raise InputError(f"{where}: vary takes {', '.join(sorted(_KEYS))}")
     for part in ("product", "zip"):
         lists = vary.get(part, {})
-        good = isinstance(lists, dict) and all(
-            isinstance(values, list) and values for values in lists.values()
-        )
+        good = isinstance(lists, dict) and all(isinstance(values, list) and values for values in lists.values())
         if not good:
             raise InputError(f"{where}: {part} is a mapping of names to lists")
     for part in ("include", "exclude"):
@@ -79,10 +55,7 @@ def _combinations(vary, where):
         raise InputError(f"{where}: stands for {total:,} cells, not 1 to {LARGEST}")
     if not product and not pairs:
         return
-    together = [
-        dict(zip(pairs, values, strict=True))
-        for values in zip(*pairs.values(), strict=True)
-    ]
+    together = [dict(zip(pairs, values, strict=True)) for values in zip(*pairs.values(), strict=True)]
     for values in itertools.product(*product.values()):
         for extra in together or [{}]:
             yield dict(zip(product, values, strict=True)) | extra

@@ -13,10 +13,7 @@ _LONGEST_PLACE = 80  # a local socket has a name of about 100 characters at most
 
 
 class LocalKernel(AsyncKernelManager):
-    """Kernel that is reached through a local socket: no port is open.
-
-    It leads a process group of its own, so that it can be ended with all it started.
-    """
+    """Kernel that is reached through a local socket: no port is open."""
 
     pid = None  # of the kernel that this process started last
     launching = False  # it may be there, and have no pid here yet
@@ -26,9 +23,7 @@ class LocalKernel(AsyncKernelManager):
         LocalKernel.launching = True
         try:
             # Cells print through messages; what is left is talk of the kernel's end.
-            await super()._async_launch_kernel(
-                kernel_cmd, **kw, stderr=subprocess.DEVNULL
-            )
+            await super()._async_launch_kernel(kernel_cmd, **kw, stderr=subprocess.DEVNULL)
             LocalKernel.pid = self.provisioner.pid
         finally:
             LocalKernel.launching = False
@@ -66,16 +61,7 @@ def _end(how):
 
 
 def end_with(leash):
-    """Let this worker process and its kernel end with the process that started it.
-
-    They also end at once, without a word, at Ctrl-C and when the pool gives them up.
-
-    Parameters
-    ----------
-    leash : multiprocessing.connection.Connection
-        Reading end of a pipe; nobody but the process that started this one holds the
-        other end, so that it closes however that process dies.
-    """
+    """Let this worker process and its kernel end with the process that started it."""
 
     def end():
         kill()
@@ -93,18 +79,7 @@ def end_with(leash):
 
 @contextlib.contextmanager
 def watched(timeout):
-    """Kill the kernel's process group when the time is over, or at Ctrl-C.
-
-    Parameters
-    ----------
-    timeout : float or None
-        Wall seconds from now; None for no end.
-
-    Yields
-    ------
-    threading.Event
-        Set once the kernel was killed for being late.
-    """
+    """Kill the kernel's process group when the time is over, or at Ctrl-C."""
     late = threading.Event()
 
     def end():

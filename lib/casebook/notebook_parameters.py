@@ -18,23 +18,7 @@ FILES = ("forms", "key", "ratings", "ratings_key")
 
 
 def parameter_names(source):
-    """List the parameters that a notebook declares.
-
-    Parameters
-    ----------
-    source : path-like
-        Notebook with one cell tagged ``parameters``.
-
-    Returns
-    -------
-    dict
-        Name to default, as source text.
-
-    Raises
-    ------
-    InputError
-        If the notebook is missing or unreadable.
-    """
+    """List the parameters that a notebook declares."""
     import papermill
 
     if not Path(source).is_file():
@@ -48,23 +32,7 @@ def parameter_names(source):
 
 
 def defaults(source):
-    """Give the values that a notebook's parameters have if nothing else is given.
-
-    Parameters
-    ----------
-    source : path-like
-        Notebook with one cell tagged ``parameters``.
-
-    Returns
-    -------
-    dict
-        Name to value; parameters whose default is computed are left out.
-
-    Raises
-    ------
-    InputError
-        If the notebook is missing or unreadable.
-    """
+    """Give the values that a notebook's parameters have if nothing else is given."""
     values = {}
     for name, text in parameter_names(source).items():
         with contextlib.suppress(ValueError, SyntaxError):
@@ -73,55 +41,18 @@ def defaults(source):
 
 
 def check_parameters(source, parameters):
-    """Refuse parameters that the notebook does not declare.
-
-    Parameters
-    ----------
-    source : path-like
-        Notebook.
-    parameters : dict
-        What would be injected.
-
-    Returns
-    -------
-    dict
-        The parameters, unchanged.
-
-    Raises
-    ------
-    InputError
-        Papermill itself would only warn, and run with the defaults.
-    """
+    """Refuse parameters that the notebook does not declare."""
     known = parameter_names(source)
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise InputError(
-            f"{Path(source).name} has no parameter {', '.join(unknown)}; "
-            f"it takes {', '.join(sorted(known))}"
+            f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {', '.join(sorted(known))}"
         )
     return parameters
 
 
 def resolved(parameters, taken):
-    """Give parameters whose paths are absolute: kernels work in another folder.
-
-    Parameters
-    ----------
-    parameters : dict
-        Paths in them count from the current folder.
-    taken : dict
-        Name of each data folder of the run, and the folder; new ones are added.
-
-    Returns
-    -------
-    dict
-        A copy. Where two data folders have one name, the second is ``NAME-2=FOLDER``.
-
-    Raises
-    ------
-    InputError
-        If something that a path names is not there.
-    """
+    """Give parameters whose paths are absolute: kernels work in another folder."""
     found = dict(parameters)
     for names, change in ((DATA, _data), (MODELS, _model), (FILES, _file)):
         for name in found.keys() & set(names):

@@ -26,15 +26,7 @@ _LINES, _MOST = 6, 1000  # of a traceback, and letters of a reason
 
 
 class NotebookFailed(CasebookError):
-    """A cell of a notebook raised, or the notebook did not run to its end.
-
-    Parameters
-    ----------
-    message : str
-        One line: which notebook, which cell, why.
-    last_lines : tuple of str
-        How the traceback of an unforeseen error ends.
-    """
+    """A cell of a notebook raised, or the notebook did not run to its end."""
 
     def __init__(self, message, last_lines=()):
         super().__init__(message)
@@ -50,35 +42,7 @@ class TimedOut(NotebookFailed):
 
 
 def execute(notebook, cell, run, parameters, timeout=None):
-    """Run one notebook; the output appears only if every cell succeeded.
-
-    Parameters
-    ----------
-    notebook : str
-        File name below ``notebooks/``.
-    cell : str
-        Name of the result: ``results/<run>/notebooks/<cell>.ipynb``.
-    run : str
-        Name of the run, injected like ``cell``.
-    parameters : dict
-        Further parameters to inject.
-    timeout : float, optional
-        Wall seconds that the whole notebook may take.
-
-    Returns
-    -------
-    pathlib.Path
-        The executed notebook.
-
-    Raises
-    ------
-    NotebookFailed
-        If a cell raised or was not reached; the partial file is kept beside, hidden.
-    KernelDied
-        If the kernel did not live to the end.
-    TimedOut
-        If it took too long; the kernel and all that it started are killed then.
-    """
+    """Run one notebook; the output appears only if every cell succeeded."""
     import papermill
 
     source = NOTEBOOKS / notebook
@@ -153,9 +117,7 @@ def _finish(result, partial, final):
     import nbformat
 
     unreached = [
-        cell.id
-        for cell in result.cells
-        if cell.cell_type == "code" and cell.source and cell.execution_count is None
+        cell.id for cell in result.cells if cell.cell_type == "code" and cell.source and cell.execution_count is None
     ]
     if unreached:
         raise NotebookFailed(f"{final.stem}: stopped before cell {unreached[0]}")
@@ -165,22 +127,8 @@ def _finish(result, partial, final):
 
 
 def normalised(notebook):
-    """Drop timestamps and random ids, so that equal results give equal files.
-
-    Parameters
-    ----------
-    notebook : nbformat.NotebookNode
-        Executed notebook; changed in place.
-
-    Returns
-    -------
-    nbformat.NotebookNode
-        The same notebook.
-    """
-    notebook.metadata = {
-        "kernelspec": notebook.metadata.kernelspec,
-        "language_info": {"name": "python"},
-    }
+    """Drop timestamps and random ids, so that equal results give equal files."""
+    notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     for cell in notebook.cells:
         for key in ("execution", "papermill"):
             cell.metadata.pop(key, None)

@@ -20,32 +20,11 @@ OUTPUT = Path(next(filter(None, map(os.environ.get, OUTPUTS)), ROOT)).resolve()
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_RESERVED = {"con", "prn", "aux", "nul"} | {
-    f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)
-}
+_RESERVED = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)}
 
 
 def valid_name(name, kind="name"):
-    """Check a name that will become a file or folder name.
-
-    Parameters
-    ----------
-    name : str
-        Candidate: 1 to 100 ASCII letters, digits, ``_``, ``-`` and ``.``, starting
-        with a letter or digit, without ``..`` and not reserved by an operating system.
-    kind : str
-        What the name is for, quoted in the error.
-
-    Returns
-    -------
-    str
-        The name, unchanged: names are validated, never sanitised.
-
-    Raises
-    ------
-    InputError
-        If the name is not allowed.
-    """
+    """Check a name that will become a file or folder name."""
     text = str(name)
     stem = text.split(".")[0].lower()
     allowed = _NAME.fullmatch(text) and ".." not in text and not text.endswith(".")
@@ -58,39 +37,12 @@ def valid_name(name, kind="name"):
 
 
 def run_dir(run):
-    """Give the folder that holds everything one named run produced.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    pathlib.Path
-        ``results/<run>``; not created.
-    """
+    """Give the folder that holds everything one named run produced."""
     return RESULTS / valid_name(run, "run")
 
 
 def cache_dir(*parts):
-    """Give a folder of the user's cache (``CASEBOOK_CACHE`` overrides the place).
-
-    Parameters
-    ----------
-    *parts : str
-        Sub-folders.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder; not created, since who only reads may have a home that is read-only.
-
-    Raises
-    ------
-    InputError
-        If the user has no home.
-    """
+    """Give a folder of the user's cache (``CASEBOOK_CACHE`` overrides the place)."""
     base = os.environ.get("CASEBOOK_CACHE")
     try:
         base = base or platformdirs.user_cache_dir("casebook")
@@ -101,24 +53,7 @@ def cache_dir(*parts):
 
 
 def data_folder(name):
-    """Tell a user's folder of data from the name of a data card.
-
-    Parameters
-    ----------
-    name : str or pathlib.Path
-        ``./folder`` or ``NAME=./folder``: what holds a separator is a folder.
-
-    Returns
-    -------
-    tuple of (str, pathlib.Path) or None
-        What to call the data set, by default the folder's name, and the folder; None
-        for the name of a card.
-
-    Raises
-    ------
-    InputError
-        If the name is not allowed.
-    """
+    """Tell a user's folder of data from the name of a data card."""
     given, equals, place = os.fspath(name).partition("=")
     if not (equals and _NAME.fullmatch(given)):
         given, place = None, os.fspath(name)
@@ -132,21 +67,13 @@ def data_folder(name):
 
 
 def check_folders():
-    """Refuse folders that cannot serve, before anything is read or written.
-
-    Raises
-    ------
-    InputError
-        If the locale cannot express a path (Python would pass the name on in letters
-        that others do not take), or a variable names no project or no place to write.
-    """
+    """Refuse folders that cannot serve, before anything is read or written."""
     for folder in (ROOT, OUTPUT):
         try:
             str(folder).encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, or "
-                "rename the folder"
+                f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, or rename the folder"
             ) from None
     if not CARDS.is_dir() and os.environ.get(PROJECT):
         raise InputError(f"{PROJECT}: {ROOT}: is no project: it has no data/cards")

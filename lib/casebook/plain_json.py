@@ -8,25 +8,7 @@ from casebook.errors import InputError
 
 
 def parse_json(text):
-    """Parse JSON.
-
-    Parameters
-    ----------
-    text : str or bytes
-        The document.
-
-    Returns
-    -------
-    object
-        As ``json.loads``.
-
-    Raises
-    ------
-    json.JSONDecodeError
-        Also where ``json.loads`` raises something else, for text that is nested too
-        deeply and bytes that are not UTF-8, or nothing: for keys that stand twice,
-        halves of characters, and numbers beyond all floats.
-    """
+    """Parse JSON."""
     try:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text))
@@ -64,23 +46,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
 
 
 def read_json(path):
-    """Read a JSON file, with or without a byte-order mark.
-
-    Parameters
-    ----------
-    path : path-like
-        File.
-
-    Returns
-    -------
-    object
-        What it holds.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is not JSON in UTF-8.
-    """
+    """Read a JSON file, with or without a byte-order mark."""
     path = Path(path)
     try:
         return parse_json(path.read_text(encoding="utf-8-sig"))

@@ -19,9 +19,7 @@ class _Loader(yaml.SafeLoader):
             self.aliases = getattr(self, "aliases", 0) + 1
             if self.aliases > _ALIASES or self.inside:
                 mark = self.peek_event().start_mark
-                raise yaml.composer.ComposerError(
-                    None, None, "an anchor within an anchor, or too many of them", mark
-                )
+                raise yaml.composer.ComposerError(None, None, "an anchor within an anchor, or too many of them", mark)
             return super().compose_node(parent, index)
         anchored = self.peek_event().anchor is not None
         self.inside += anchored
@@ -37,34 +35,13 @@ class _Loader(yaml.SafeLoader):
         seen = set()
         for key in scalars:
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key.value!r} stands twice", key.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def parse_yaml(text, where):
-    """Parse YAML into plain data.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    where : str or path-like
-        File, for errors.
-
-    Returns
-    -------
-    object
-        Mappings, lists, texts, numbers, dates, true, false and null.
-
-    Raises
-    ------
-    InputError
-        Naming file and line, if it is not YAML, has tags, keys twice, anchors within
-        anchors (a few bytes could stand for gigabytes), or is too deep.
-    """
+    """Parse YAML into plain data."""
     try:
         value = yaml.load(text, Loader=_Loader)  # a SafeLoader: plain data only
         if "\\u" in text.lower():
@@ -85,25 +62,7 @@ def parse_yaml(text, where):
 
 
 def read_yaml(path, kind="YAML file"):
-    """Read a YAML file into plain data.
-
-    Parameters
-    ----------
-    path : path-like
-        File, as UTF-8 with or without a byte-order mark.
-    kind : str
-        What the file is, for the error if there is none.
-
-    Returns
-    -------
-    object
-        As `parse_yaml`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is too large, or is not plain YAML.
-    """
+    """Read a YAML file into plain data."""
     path = Path(path)
     try:
         data = path.read_bytes()

@@ -9,21 +9,7 @@ from casebook.files import replacing
 
 
 class Store:
-    """Files below one address.
-
-    Parameters
-    ----------
-    url : str
-        Folder, or an address such as ``s3://bucket/folder``. Where an object store is
-        and its keys come from the environment, such as ``AWS_ENDPOINT_URL``.
-    **options
-        For the file system, such as ``endpoint_url``; never stored.
-
-    Raises
-    ------
-    InputError
-        If the kind of address is unknown or needs a package that is not here.
-    """
+    """Files below one address."""
 
     def __init__(self, url, **options):
         import fsspec
@@ -43,23 +29,7 @@ class Store:
         return posixpath.join(self._root, name)
 
     def read(self, name):
-        """Read a file.
-
-        Parameters
-        ----------
-        name : str
-            Below the address.
-
-        Returns
-        -------
-        bytes or None
-            None if there is no such file.
-
-        Raises
-        ------
-        InputError
-            If the store cannot be reached or refuses.
-        """
+        """Read a file."""
         with self._telling(), contextlib.suppress(FileNotFoundError):
             return self.files.cat_file(self.path(name))
 
@@ -69,18 +39,7 @@ class Store:
             return self.files.size(self.path(name))
 
     def names(self):
-        """List what is there, without what is in folders below it.
-
-        Returns
-        -------
-        list of str
-            In order; empty if there is no such place.
-
-        Raises
-        ------
-        InputError
-            If the store cannot be reached or refuses.
-        """
+        """List what is there, without what is in folders below it."""
         with self._telling(), contextlib.suppress(FileNotFoundError):
             self.files.invalidate_cache()  # of what others have written meanwhile
             found = self.files.ls(self._root, detail=False)
@@ -89,20 +48,7 @@ class Store:
         return []
 
     def write(self, name, data):
-        """Write a file: a folder gets it by renaming, an object store in one request.
-
-        Parameters
-        ----------
-        name : str
-            Below the address.
-        data : bytes
-            Content.
-
-        Raises
-        ------
-        InputError
-            If the store cannot be reached or refuses.
-        """
+        """Write a file: a folder gets it by renaming, an object store in one request."""
         if self.is_folder:
             with replacing(self.path(name)) as temporary:
                 temporary.write_bytes(data)
@@ -111,20 +57,7 @@ class Store:
             self.files.pipe_file(self.path(name), data)
 
     def copy(self, name, source):
-        """Copy a file of this machine, of any size.
-
-        Parameters
-        ----------
-        name : str
-            Below the address.
-        source : path-like
-            What to copy.
-
-        Raises
-        ------
-        InputError
-            If the store cannot be reached or refuses.
-        """
+        """Copy a file of this machine, of any size."""
         if self.is_folder:
             with replacing(self.path(name)) as temporary:
                 shutil.copyfile(source, temporary)

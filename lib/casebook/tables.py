@@ -11,19 +11,7 @@ TALL = 20  # rows above which a table scrolls within the page
 
 
 class Table:
-    """A table that a notebook shows and the book sorts, filters and downloads.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        What to show; the index is not shown.
-    caption : str
-        Says what the table shows; also its accessible name.
-    digits : int
-        Decimals of numbers that are not whole.
-    formats : dict, optional
-        Column to format specification or callable, instead of ``digits``.
-    """
+    """A table that a notebook shows and the book sorts, filters and downloads."""
 
     def __init__(self, frame, caption, digits=3, formats=None):
         self.frame, self.caption = frame, caption
@@ -38,32 +26,11 @@ class Table:
 
 
 def to_html(frame, caption, digits=3, formats=None):
-    """Write a DataFrame as an HTML table that needs nothing from the network.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        What to show; the index is not shown. All text is escaped.
-    caption : str
-        Caption.
-    digits : int
-        Decimals of numbers that are not whole.
-    formats : dict, optional
-        Column to format specification or callable.
-
-    Returns
-    -------
-    str
-        A scrollable region with one ``<table class="data-table">``. Numbers carry
-        their unrounded value in ``data-sort``; missing values show as a dash; the
-        caption of a table without rows says so.
-    """
+    """Write a DataFrame as an HTML table that needs nothing from the network."""
     formats = formats or {}
     caption = caption if len(frame) else f"{caption} (no rows)"
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in frame.columns)
-    columns = [
-        _cells(frame[name], formats.get(name, f"z.{digits}f")) for name in frame.columns
-    ]
+    columns = [_cells(frame[name], formats.get(name, f"z.{digits}f")) for name in frame.columns]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
     return (
@@ -100,18 +67,7 @@ def _shown(value, spec):
 
 
 def p_value(p):
-    """Write a p-value, which is never 0.
-
-    Parameters
-    ----------
-    p : float
-        In (0, 1].
-
-    Returns
-    -------
-    str
-        Three decimals, or ``<0.001``.
-    """
+    """Write a p-value, which is never 0."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -124,56 +80,15 @@ def _text(value):
 
 
 def linked(frame, column, address, prefix=""):
-    """Turn the values of a column into links.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Table.
-    column : str
-        Column of text.
-    address : callable
-        Takes a value and gives where it leads to.
-    prefix : str
-        Stands before the value in what ``address`` takes.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A copy; texts and addresses are escaped.
-    """
-    links = [
-        Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>')
-        for value in frame[column]
-    ]
+    """Turn the values of a column into links."""
+    links = [Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>') for value in frame[column]]
     return frame.assign(**{column: links})
 
 
 def with_interval(frame, value, low, high, digits=3, name=None):
-    """Join a value and its interval into one readable column.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Has the three columns.
-    value, low, high : str
-        Names of the columns of the estimate and of its bounds.
-    digits : int
-        Decimals.
-    name : str, optional
-        Name of the joined column; the value's by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A copy in which ``0.656 [0.621, 0.690]`` stands for the three columns, and
-        sorts by the value. A missing bound shows as a dash.
-    """
+    """Join a value and its interval into one readable column."""
     name = name or value
-    joined = [
-        estimate(*row, digits)
-        for row in frame[[value, low, high]].itertuples(index=False, name=None)
-    ]
+    joined = [estimate(*row, digits) for row in frame[[value, low, high]].itertuples(index=False, name=None)]
     place = frame.columns.get_loc(value)
     rest = frame.drop(columns=[value, low, high])
     column = pd.Series(joined, index=frame.index, dtype=object)
@@ -182,41 +97,14 @@ def with_interval(frame, value, low, high, digits=3, name=None):
 
 
 def with_intervals(frame, digits=3):
-    """Join every column that has bounds, named ``<column> low`` and ``<column> high``.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    digits : int
-        Decimals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A copy with one readable column for each three.
-    """
+    """Join every column that has bounds, named ``<column> low`` and ``<column> high``."""
     for name in [column for column in frame if f"{column} low" in frame]:
         frame = with_interval(frame, name, f"{name} low", f"{name} high", digits)
     return frame
 
 
 def estimate(value, low, high, digits=3):
-    """Write a value with its interval.
-
-    Parameters
-    ----------
-    value, low, high : float or None
-        Estimate and bounds; None or NaN where undefined.
-    digits : int
-        Decimals.
-
-    Returns
-    -------
-    Markup or None
-        Such as ``0.656 [0.620, 0.692]``, which sorts by the value; "no interval" is
-        said where a bound is undefined. None without a value.
-    """
+    """Write a value with its interval."""
     if value is None or math.isnan(value):
         return None
     return Markup(

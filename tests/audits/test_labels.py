@@ -55,9 +55,7 @@ def test_split_leak_of_pdpabench_is_flagged(mirror, monkeypatch):
     assert (dev.value, dev.n) == (30 / 49, 49)
     assert test.verdict == dev.verdict == "flagged"
     assert test.p > 0.05 and dev.p > 0.05  # as leaky as a random split
-    others = {
-        k: v for k, v in verdicts(audit).items() if not k.startswith("split leak")
-    }
+    others = {k: v for k, v in verdicts(audit).items() if not k.startswith("split leak")}
     assert "flagged" not in others.values()
     folder = audit_labels(mirror / "pdpabench_beir")
     assert folder.finding("split leak: test with train").value == 39 / 52
@@ -103,12 +101,7 @@ def test_copied_lists_are_flagged_and_wordings_are_not():
     copied = Labels("copied", {"all": questions}, labels.documents)
     found = audit_labels(copied).finding("reused lists")
     assert found.verdict == "flagged" and found.value == 1.0 and found.chance < 0.05
-    wordings = Labels(
-        "copied",
-        {"all": questions},
-        labels.documents,
-        groups=dict.fromkeys(questions, "g"),
-    )
+    wordings = Labels("copied", {"all": questions}, labels.documents, groups=dict.fromkeys(questions, "g"))
     assert audit_labels(wordings).finding("reused lists").value == 0.0
 
 
@@ -133,9 +126,7 @@ def test_links_in_time_pass():
     rng = random.Random(0)
     target = [rng.randrange(50) for _ in range(200)]
     years = [1950 + t for t in target]
-    links = pd.DataFrame(
-        {"year": [y + 1 for y in years], "target": target, "target_year": years}
-    )
+    links = pd.DataFrame({"year": [y + 1 for y in years], "target": target, "target_year": years})
     labels = Labels("links", {}, [str(i) for i in range(50)], links=links)
     found = audit_labels(labels).finding("anachronisms")
     assert found.verdict == "passed" and found.value == 0 and found.p == 0.001
@@ -169,9 +160,7 @@ def test_repeated_questions_and_disjoint_splits():
     test = {f"b{i}": [f"d{i + 30}"] for i in range(30)}
     names = [f"d{i}" for i in range(60)]
     texts = {q: f"Question {q[1:]}?" for q in (*train, *test)}
-    audit = audit_labels(
-        Labels("parts", {"train": train, "test": test}, names, query_texts=texts)
-    )
+    audit = audit_labels(Labels("parts", {"train": train, "test": test}, names, query_texts=texts))
     assert audit.finding("split leak: test with train").verdict == "passed"
     again = audit.finding("repeated questions: test with train")
     assert again.verdict == "flagged" and again.value == 1.0
@@ -200,9 +189,7 @@ def with_texts(questions, documents, subject):
 def in_blocks():
     """Three neighbouring clauses of one policy answer each question, some twice."""
     documents = [f"p{i // 6}c{i % 6}" for i in range(120)]
-    questions = {
-        f"q{i}": documents[6 * (i % 20) : 6 * (i % 20) + 3 + i % 2] for i in range(60)
-    }
+    questions = {f"q{i}": documents[6 * (i % 20) : 6 * (i % 20) + 3 + i % 2] for i in range(60)}
     return questions, documents, with_texts(questions, documents, lambda d: d[:-2])
 
 
@@ -215,9 +202,7 @@ def test_blocks_and_shared_lists_that_the_texts_support_are_natural():
     assert "share more words" in audit.finding("neighbours").evidence[-1]
     # The same labels without a word to support them.
     unread = audit_labels(Labels("policies", {"all": questions}, documents))
-    assert (
-        verdicts(unread)["neighbours"] == verdicts(unread)["reused lists"] == "flagged"
-    )
+    assert verdicts(unread)["neighbours"] == verdicts(unread)["reused lists"] == "flagged"
 
 
 @pytest.mark.parametrize("texts", [True, False])
@@ -312,12 +297,7 @@ def test_a_leak_that_no_split_avoids_is_stated_and_not_flagged():
 
 
 def test_documents_of_one_text_are_named_and_counted():
-    texts = {
-        "a": "Rent is due.",
-        "b": "rent  is due.",
-        "c": "Other.",
-        "d": "RENT is due.",
-    }
+    texts = {"a": "Rent is due.", "b": "rent  is due.", "c": "Other.", "d": "RENT is due."}
     labels = Labels("copies", {"all": {"q": ["c"]}}, list(texts), document_texts=texts)
     found = audit_labels(labels).finding("duplicates")
     assert found.evidence[1] == "documents that repeat the text of another: 2"
@@ -334,9 +314,7 @@ def test_a_folder_with_exact_duplicates_is_read_and_audited(tmp_path, casebook):
     asked = [f'{{"_id": "q{i}", "text": "What says clause {i}?"}}\n' for i in range(30)]
     (folder / "queries.jsonl").write_text("".join(asked))
     judged = [f"q{i}\td{i}\t1\n" for i in range(30)]
-    (folder / "qrels" / "test.tsv").write_text(
-        "query-id\tcorpus-id\tscore\n" + "".join(judged)
-    )
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
     code, out, _ = casebook("audit", "labels", folder, "--json")
     found = {f["check"]: f for f in json.loads(out)["findings"]}["duplicates"]
     assert code == 0 and found["value"] == 1 / 30

@@ -40,9 +40,7 @@ def test_the_known_cases_are_found(known):
     rows = known[1].set_index(["table", "row"])
     wrong = rows.loc["research_paper"].query("verdict == 'impossible'")
     assert sorted(wrong["accuracy"]) == [0.47, 0.65, 0.68, 0.72, 0.82, 0.82]
-    assert sorted(wrong["implied accuracy low"]) == pytest.approx(
-        [0.3, 0.5, 0.7, 0.7, 0.8, 0.8]
-    )
+    assert sorted(wrong["implied accuracy low"]) == pytest.approx([0.3, 0.5, 0.7, 0.7, 0.8, 0.8])
     assert wrong["implied accuracy low"].equals(wrong["implied accuracy high"])
 
 
@@ -83,19 +81,12 @@ def test_every_real_table_is_possible_however_it_is_rounded(data):
     places = data.draw(st.integers(1, 4))
     scale = 10**places
     for rounding, cut in (("half", np.round), ("down", np.floor)):
-        shown = [
-            float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values
-        ]
+        shown = [float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values]
         reported = dict(zip(MEASURES, shown, strict=True))
         for allowed in (rounding, "either"):
             found = check_row(reported, n, int(gold.sum()), places, allowed)
             assert found.possible
-        own = (
-            sum(gold & said),
-            sum(gold & ~said),
-            sum(~gold & said),
-            sum(~gold & ~said),
-        )
+        own = (sum(gold & said), sum(gold & ~said), sum(~gold & said), sum(~gold & ~said))
         assert found.n_tables > 10 or own in found.tables
 
 
@@ -111,12 +102,7 @@ def test_implied_values_and_the_share_that_passes_by_chance():
 
 def test_percent_and_trailing_zeros_are_understood():
     text = {"table": "t", "n": 300, "positives": 150}
-    rows = pd.DataFrame(
-        [
-            text | {"row": "a", "accuracy": "67.7"},
-            text | {"row": "b", "accuracy": "67.0%"},
-        ]
-    )
+    rows = pd.DataFrame([text | {"row": "a", "accuracy": "67.7"}, text | {"row": "b", "accuracy": "67.0%"}])
     found = check_tables(rows)
     assert found["verdict"].tolist() == ["possible", "possible"]
     assert found["accuracy"].tolist() == pytest.approx([0.677, 0.67])

@@ -23,13 +23,7 @@ SECONDS_LIMIT, MEMORY_LIMIT, SMALL_LIMIT = 1.0, 500.0, 0.010
 
 def rows():
     """Measure every benchmark of this file."""
-    return [
-        *_against_a_loop(),
-        _against_interrater(),
-        _small(),
-        _memory(),
-        _intraclass(),
-    ]
+    return [*_against_a_loop(), _against_interrater(), _small(), _memory(), _intraclass()]
 
 
 def _ratings(items=ITEMS, raters=RATERS):
@@ -54,10 +48,7 @@ def _against_a_loop():
     name = f"alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
     limit = "the limit is 1 CPU second"
-    return [
-        row(name, "loop over krippendorff", ours, theirs, 20, note),
-        limit_row(name, ours, SECONDS_LIMIT, limit),
-    ]
+    return [row(name, "loop over krippendorff", ours, theirs, 20, note), limit_row(name, ours, SECONDS_LIMIT, limit)]
 
 
 def _against_interrater():
@@ -95,9 +86,7 @@ def _memory():
         f"a(x.astype(float), 'ordinal', {DRAWS}); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     name = f"memory: alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = "megabytes at the peak, the interpreter included; the limit is 500"
     return limit_row(name, int(done.stdout) / 1024, MEMORY_LIMIT, note)
@@ -108,9 +97,7 @@ def _intraclass():
     X = np.where(np.isnan(X), 3.0, X)
     long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
     ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", 0))
-    theirs, _ = cpu_seconds(
-        lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
-    )
+    theirs, _ = cpu_seconds(lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1)
     name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
     note = "one form with the new-panel interval; the peer gives all six"
     return row(name, "pingouin", ours, theirs, 1, note)

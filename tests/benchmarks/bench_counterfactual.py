@@ -60,9 +60,7 @@ def linear_growth():
     times = {}
     for depth in (2, 3):
         settings = TreeSettings(max_depth=depth, threshold=0.0, placebo_draws=0)
-        seconds, tree = cpu_seconds(
-            lambda s=settings: _grown(planted, CaseSearch(retriever), s), 5
-        )
+        seconds, tree = cpu_seconds(lambda s=settings: _grown(planted, CaseSearch(retriever), s), 5)
         times[depth] = seconds / len(tree.nodes)
     return row(
         "tree, time per node at 31 and at 146 nodes",
@@ -84,12 +82,8 @@ class OneByOne(CaseSearch):
 def _compare(planted, retriever, system, bar, note, repeats=1):
     """Time both ways and check that they give the same edges."""
     retriever.retrieve(planted.documents["text"].iloc[0])  # builds the index
-    ours, tree = cpu_seconds(
-        lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats
-    )
-    peer, expected = cpu_seconds(
-        lambda: _grown(planted, OneByOne(retriever), SETTINGS), repeats
-    )
+    ours, tree = cpu_seconds(lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats)
+    peer, expected = cpu_seconds(lambda: _grown(planted, OneByOne(retriever), SETTINGS), repeats)
     assert len(tree.nodes) == 31, f"{len(tree.nodes)} nodes"
     assert edge_frame([tree]).equals(edge_frame([expected])), "trees differ"
     name = f"tree of 31 nodes, {system}"
@@ -105,6 +99,4 @@ def _full(planted):
 def _grown(planted, search, settings):
     sheet = planted.sheets[0]
     neighbours = planted.neighbours
-    return grow_tree(
-        sheet, search, settings=settings, neighbours=neighbours, inert=Inert()
-    )
+    return grow_tree(sheet, search, settings=settings, neighbours=neighbours, inert=Inert())

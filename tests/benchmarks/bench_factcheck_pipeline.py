@@ -24,12 +24,8 @@ def rows():
     configs = factorial_configs()
     run_configs(configs, base, stance, test)  # warm: both sides find the same caches
     ours, shared = cpu_seconds(lambda: run_configs(configs, base, stance, test))
-    peer, alone = cpu_seconds(
-        lambda: run_configs(configs, base, stance, test, share=False)
-    )
-    pd.testing.assert_frame_equal(
-        shared.rows.drop(columns="seconds"), alone.rows.drop(columns="seconds")
-    )
+    peer, alone = cpu_seconds(lambda: run_configs(configs, base, stance, test, share=False))
+    pd.testing.assert_frame_equal(shared.rows.drop(columns="seconds"), alone.rows.drop(columns="seconds"))
     name = f"2^4 ablation of the fact-checker, {len(test)} claims"
     note = "identical verdicts, evidence counts and supports"
     return [row(name, "sixteen separate runs", ours, peer, BAR, note)]

@@ -52,10 +52,7 @@ def _randomisation():
     ours, _ = cpu_seconds(lambda: paired_randomization(X, n_resamples=FLIPS))
     theirs = cpu_seconds(peer, repeats=1)[0] * len(PAIRS) / MEASURED_PAIRS
     name = f"all-pairs randomisation, {SYSTEMS} systems x {QUERIES} queries, {FLIPS}"
-    note = (
-        f"scipy measured on {MEASURED_PAIRS} of {len(PAIRS)} pairs and multiplied; "
-        "ours includes max-T"
-    )
+    note = f"scipy measured on {MEASURED_PAIRS} of {len(PAIRS)} pairs and multiplied; ours includes max-T"
     return row(name, "scipy.stats.permutation_test", ours, theirs, 200, note)
 
 
@@ -70,12 +67,7 @@ def _bootstrap():
     def peer():
         for sample in samples:
             stats.bootstrap(
-                (sample,),
-                np.mean,
-                method="percentile",
-                n_resamples=RESAMPLES,
-                batch=1000,
-                rng=np.random.default_rng(1),
+                (sample,), np.mean, method="percentile", n_resamples=RESAMPLES, batch=1000, rng=np.random.default_rng(1)
             )
 
     name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"

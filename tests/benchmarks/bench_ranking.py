@@ -66,18 +66,14 @@ def dicts_against_ranx(tables):
     small = {query: qrels[query] for query in list(qrels)[:20]}
     ranx_values(small, {query: run[query] for query in small})
     seconds, _ = cpu_seconds(
-        lambda: evaluate(qrels, run, MEASURES).per_query,
-        lambda: ranx_values(qrels, run),
-        repeats=3,
+        lambda: evaluate(qrels, run, MEASURES).per_query, lambda: ranx_values(qrels, run), repeats=3
     )
     return row("evaluate dicts", "ranx, compiled", *seconds, 8.0)
 
 
 def files_against_pytrec_eval(files):
     """Read and evaluate TREC files."""
-    seconds, values = cpu_seconds(
-        lambda: evaluate(*files, MEASURES).per_query, lambda: pytrec_values(*files)
-    )
+    seconds, values = cpu_seconds(lambda: evaluate(*files, MEASURES).per_query, lambda: pytrec_values(*files))
     assert_equal(*values)
     note = f"{Path(files[1]).stat().st_size / 1e6:.0f} MB run, six decimals"
     return row("evaluate files", "pytrec_eval", *seconds, 2.5, note)
@@ -86,19 +82,14 @@ def files_against_pytrec_eval(files):
 def memory_against_pytrec_eval(files):
     """Compare peak resident memory above the imports, each side in its own process."""
     ours = peak_megabytes(
-        "from casebook.measures.ranking import evaluate",
-        f"evaluate(*files, {MEASURES}).per_query",
-        files,
+        "from casebook.measures.ranking import evaluate", f"evaluate(*files, {MEASURES}).per_query", files
     )
     peer = peak_megabytes(
         "import pytrec_eval as p",
-        f"p.RelevanceEvaluator(p.parse_qrel(open(files[0])), {PYTREC})"
-        ".evaluate(p.parse_run(open(files[1])))",
+        f"p.RelevanceEvaluator(p.parse_qrel(open(files[0])), {PYTREC}).evaluate(p.parse_run(open(files[1])))",
         files,
     )
-    return row(
-        "peak memory, files", "pytrec_eval", ours, peer, 1.0, "MB above imports, not s"
-    )
+    return row("peak memory, files", "pytrec_eval", ours, peer, 1.0, "MB above imports, not s")
 
 
 def growth(n_queries):
@@ -221,9 +212,7 @@ print((peak() - before) / 1024)
 
 def run_python(code):
     """Run code in a fresh interpreter and give what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout
 
 

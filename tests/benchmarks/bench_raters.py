@@ -41,9 +41,7 @@ def _measure():
         yield limit_row(f"blind forms, {size}", seconds, LIMIT["forms"], note)
         paths = fill_forms(folder / "study", folder / "back")
         start = time.process_time()
-        votes = unblind(
-            read_forms(paths), read_key(folder / "study" / "sealed" / "key.json")
-        )
+        votes = unblind(read_forms(paths), read_key(folder / "study" / "sealed" / "key.json"))
         seconds = time.process_time() - start
         assert len(votes.frame) == ITEMS * RATERS
         note = "every cell checked, every text against the key"

@@ -44,9 +44,7 @@ def _measure(many, pair):
     _write_history(many)
     history = _command_seconds("runs", "history", "--runs-root", many)
     note = "start of the interpreter included, as in all these rows"
-    yield limit_row(
-        f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note
-    )
+    yield limit_row(f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note)
     first, second = _write_pair(pair)
     options = ("-m", "set.a.ndcg@10", "--runs-root", pair)
     seconds = _command_seconds("runs", "compare", first, second, *options)
@@ -70,9 +68,7 @@ def _seconds(*arguments, repeats=3):
         command = [sys.executable, *map(str, arguments)]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(found)
 
 

@@ -28,9 +28,7 @@ BAR = 0.6  # of the naive way's wall time
 def measured(command, environment):
     """Give wall and CPU seconds of a command with all that it starts."""
     before, wall = os.times(), time.perf_counter()
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}\n{done.stderr[-2000:]}")
     after = os.times()

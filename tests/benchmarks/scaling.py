@@ -70,9 +70,7 @@ def documents(size):
         stages.ended("encode")
         matters = np.flatnonzero(list(truth.weights.values()))
         asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
-        found = search_shards(
-            store, hashed(render(asked, truth.queries[:, matters])), DEPTH
-        )
+        found = search_shards(store, hashed(render(asked, truth.queries[:, matters])), DEPTH)
         stages.ended("search")
         disk = sum(path.stat().st_size for path in Path(folder).iterdir())
     qrels, run = {}, {}
@@ -105,10 +103,7 @@ def grid(workers):
             subprocess.run(command, env=environment, check=True, capture_output=True)
             after = os.times()
             cpu = sum(after[2:4]) - sum(before[2:4])
-            row |= {
-                f"{name}, wall s": time.perf_counter() - wall,
-                f"{name}, CPU s": cpu,
-            }
+            row |= {f"{name}, wall s": time.perf_counter() - wall, f"{name}, CPU s": cpu}
         return row
 
 
@@ -116,9 +111,7 @@ def _write_grid(root):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     code = nbformat.v4.new_code_cell
     start = code('run = "r"\ncell = "c"\nn = 1', metadata={"tags": ["parameters"]})
-    light = nbformat.v4.new_notebook(
-        cells=[start, code(CELL)], metadata={"kernelspec": kernel}
-    )
+    light = nbformat.v4.new_notebook(cells=[start, code(CELL)], metadata={"kernelspec": kernel})
     (root / "notebooks").mkdir()
     (root / "data" / "cards").mkdir(parents=True)
     nbformat.write(light, root / "notebooks" / "01_light.ipynb")

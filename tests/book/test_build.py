@@ -82,9 +82,7 @@ def test_the_run_comparison_holds_every_row_of_the_scorecard():
     }
     assert set(table.index) == set(stated)
     for row, values in table.iterrows():
-        assert values.tolist() == pytest.approx(
-            [float("nan") if v is None else v for v in stated[row]], nan_ok=True
-        )
+        assert values.tolist() == pytest.approx([float("nan") if v is None else v for v in stated[row]], nan_ok=True)
     markup = scorecard("smoke", {cell: cell for cell in cells})
     assert markup.count("<tr") == 1 + len(table)
 

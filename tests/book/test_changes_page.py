@@ -130,7 +130,5 @@ def test_undecided_and_incomparable_decisions_are_listed(runs):
     write_report(found.root, "decision", decision_report(found, other))
     (runs / "_decisions" / "decision_bad.json").write_text("[]")
     table = next(t for t in tables(changes("new", [CELL])) if "verdict" in t)
-    assert sorted(table["verdict"]) == sorted(
-        [same.evidence.verdict, "incomparable", "unreadable"]
-    )
+    assert sorted(table["verdict"]) == sorted([same.evidence.verdict, "incomparable", "unreadable"])
     assert set(table["candidate"]) >= {named(found, "new").run_id}

@@ -86,10 +86,7 @@ def test_the_footer_says_how_to_repeat_and_links_the_files(runs):
 
 
 def test_page_tables_stay_escaped(runs):
-    change_rows(
-        runs / "new",
-        lambda rows: rows.__setitem__("nDCG@10", rows["nDCG@10"] / 2),
-    )
+    change_rows(runs / "new", lambda rows: rows.__setitem__("nDCG@10", rows["nDCG@10"] / 2))
     assert "<script" not in comparison("new", "old")
     assert "&lt;b&gt;" in to_html(pd.DataFrame({"x": ["<b>"]}), "t")
 

@@ -84,9 +84,7 @@ def test_systems_of_another_run_stand_beside(runs):
     _, ranks, lists = page["layout"]
     assert ranks["heads"] == ["Document", *heads] == ["Document", *lists["heads"][1:]]
     rows, places, top = page["items"][0]["parts"]
-    assert rows == [
-        [h, v] for h, v in zip(heads, ["1.000"] * 2 + [None] * 2, strict=True)
-    ]
+    assert rows == [[h, v] for h, v in zip(heads, ["1.000"] * 2 + [None] * 2, strict=True)]
     assert places == [[[0, "relevant"], "1", None, None, None]]
     assert top == [["1", [0, "relevant"], 1, 1, 1], ["2", 1, None, None, None]]
     before = kept([0])
@@ -152,9 +150,7 @@ def claim(name, right, missed):
         "stated": [0.75, None],
         "missed": missed,
         "reason": "no_evidence",
-        "parts": [
-            {"id": "SC1", "text": None, "verdict": "v", "score": None, "evidence": 2}
-        ],
+        "parts": [{"id": "SC1", "text": None, "verdict": "v", "score": None, "evidence": 2}],
         "decisive": [passage | {"about": "", "probability": None, "met": not missed}],
         "cited": [passage | {"probability": 0.5, "met": not missed}],
     }
@@ -191,10 +187,7 @@ def test_the_page_of_claims_says_what_is_wrong(runs):
     facts, verdicts, _, decisive, cited = wrong["parts"]
     assert ["What is wrong", "wrong verdict, evidence not found"] in facts
     assert ["Why no evidence decided", "no evidence"] in facts
-    assert verdicts == [
-        ["pipeline", ["SUPPORTED", "wrong"], "0.750"],
-        ["claim only", None, None],
-    ]
+    assert verdicts == [["pipeline", ["SUPPORTED", "wrong"], "0.750"], ["claim only", None, None]]
     place = "Larkfield, Water (smoke:home-1, characters 3 to 9)"
     assert decisive == [[["of water", "missed", place], "the claim", "supports"]]
     assert cited[0] == [["of water", None, place], "SC1", "supports", "0.500", "high"]
@@ -249,11 +242,7 @@ def kept_edits():
         "asked": 5,
         "remark": "2 edits leave it as it was.",
         "documents": [["d1", None], ["d2", None], ["d3", None]],
-        "items": [
-            edit("a", [measured, control]),
-            edit("b", [{"error": "no query"}, None]),
-            edit("c", [None, control]),
-        ],
+        "items": [edit("a", [measured, control]), edit("b", [{"error": "no query"}, None]), edit("c", [None, control])],
     }
 
 
@@ -270,10 +259,7 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
     assert moved[0] == ["bm25", "0.500", "0.250", "1", "0, 2"]
     after = "1, best at rank 1; none"
     assert precedents[0] == ["bm25", "1, best at rank 1", "none", after]
-    assert lists == [
-        [[0, "relevant", "rank 1 before"], [2, None, "rank 2 after"]],
-        [[1, None, "rank 3 before"], None],
-    ]
+    assert lists == [[[0, "relevant", "rank 1 before"], [2, None, "rank 2 after"]], [[1, None, "rank 3 before"], None]]
     assert failed[3][0][1] == "failed: no query" and failed[5] is None
     assert untried[3][0] == ["bm25", None, None, None, None]
     tags = [{page["tags"][tag] for tag in item["tags"]} for item in page["items"]]

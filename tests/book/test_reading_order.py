@@ -7,9 +7,7 @@ from casebook.paths import NOTEBOOKS
 
 
 def notebook(*sources):
-    cells = [
-        new_markdown_cell(s) if s.startswith("#") else new_code_cell(s) for s in sources
-    ]
+    cells = [new_markdown_cell(s) if s.startswith("#") else new_code_cell(s) for s in sources]
     return new_notebook(cells=cells)
 
 

@@ -1,10 +1,7 @@
 """A tab of the browser that notes what goes wrong, and the pages to open in it."""
 
 STILL = "*, *::before, *::after { transition: none !important }"
-SIZES = {
-    "desktop": {"width": 1280, "height": 900},
-    "phone": {"width": 375, "height": 800},
-}
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 800}}
 SETTLED = "Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])"
 
 
@@ -54,8 +51,6 @@ class Tab:
 
     def faults_of_layout(self):
         """Images that are broken, and whether the page is wider than the screen."""
-        broken = self.page.evaluate(
-            "[...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
-        )
+        broken = self.page.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)")
         wide = self.page.evaluate("document.body.scrollWidth > innerWidth")
         return broken + ["too wide"] * wide

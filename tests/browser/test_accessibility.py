@@ -15,9 +15,7 @@ AXE = """async (options) => {
 }"""
 # Contrast is the slowest rule, and depends on colours and on the size of letters alone:
 # what looks the same, on one page or on many, is measured twice and then left out.
-SHOW_ALIKE = (
-    "document.querySelectorAll('[data-alike]').forEach((e) => delete e.dataset.alike)"
-)
+SHOW_ALIKE = "document.querySelectorAll('[data-alike]').forEach((e) => delete e.dataset.alike)"
 HIDE_ALIKE = """(seen) => {
   const grounds = new Map([[null, ""]]);
   const ground = (e) => {
@@ -46,9 +44,7 @@ HIDDEN = STILL + " [data-alike] { visibility: hidden !important }"
 
 def axe_run(page, **options):
     """Run axe, which the page has loaded: what it finds, by rule."""
-    return page.evaluate(
-        AXE, {"preload": False, "resultTypes": ["violations"]} | options
-    )
+    return page.evaluate(AXE, {"preload": False, "resultTypes": ["violations"]} | options)
 
 
 def pale(page, seen):
@@ -60,9 +56,7 @@ def pale(page, seen):
     return found
 
 
-def test_every_page_is_accessible_in_both_themes_on_both_screens(
-    site, tab, server, axe
-):
+def test_every_page_is_accessible_in_both_themes_on_both_screens(site, tab, server, axe):
     apart = [CONTRAST, *THEME_OWNED]
     found, seen = {}, {size: {} for size in SIZES}
     for name in pages_of(site):

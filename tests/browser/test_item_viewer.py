@@ -24,10 +24,7 @@ def claim(name, text, rank, tag, *, wrong=False):
     parts = [
         [["Gold label", "SUPPORTED"], [HOSTILE, cell(HOSTILE, None, HOSTILE)]],
         ["=pays", "-400", f"+{HOSTILE}", "=a claim"],
-        [
-            ["full", "0.500", None],
-            [cell(0, "relevant", "rank 1"), cell(HOSTILE, "wrong"), 1],
-        ],
+        [["full", "0.500", None], [cell(0, "relevant", "rank 1"), cell(HOSTILE, "wrong"), 1]],
     ]
     return item(name, text, parts, tags=[tag, HOSTILE], keys=[rank], wrong=wrong)
 
@@ -110,9 +107,7 @@ def test_parts_are_those_of_the_data(viewer, address):
 def test_a_change_reads_without_colour(viewer, address):
     viewer.goto(address)
     before, after = viewer.locator(".change dd").all()
-    assert before.text_content().split() == [
-        *("pays", "removed:", "400", "(end", "of", "removed)", "a", "claim"),
-    ]
+    assert before.text_content().split() == [*("pays", "removed:", "400", "(end", "of", "removed)", "a", "claim")]
     assert after.locator("ins").text_content().startswith(f"added: {HOSTILE}")
     assert (before.locator("ins").count(), after.locator("del").count()) == (0, 0)
     for name, line in (("del", "line-through"), ("ins", "underline")):

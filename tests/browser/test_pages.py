@@ -50,9 +50,7 @@ def test_figures_have_alternative_text_and_math_is_set(site, tab):
     assert chapters
     for path in chapters:
         tab.open(path.as_uri())
-        alternatives = tab.page.evaluate(
-            "[...document.querySelectorAll('.cell_output img')].map(i => i.alt)"
-        )
+        alternatives = tab.page.evaluate("[...document.querySelectorAll('.cell_output img')].map(i => i.alt)")
         assert alternatives
         assert all(len(text) > 20 for text in alternatives)
 

@@ -38,12 +38,7 @@ def run(casebook):
 
 @pytest.mark.parametrize(
     ("level", "alpha"),
-    [
-        ("nominal", 0.743421052632),
-        ("ordinal", 0.815387503755),
-        ("interval", 0.849107142857),
-        ("ratio", 0.797402774712),
-    ],
+    [("nominal", 0.743421052632), ("ordinal", 0.815387503755), ("interval", 0.849107142857), ("ratio", 0.797402774712)],
 )
 def test_json(coders, run, level, alpha):
     code, out, err = run(coders, "--level", level, "--json")

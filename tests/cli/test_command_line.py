@@ -28,23 +28,12 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
     found = json.loads(out)
     assert code == 0
     # q1: rank 1; q2: rank 2; q3: judged, not in the run, counted as 0.
-    assert found["per_query"] == {
-        "q1": {"RR": 1.0},
-        "q2": {"RR": 0.5},
-        "q3": {"RR": 0.0},
-    }
+    assert found["per_query"] == {"q1": {"RR": 1.0}, "q2": {"RR": 0.5}, "q3": {"RR": 0.0}}
     assert found["measures"]["RR"]["mean"] == pytest.approx(0.5)
     assert found["measures"]["RR"]["n"] == 3
     assert found["measures"]["RR"]["ci"] == [None, None]
     assert found["measures"]["RR"]["reason"] == "fewer_than_six_units"
-    assert found["queries"] == {
-        "judged": 3,
-        "retrieved": 2,
-        "missing": 1,
-        "extra": 0,
-        "empty": 0,
-        "no_relevant": 0,
-    }
+    assert found["queries"] == {"judged": 3, "retrieved": 2, "missing": 1, "extra": 0, "empty": 0, "no_relevant": 0}
 
 
 def test_names_of_measures_in_every_command(casebook, files):
@@ -56,9 +45,7 @@ def test_names_of_measures_in_every_command(casebook, files):
     means = {n: m["mean"] for n, m in json.loads(out)["measures"].items()}
     # AP@1: q1 alone has its document at rank 1; RR: 1, 1/2, 0.
     assert means == pytest.approx({"map@1": 1 / 3, "original:map@1": 0.5})
-    assert err == (
-        "note: map@1 is AP@1; EmbeddingShift's map@1 is original:map@1, which is RR\n"
-    )
+    assert err == ("note: map@1 is AP@1; EmbeddingShift's map@1 is original:map@1, which is RR\n")
     code, out, err = casebook("compare", *files, "-m", "NDCG@3")
     assert code == 0 and err.count("original:NDCG@3") == 1 and "original" not in out
 
@@ -81,12 +68,7 @@ def test_ties_and_policies_of_evaluate(casebook, files, tmp_path):
         "ci": 0,
         "reason": 0,
     }
-    assert found["ties"]["RR"] == {
-        "low": 0.5,
-        "expected": 0.75,
-        "actual": 0.5,
-        "high": 1.0,
-    }
+    assert found["ties"]["RR"] == {"low": 0.5, "expected": 0.75, "actual": 0.5, "high": 1.0}
     assert "under all orders" in casebook(*arguments, "--ties")[1]
     (tmp_path / "more").write_text("q1 Q0 d9 1 9.0 t\nq1 Q0 d1 2 1.0 t\n")
     options = ["-m", "RR", "--skip-missing", "--judged-only", "--json"]
@@ -170,16 +152,10 @@ SMOKE = [sys.executable, "-m", "casebook", "run", "retrieval_ablation-smoke"]
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameter", "message"),
-    [
-        ("k=0", "top_k"),
-        ("mmr_lambda=1.5", "mmr_lambda must be in [0, 1]"),
-        ("modes=[telepathy]", "telepathy"),
-    ],
+    [("k=0", "top_k"), ("mmr_lambda=1.5", "mmr_lambda must be in [0, 1]"), ("modes=[telepathy]", "telepathy")],
 )
 def test_bad_settings_of_an_experiment(project, parameter, message):
-    done = subprocess.run(
-        [*SMOKE, "-p", parameter], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*SMOKE, "-p", parameter], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -227,9 +203,7 @@ def test_help_is_quick_and_every_command_has_an_example(casebook):
         assert code == 0
         assert "Example: casebook" in out
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-m", "casebook", "--help"], capture_output=True, check=True
-    )
+    subprocess.run([sys.executable, "-m", "casebook", "--help"], capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Far above the 0.1 s it takes, far below what one heavy import would cost.
     assert after.ru_utime - before.ru_utime < 1.0

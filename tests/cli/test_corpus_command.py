@@ -111,10 +111,7 @@ def overwrite_one_vector(path):
 def test_a_vector_that_was_overwritten_is_found_and_encoded_again(casebook, encoded):
     encode, place, search = encoded
     (first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
-    times = (
-        second.stat().st_atime_ns,
-        (place / "shards.json").stat().st_mtime_ns - 10**9,
-    )
+    times = (second.stat().st_atime_ns, (place / "shards.json").stat().st_mtime_ns - 10**9)
     overwrite_one_vector(second)
     code, out, err = search()
     assert (code, out) == (1, "") and err.count("\n") == 1
@@ -158,9 +155,7 @@ def test_a_shard_that_is_missing_cut_or_copied(encoded):
     assert (code, out) == (1, "") and ids.name in err
 
 
-def test_vectors_in_an_object_store_are_hashed_whenever_they_are_read(
-    tmp_path, casebook, object_store
-):
+def test_vectors_in_an_object_store_are_hashed_whenever_they_are_read(tmp_path, casebook, object_store):
     store = ShardStore(f"{object_store}/corpus")
     entries = encode_shards(["one", "two"], lambda t: np.eye(2)[: len(t)], store, 1)
     data = bytearray(store._store.read(f"{entries[1]['name']}.npy"))
@@ -209,9 +204,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda v: str(v)[:40])
-def test_bad_input_is_one_clear_line(
-    tmp_path, casebook, arguments, message, monkeypatch
-):
+def test_bad_input_is_one_clear_line(tmp_path, casebook, arguments, message, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")

@@ -17,12 +17,7 @@ RESULT = '{{"task_name": "t", "dataset_revision": "r", "scores": {{"test": {}}}}
 
 DAMAGED = [
     (["audit", "labels"], "p.csv", POSITIONS.format("9" * 5000), "p.csv:2: relevant"),
-    (
-        ["audit", "labels"],
-        "p.csv",
-        POSITIONS.format("999999999999"),
-        "up to 10,000,000",
-    ),
+    (["audit", "labels"], "p.csv", POSITIONS.format("999999999999"), "up to 10,000,000"),
     (["audit", "labels"], "p.csv", POSITIONS.format("\u0663"), "whole number"),
     (["audit", "labels"], "p.csv", None, "p.csv: no such file or folder"),
     (TABLES, "t.csv", REPORTED.format("inf"), "t.csv:3: table 't', row 'B': accuracy"),
@@ -64,11 +59,7 @@ def casebook(capsys, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize(
-    ("command", "name", "content", "message"),
-    DAMAGED,
-    ids=lambda value: str(value)[:40],
-)
+@pytest.mark.parametrize(("command", "name", "content", "message"), DAMAGED, ids=lambda value: str(value)[:40])
 def test_damage_is_one_line(casebook, tmp_path, command, name, content, message):
     path = tmp_path / name
     if content is ...:

@@ -13,10 +13,7 @@ from casebook.files import refuse_overwriting, write_text
 from casebook.formats.trec import write_run
 from casebook.paths import DATA
 
-CASE = {
-    "case_id": "c1",
-    "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}],
-}
+CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
 
 
 @pytest.fixture
@@ -87,10 +84,7 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["corpus", "encode", "c", "--out", " "], "--out: it is empty"),
         (["factcheck", "run", "c.jsonl", "--out", ""], "--out: it is empty"),
         (["publish", "report", ""], "an argument: it is empty"),
-        (
-            ["gate", "run", "--margin", "inf"],
-            "must be a finite number, not inf",
-        ),
+        (["gate", "run", "--margin", "inf"], "must be a finite number, not inf"),
         (["gate", "run", "--margin=nan"], "--margin must be a finite number"),
         (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
         (["sensitivity", "run", "c", "smoke", "--threshold", "nan"], "finite"),
@@ -98,10 +92,7 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
         (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
         (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown means nothi"),
-        (
-            ["compare", "q", "a", "b", "--json", "--latex"],
-            "nothing beside --json",
-        ),
+        (["compare", "q", "a", "b", "--json", "--latex"], "nothing beside --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "means nothing beside"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "means nothing beside"),
         (

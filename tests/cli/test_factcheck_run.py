@@ -9,19 +9,14 @@ import pytest
 def claims(tmp_path):
     path = tmp_path / "claims.jsonl"
     rows = [
-        {
-            "id": "a",
-            "claim": "The Larkfield Home Insurance Policy limits stolen money to 500.",
-        },
+        {"id": "a", "claim": "The Larkfield Home Insurance Policy limits stolen money to 500."},
         {"id": "b", "claim": "The Larkfield Home Insurance Policy is the best."},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def test_claims_are_checked_explained_and_written_for_scoring(
-    casebook, claims, tmp_path
-):
+def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, tmp_path):
     out = tmp_path / "verdicts.jsonl"
     code, text, _ = casebook("factcheck", "run", claims, "--out", out, "--json")
     report = json.loads(text)
@@ -31,12 +26,8 @@ def test_claims_are_checked_explained_and_written_for_scoring(
     assert first["evidence"][0]["doc_id"] == "smoke:home-2"
     assert "Money is limited to 500" in first["explanation"]
     gold = tmp_path / "gold.jsonl"
-    gold.write_text(
-        '{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n'
-    )
-    code, text, _ = casebook(
-        "factcheck", "score", gold, out, "--resamples", 100, "--json"
-    )
+    gold.write_text('{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n')
+    code, text, _ = casebook("factcheck", "score", gold, out, "--resamples", 100, "--json")
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
 
@@ -47,15 +38,11 @@ def test_documented_pipeline(casebook, claims):
     assert "refuted" not in text
 
 
-def test_an_endpoint_takes_the_place_of_the_judge(
-    casebook, claims, endpoint, monkeypatch
-):
+def test_an_endpoint_takes_the_place_of_the_judge(casebook, claims, endpoint, monkeypatch):
     pytest.importorskip("openai")
     url, asked = endpoint('{"stance": "refutes"}')
     monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    code, text, _ = casebook(
-        "factcheck", "run", claims, "--stance", "model:endpoint:x", "--json"
-    )
+    code, text, _ = casebook("factcheck", "run", claims, "--stance", "model:endpoint:x", "--json")
     first = json.loads(text)["claims"][0]
     assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
     assert {item["stance"] for item in first["evidence"]} == {"refutes"}
@@ -65,22 +52,16 @@ def test_an_endpoint_takes_the_place_of_the_judge(
 
 def test_an_unreachable_endpoint_is_named_and_counted(casebook, claims, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
-    code, text, error = casebook(
-        "factcheck", "run", claims, "--stance", "model:endpoint:x"
-    )
+    code, text, error = casebook("factcheck", "run", claims, "--stance", "model:endpoint:x")
     assert code == 3
     assert "1 crashed in stance: unreachable" in text
     assert "1 of 2 claims could not be checked" in error
 
 
-def test_an_unreachable_decomposition_crashes_every_claim(
-    casebook, claims, monkeypatch, tmp_path
-):
+def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monkeypatch, tmp_path):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
     out, options = tmp_path / "verdicts.jsonl", ["--decomposition", "model:endpoint:x"]
-    code, text, error = casebook(
-        "factcheck", "run", claims, *options, "--out", out, "--json"
-    )
+    code, text, error = casebook("factcheck", "run", claims, *options, "--out", out, "--json")
     assert code == 3
     outcomes = json.loads(text)["outcomes"]
     assert outcomes == {"crashed in decomposition: unreachable": 2}
@@ -106,9 +87,7 @@ def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
     row = {"_id": "d", "title": "Larkfield Home Insurance Policy"}
     row["text"] = "Stolen money is limited to 500."
     (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    code, text, _ = casebook(
-        "factcheck", "run", claims, "--corpus", f"{folder}", "--json"
-    )
+    code, text, _ = casebook("factcheck", "run", claims, "--corpus", f"{folder}", "--json")
     first = json.loads(text)["claims"][0]
     assert (code, first["verdict"]) == (0, "SUPPORTED")
     assert first["evidence"][0]["doc_id"] == "d"
@@ -135,8 +114,7 @@ def test_wrong_options_are_one_line(casebook, claims, options, problem):
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
-    [("", "no records"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")],
+    ("content", "problem"), [("", "no records"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")]
 )
 def test_wrong_files_are_named(casebook, tmp_path, content, problem):
     path = tmp_path / "c.jsonl"
@@ -148,9 +126,7 @@ def test_wrong_files_are_named(casebook, tmp_path, content, problem):
 
 
 def test_ablation_as_json(casebook):
-    code, text, _ = casebook(
-        "factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json"
-    )
+    code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json")
     report = json.loads(text)
     assert code == 0
     assert len(report["cells"]) == 16

@@ -15,10 +15,7 @@ from casebook.cli import main
 def casebook(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for system in ("a", "b"):
-        rows = [
-            {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"}
-            for n in range(6)
-        ]
+        rows = [{"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)]
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{system}.jsonl").write_text(text)
 
@@ -108,9 +105,7 @@ def test_an_unknown_workflow_is_answered_with_those_that_are(casebook):
     assert "query_length" in out
 
 
-@pytest.mark.parametrize(
-    "command", [["runs", "list"], ["evaluate", "qrels", "run", "--per-query"]]
-)
+@pytest.mark.parametrize("command", [["runs", "list"], ["evaluate", "qrels", "run", "--per-query"]])
 def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     (tmp_path / "qrels").write_text("".join(f"q{n} 0 d 1\n" for n in range(3000)))
     lines = "".join(f"q{n} Q0 d 1 1.0 tag\n" for n in range(3000))
@@ -118,11 +113,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run(
-        [sys.executable, "-m", "casebook", *command],
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
+        [sys.executable, "-m", "casebook", *command], stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, "")

@@ -61,10 +61,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     monkeypatch.setattr("casebook.paths.RESULTS", results)
     cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
     titles = chapters("mine", sorted(cells))
-    assert set(titles.values()) == {
-        "Query length: contracts",
-        "Query length: contracts-2",
-    }
+    assert set(titles.values()) == {"Query length: contracts", "Query length: contracts-2"}
     for cell in cells:
         record = stored_record("mine", cell)
         assert str(folders) not in " ".join(record.metrics)
@@ -97,9 +94,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("resamples=99", "at least 100"),
     ],
 )
-def test_what_is_not_there_is_refused_before_a_kernel_starts(
-    casebook, folders, monkeypatch, parameter, message
-):
+def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, monkeypatch, parameter, message):
     monkeypatch.chdir(folders)
     data = [] if parameter.startswith("dataset") else ["-p", "dataset=a/contracts"]
     arguments = ["retrieval_ablation", "--run", "mine", *data, "-p", parameter]
@@ -112,11 +107,7 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(
 def test_forms_and_keys_count_from_the_callers_folder(casebook, folders, monkeypatch):
     monkeypatch.chdir(folders)
     found = resolved({"forms": ["a/contracts"], "key": "b", "seed": 3}, {})
-    assert found == {
-        "forms": [str(folders / "a/contracts")],
-        "key": str(folders / "b"),
-        "seed": 3,
-    }
+    assert found == {"forms": [str(folders / "a/contracts")], "key": str(folders / "b"), "seed": 3}
     code, _, err = casebook("run", "rater_agreement", "-p", "forms=[./none]")
     assert code == 1 and "forms './none': no such file or folder" in err
 
@@ -160,10 +151,7 @@ def test_an_encoder_for_an_experiment_keeps_the_data_of_its_configurations():
 def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
     grid = load_grid()
     before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
-    after = {
-        cell.name: cell.parameters
-        for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})
-    }
+    after = {cell.name: cell.parameters for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})}
     changed = {name for name in before if after[name] != before[name]}
     assert "embedding_shift-smoke" in changed and "audits-smoke" not in changed
     for name in changed:

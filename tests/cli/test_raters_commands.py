@@ -25,12 +25,7 @@ def casebook(casebook):
 
 def write_answers(folder, count=20):
     for name in ("alpha", "omega"):
-        lines = [
-            json.dumps(
-                {"item_id": f"q{n}", "prompt": f"p{n}", "answer": f"{name[0]}{n}"}
-            )
-            for n in range(count)
-        ]
+        lines = [json.dumps({"item_id": f"q{n}", "prompt": f"p{n}", "answer": f"{name[0]}{n}"}) for n in range(count)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
     return [f"--system={n}={folder / n}.jsonl" for n in ("alpha", "omega")]
 
@@ -42,17 +37,13 @@ def study(casebook, tmp_path):
     raters = ["--rater=r1:lay", "--rater=r2:lay", "--rater=r3:expert"]
     code, out, _ = casebook("forms", tmp_path / "pilot", *systems, *raters)
     assert code == 0 and "publish" in out
-    code, out, _ = casebook(
-        "simulate", tmp_path / "pilot", tmp_path / "back", "--blank=0.05"
-    )
+    code, out, _ = casebook("simulate", tmp_path / "pilot", tmp_path / "back", "--blank=0.05")
     assert code == 0 and "not judged" in out
     return tmp_path
 
 
 def test_design_fill_analyse(casebook, study):
-    code, out, err = casebook(
-        "analyse", study / "back", "--key", study / "pilot", *QUICK, "--json"
-    )
+    code, out, err = casebook("analyse", study / "back", "--key", study / "pilot", *QUICK, "--json")
     assert code == 0, err
     values = json.loads(out)
     assert "3 raters and new items: alpha wins" in values["answer"][0]
@@ -112,8 +103,7 @@ def test_columns_of_other_names(casebook, tmp_path):
     for rater, votes in (("ann", "ABABTie"), ("bob", "AABBA")):
         chosen = re.findall("A|B|Tie", votes)
         rows = [
-            f"{n},Why {n}?,x{n},y{n},{ {'A': 'S1', 'B': 'S2'}.get(c, c) },S{1 + n % 2}"
-            for n, c in enumerate(chosen)
+            f"{n},Why {n}?,x{n},y{n},{ {'A': 'S1', 'B': 'S2'}.get(c, c) },S{1 + n % 2}" for n, c in enumerate(chosen)
         ]
         (tmp_path / f"{rater}.csv").write_text("\n".join([head, *rows]))
     code, _, err = casebook("analyse", tmp_path, *QUICK)
@@ -158,9 +148,7 @@ def test_impossible_documented_values_warn(casebook, tmp_path):
         book.save(path)
     code, out, err = casebook("analyse", *paths, "--legacy")
     assert code == 0 and "raw_observed_agreement" in out
-    assert (
-        "rater2_answers.xlsx: 1 ratings in factuality_s1 are none of 1 to 5 (9)" in err
-    )
+    assert "rater2_answers.xlsx: 1 ratings in factuality_s1 are none of 1 to 5 (9)" in err
     assert "warning: agreement of " in err and "counts those of the first item" in err
 
 
@@ -221,9 +209,7 @@ def test_likert_forms(casebook, tmp_path):
         (["simulate", "absent", "x"], "cannot be read"),
     ],
 )
-def test_wrong_use_is_one_clear_line(
-    casebook, tmp_path, monkeypatch, arguments, message
-):
+def test_wrong_use_is_one_clear_line(casebook, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, _, err = casebook(*arguments)
     assert code == 1 and message in err and err.count("\n") == 1

@@ -38,12 +38,7 @@ def add(run_id, ranks, **labels):
     frame = frame.assign(RelevantDocId="d", TopDocId="d", TopScore=0.5)
     metrics = {"ndcg@3": frame["Ndcg3"].mean(), "map@1": frame["Ap1"].mean()}
     record = RunRecord.model_construct(
-        run_id=run_id,
-        workflow="PosNeg",
-        started=now(),
-        completed=now(),
-        labels=labels,
-        metrics=metrics,
+        run_id=run_id, workflow="PosNeg", started=now(), completed=now(), labels=labels, metrics=metrics
     )
     return record_run(locate(domain="insurance"), record, frame, ["--version"])
 
@@ -129,10 +124,7 @@ def test_every_score_has_its_n_and_interval(casebook):
     add("one", WEAK)
     (row,) = json.loads(casebook("runs", "compare", "--json")[1])["top"]
     again = scipy.stats.bootstrap(
-        (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),),
-        np.mean,
-        method="percentile",
-        rng=1,
+        (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),), np.mean, method="percentile", rng=1
     ).confidence_interval
     assert row["n"] == 100 and row["control"] is None and row["reason"] is None
     assert row["ci"] == pytest.approx([again.low, again.high], abs=0.01)
@@ -167,9 +159,7 @@ def test_a_folder_without_runs_is_no_registry(casebook, tmp_path):
     (tmp_path / "empty").mkdir()
     for command in (*EACH[:7], "promote", "rollback"):
         why = ["--reason", "x"] if command in ("promote", "rollback") else []
-        code, out, err = casebook(
-            "runs", command, *why, "--runs-root", tmp_path / "empty"
-        )
+        code, out, err = casebook("runs", command, *why, "--runs-root", tmp_path / "empty")
         assert (code, out) == (1, ""), command
         assert "no registry" in err and err.count("\n") == 1
     assert not list((tmp_path / "empty").iterdir())
@@ -250,14 +240,9 @@ def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
     assert json.loads(out)["runId"] == "one" and "x/best_ndcg@3.json" in err
     assert "_decisions/decision_ndcg@3_" in casebook("runs", "decide")[2]
     assert casebook("runs", "decide", "--no-write")[2] == ""
-    for command in (
-        *(["promote", "--run", "one", "--reason", "x"],) * 2,
-        ["rollback", "--reason", "x"],
-    ):
+    for command in (*(["promote", "--run", "one", "--reason", "x"],) * 2, ["rollback", "--reason", "x"]):
         out = casebook("runs", *command)[1]
-    assert out == (
-        "active for original:ndcg@3: one, as before: the active run did not change\n"
-    )
+    assert out == ("active for original:ndcg@3: one, as before: the active run did not change\n")
 
 
 def test_two_runs_query_by_query(casebook):
@@ -306,10 +291,7 @@ def test_a_recorded_run_is_repeated(casebook):
 def test_exports_and_import(casebook, tmp_path):
     add("one", WEAK)
     out = tmp_path / "out.json"
-    assert (
-        casebook("runs", "export", "one", "--format", "every-eval", "--out", out)[0]
-        == 0
-    )
+    assert casebook("runs", "export", "one", "--format", "every-eval", "--out", out)[0] == 0
     assert json.loads(out.read_text())["schema_version"] == "0.3.0"
     ranking = tmp_path / "run.txt"
     ranking.write_text("q1 Q0 d1 1 2.0 a\n")
@@ -363,26 +345,14 @@ BAD = [
     (["runs", "compare", "--force"], "two named runs"),
     (["runs", "history", "--profile", "x"], "--profile needs"),
     (["runs", "list", "--domain", "x", "--runs-root", "."], "--domain means nothing"),
-    (
-        ["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"],
-        "--rank means nothing beside --run",
-    ),
-    (
-        ["runs", "promote", "--run", "one", "--workflow", "x", "--reason", "x"],
-        "--workflow means nothing",
-    ),
+    (["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"], "--rank means nothing beside --run"),
+    (["runs", "promote", "--run", "one", "--workflow", "x", "--reason", "x"], "--workflow means nothing"),
     (["runs", "promote", "--reason", "caf\udce9"], "not text in UTF-8"),
     (["runs", "promote", "--reason", "x", "-m", "caf\udce9"], "not text in UTF-8"),
     (["runs", "rerun", "one", "--as", "new"], "--as is for the runs of a report"),
     (["runs", "rerun", "one", "--timeout", "inf"], "--timeout"),
     (["runs", "export", "one", "--ranking", "x", "--out", "y"], "--ranking is for"),
-    (
-        [
-            *("runs", "export", "one", "--format", "trec"),
-            *("--task", "x", "--out", "y"),
-        ],
-        "--task is for --format mteb",
-    ),
+    ([*("runs", "export", "one", "--format", "trec"), *("--task", "x", "--out", "y")], "--task is for --format mteb"),
     *(
         (["runs", "promote", "--reason", "x", option, ""], f"{option}: it is empty")
         for option in ("--profile", "--workflow", "--key")
@@ -428,10 +398,5 @@ def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
         "try: main(['runs', 'compare', '--runs-root', sys.argv[1]])\n"
         "except SystemExit: print({'pandas', 'scipy', 'torch'} & set(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"

@@ -63,12 +63,7 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     report = json.loads(tree.read_text(encoding="utf-8"))
     root, child = report["nodes"][:2]
     assert root["diff_vs_parent"] is None
-    assert set(root["sensitivity_scores"]) == {
-        "Section",
-        "Numerical",
-        "PartyType",
-        "Evidence",
-    }
+    assert set(root["sensitivity_scores"]) == {"Section", "Numerical", "PartyType", "Evidence"}
     assert set(child["diff_vs_parent"]) >= {
         "dropped_cases",
         "newly_appeared_cases",
@@ -85,9 +80,7 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     assert mean == pytest.approx(sum(moved) / len(moved))
 
 
-def test_every_result_and_edge_is_explained_by_words_of_the_documents(
-    run, tree, folder
-):
+def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree, folder):
     rows = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {row["_id"]: row["text"] for row in map(json.loads, rows)}
     report = json.loads(tree.read_text(encoding="utf-8"))
@@ -204,9 +197,7 @@ def test_reports_that_are_none_are_refused(run, tmp_path, case):
     assert code == 1 and "cannot be read" in err
 
 
-def test_a_collection_without_inert_words_leaves_the_excess_undefined(
-    run, tmp_path, case, folder
-):
+def test_a_collection_without_inert_words_leaves_the_excess_undefined(run, tmp_path, case, folder):
     corpus = (folder / "corpus.jsonl").read_text(encoding="utf-8")
     bare = tmp_path / "bare"
     shutil.copytree(folder, bare)

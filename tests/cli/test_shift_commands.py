@@ -60,10 +60,7 @@ def test_run_records_two_comparable_runs(casebook, trained):
     assert values["MapBaseline"] == pytest.approx(base.metrics["map@1"])
     delta = values["MapPosNeg"] - values["MapBaseline"]
     assert values["DeltaMap"] == pytest.approx(delta)
-    assert (
-        values["EffectiveQueryCount"]
-        == trained["result"]["Labels"]["SplitSizes"]["test"]
-    )
+    assert values["EffectiveQueryCount"] == trained["result"]["Labels"]["SplitSizes"]["test"]
 
 
 def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
@@ -117,14 +114,10 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
         for command, further in (("run", ()), ("eval", LOW_BAR)):
             code, out, _ = casebook("shift", command, *options, *further)
             assert code in (0, 4) and "no shift was applied" in out and why in out
-            found = json.loads(
-                casebook("shift", command, *options, *further, "--json")[1]
-            )
+            found = json.loads(casebook("shift", command, *options, *further, "--json")[1])
             assert why in found["note"]
     folder.write_text(json.dumps(values))
-    assert "no shift was applied" not in casebook(
-        "shift", "run", *options, "--scale", 1
-    )
+    assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 
 
 def test_segments_over_groups(casebook, trained, tmp_path):
@@ -230,23 +223,11 @@ BAD = [
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
     (["shift", "train", "smoke", "--noise", "1e308", *FAST], "noise must be between"),
     (["shift", "train", "smoke", "--noise", "nan", *FAST], "--noise"),
-    (
-        ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
-        "--hardneg-topk means nothing",
-    ),
-    (
-        ["shift", "run", "smoke", "--latest", "--training", "x"],
-        "--latest means nothing",
-    ),
+    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk means nothing"),
+    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
     (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
-    (
-        ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
-        "--gate-eps means nothing beside --no-baseline",
-    ),
-    (
-        ["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"],
-        "--scale means nothing beside --shift zero",
-    ),
+    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps means nothing beside --no-baseline"),
+    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale means nothing beside --shift zero"),
 ]
 
 
@@ -285,10 +266,7 @@ def test_bad_gate_options(casebook, trained, option):
     assert code == 1 and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("shift", "train"), ("shift", "run"), ("shift", "eval"), ("segments", "compare")],
-)
+@pytest.mark.parametrize("command", [("shift", "train"), ("shift", "run"), ("shift", "eval"), ("segments", "compare")])
 def test_every_command_has_an_example(casebook, command):
     code, out, _ = casebook(*command, "--help")
     assert code == 0

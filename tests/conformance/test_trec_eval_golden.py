@@ -57,10 +57,7 @@ def test_every_query(golden):
     assert len({query for query, _, _ in single}) == 3
     names = {name for _, name, _ in rows}
     result = evaluate(golden / "qrels.test", golden / "results.test", names)
-    values = [
-        result.mean[name] if query == "all" else result.per_query[query][name]
-        for query, name, _ in rows
-    ]
+    values = [result.mean[name] if query == "all" else result.per_query[query][name] for query, name, _ in rows]
     assert len(rows) == 61 + 3 * 59
     assert_prints(rows, values)
 
@@ -69,14 +66,9 @@ def test_unjudged_share(golden):
     """trec_eval's unj_k is what Judged@k leaves of 1 when k are retrieved."""
     printed = {
         (query, name): value
-        for name, query, value in (
-            line.split()[:3]
-            for line in (golden / "out.test.aq").read_text().splitlines()
-        )
+        for name, query, value in (line.split()[:3] for line in (golden / "out.test.aq").read_text().splitlines())
     }
-    result = evaluate(
-        golden / "qrels.test", golden / "results.test", ["Judged@5", "Judged@20"]
-    )
+    result = evaluate(golden / "qrels.test", golden / "results.test", ["Judged@5", "Judged@20"])
     for query, row in result.per_query.items():
         for k in (5, 20):
             assert f"{1 - row[f'Judged@{k}']:.4f}" == printed[query, f"unj_{k}"]
@@ -97,9 +89,7 @@ def test_comments_change_nothing(golden):
     """Only a first character starts a comment: '#' inside an id is part of it."""
     plain = read_qrels(golden / "qrels.test")
     commented = read_qrels(golden / "qrels.test.with-comments")
-    assert {len(docs) for docs in plain.values()} == {
-        len(docs) for docs in commented.values()
-    }
+    assert {len(docs) for docs in plain.values()} == {len(docs) for docs in commented.values()}
     assert any("#" in name for docs in commented.values() for name in docs)
 
 

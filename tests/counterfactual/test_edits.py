@@ -21,9 +21,7 @@ SHEETS = st.builds(
     lambda parties, sections, evidence, ages, amounts: from_dict(
         {
             "case_id": "x",
-            "parties": dict(
-                zip(("petitioner_type", "respondent_type"), parties, strict=True)
-            ),
+            "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
             "sections_cited": [f"IPC-{n}" for n in sections],
             "evidence_items": [{"evidence_type": e} for e in evidence],
             "numerical_facts": {
@@ -96,15 +94,7 @@ def test_parties_are_swapped_both_ways():
 
 
 def test_evidence_is_removed_item_by_item_and_added_where_absent():
-    sheet = from_dict(
-        {
-            "case_id": "x",
-            "evidence_items": [
-                {"evidence_type": "Confession"},
-                {"evidence_type": "FIR"},
-            ],
-        }
-    )
+    sheet = from_dict({"case_id": "x", "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}]})
     edits = single_fact_edits(sheet, fact_types=["Evidence"])
     assert [(e.operation, e.old or e.new) for e in edits] == [
         ("remove", "Confession"),
@@ -123,11 +113,7 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
         ("durations", Duration(0.5), [1, 1.5, 3.5, 6.5, 12.5]),
         ("durations", Duration(18, "months"), [6, 9, 36, 42, 78, 150]),
         ("durations", Duration(3, "hearings"), [1.5, 6]),
-        (
-            "amounts",
-            Amount(50_000),
-            [24_999, 25_000, 100_000, 100_001, 500_001, 1e6 + 1, 1e7 + 1, 1e8 + 1],
-        ),
+        ("amounts", Amount(50_000), [24_999, 25_000, 100_000, 100_001, 500_001, 1e6 + 1, 1e7 + 1, 1e8 + 1]),
         (
             "amounts",
             Amount(2, "crore rupees"),

@@ -3,11 +3,7 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
-from casebook.counterfactual.annotations import (
-    account,
-    annotation_frame,
-    type_scores,
-)
+from casebook.counterfactual.annotations import account, annotation_frame, type_scores
 from casebook.counterfactual.evaluation import (
     development_threshold,
     documented_evaluation,
@@ -25,17 +21,11 @@ RECORDS = [
         "non_dispositive_facts": ["Numerical"],
         "expert_importance_ranking": {"Section": 1, "Evidence": 2, "Numerical": 3},
     },
-    {
-        "case_id": "b",
-        "dispositive_facts": ["PartyType"],
-        "non_dispositive_facts": ["Section"],
-    },
+    {"case_id": "b", "dispositive_facts": ["PartyType"], "non_dispositive_facts": ["Section"]},
     {"case_id": "c", "dispositive_facts": [], "non_dispositive_facts": []},
 ]
 SCORES = pd.DataFrame(
-    [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]],
-    index=["a", "b", "c"],
-    columns=list(FACT_TYPES),
+    [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]], index=["a", "b", "c"], columns=list(FACT_TYPES)
 )
 
 
@@ -59,12 +49,7 @@ def test_no_retrieval_at_all_scores_well_where_nothing_may_move():
         "case_id": "a",
         "dispositive_facts": ["Section"],
         "non_dispositive_facts": ["Numerical", "PartyType"],
-        "expert_importance_ranking": {
-            "Section": 1,
-            "Evidence": 2,
-            "PartyType": 3,
-            "Numerical": 4,
-        },
+        "expert_importance_ranking": {"Section": 1, "Evidence": 2, "PartyType": 3, "Numerical": 4},
     }
     zeros = 0 * SCORES.loc[["a"]]
     found = documented_evaluation(zeros, annotation_frame([record]))
@@ -79,16 +64,10 @@ def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     truth = [True, True, False, True, False]
     values = [2.0, 1.6, 0.5, 3.0, 1.7]
     assert found["auroc"]["n"] == 5
-    assert found["auroc"]["value"] == pytest.approx(
-        metrics.roc_auc_score(truth, values)
-    )
+    assert found["auroc"]["value"] == pytest.approx(metrics.roc_auc_score(truth, values))
     high = np.array(values) > 1.5
-    assert found["balanced_accuracy"]["value"] == pytest.approx(
-        metrics.balanced_accuracy_score(truth, high)
-    )
-    assert found["mcc"]["value"] == pytest.approx(
-        metrics.matthews_corrcoef(truth, high)
-    )
+    assert found["balanced_accuracy"]["value"] == pytest.approx(metrics.balanced_accuracy_score(truth, high))
+    assert found["mcc"]["value"] == pytest.approx(metrics.matthews_corrcoef(truth, high))
     assert found["spearman"]["value"] == pytest.approx(1.0)
     assert found["spearman"]["n"] == 1
     assert found["spearman"]["p"] == pytest.approx(2 / 6)
@@ -119,9 +98,7 @@ def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotatio
     scores.loc["b", "Section"] = np.nan
     found = type_scores(scores, annotations)
     # Section decides in a; b, where it does not, was not assessed.
-    assert found.loc["a"].to_dict() == pytest.approx(
-        {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
-    )
+    assert found.loc["a"].to_dict() == pytest.approx({"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1})
     assert np.isnan(found.loc["b", "Section"])
     assert evaluate(found, annotations)["auroc"]["value"] == 1.0
     whole = type_scores(SCORES, annotations)
@@ -149,11 +126,7 @@ def test_threshold_of_the_development_cases_separates_them(annotations):
 
 def test_placebo_threshold_is_a_quantile_over_cases():
     frame = pd.DataFrame(
-        {
-            "case_id": ["a", "a", "b", "b"],
-            "status": ["ok", "ok", "ok", "invalid"],
-            "footrule": [0.1, 0.3, 0.6, 9.0],
-        }
+        {"case_id": ["a", "a", "b", "b"], "status": ["ok", "ok", "ok", "invalid"], "footrule": [0.1, 0.3, 0.6, 9.0]}
     )
     assert placebo_threshold(frame, "footrule", 0.5) == pytest.approx(0.4)
     assert placebo_threshold(frame.head(0), "footrule") is None

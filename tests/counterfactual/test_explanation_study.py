@@ -22,10 +22,7 @@ SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
     "sublet the flat. Repairs are the landlord's duty under section 11."
 )
-RIGHT = (
-    "The landlord must return the deposit within 14 days. It says: “The tenant may not "
-    "sublet the flat.”"
-)
+RIGHT = "The landlord must return the deposit within 14 days. It says: “The tenant may not sublet the flat.”"
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +55,7 @@ def test_every_defect_changes_what_it_says():
 def test_each_detector_sees_its_defect():
     weights = inverse_frequency([SOURCE, "Nine men are on boats."])
     right = scores(RIGHT, SOURCE, weights)
-    assert right == pytest.approx(
-        dict.fromkeys(DETECTORS, 1.0) | {"weighted": 1.0}, abs=0.35
-    )
+    assert right == pytest.approx(dict.fromkeys(DETECTORS, 1.0) | {"weighted": 1.0}, abs=0.35)
     assert right["mentions"] == right["quotes"] == right["polarity"] == 1.0
     other = {"b": "It is so. It says: “Nine men are on 3 boats.”"}
     spoilt = {k: v["a"] for k, v in corrupt({"a": RIGHT} | other).items()}
@@ -109,11 +104,7 @@ def test_provisions_are_held_against_those_of_the_passages():
         {},
     )
     table = quality.cited_provisions(explained).set_index(["condition", "state"])
-    assert table.loc["matched", "count"].to_dict() == {
-        "exact": 1,
-        "same section": 1,
-        "absent": 1,
-    }
+    assert table.loc["matched", "count"].to_dict() == {"exact": 1, "same section": 1, "absent": 1}
     assert table.loc[("mismatched", "absent"), "count"] == 3
     silent = Explained("x", "x", {"a": "s 1"}, {}, {}, {}, {})
     assert quality.cited_provisions(silent).empty
@@ -121,11 +112,7 @@ def test_provisions_are_held_against_those_of_the_passages():
 
 def test_hard_cases_are_read_and_a_plain_pattern_fails():
     table = reading_check(*hard_cases()).set_index(["kind", "reader"])
-    assert table["n"].groupby("kind").max().to_dict() == {
-        "quote": 37,
-        "citation": 20,
-        "spelling": 15,
-    }
+    assert table["n"].groupby("kind").max().to_dict() == {"quote": 37, "citation": 20, "spelling": 15}
     for kind in ("quote", "citation", "spelling"):
         assert table.loc[(kind, "ours"), "share"] == 1.0
         assert table.loc[(kind, "plain"), "share"] < 0.5
@@ -170,9 +157,7 @@ def test_ratings_of_people_come_back(study, tmp_path):
     assert "No person" in ratings_note(ratings_table(None, None))
     forms = tmp_path / "study"
     rows = for_raters(study.explained).head(6)
-    make_likert_forms(
-        rows, forms, "Pilot", {"R1": "lay", "R2": "expert"}, secret="s" * 32
-    )
+    make_likert_forms(rows, forms, "Pilot", {"R1": "lay", "R2": "expert"}, secret="s" * 32)
     key = next(forms.rglob("key.json"))
     sheets = [p for p in sorted(forms.rglob("*.csv")) if "usefulness" in p.read_text()]
     for number, sheet in enumerate(sheets):
@@ -196,9 +181,7 @@ def fill(path, rating):
 
 
 def spoilt(text, other="Snow fell."):
-    return {
-        kind: made.get("a") for kind, made in corrupt({"a": text, "b": other}).items()
-    }
+    return {kind: made.get("a") for kind, made in corrupt({"a": text, "b": other}).items()}
 
 
 @pytest.mark.parametrize(
@@ -263,9 +246,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch):
     monkeypatch.setattr(
         intervals,
         "resample_counts",
-        lambda units, n_boot, seed: (
-            asked.append((n_boot, seed)) or draw(units, n_boot, seed)
-        ),
+        lambda units, n_boot, seed: asked.append((n_boot, seed)) or draw(units, n_boot, seed),
     )
     noted = []
     monkeypatch.setattr(intervals, "check_count", lambda name, n: noted.append(n))

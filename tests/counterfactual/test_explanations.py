@@ -56,17 +56,12 @@ def kinds(explanation):
 
 def test_substring_is_a_party_in_the_documented_form_only():
     text = passage("He made a statement about minority.")
-    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == [
-        "petitioner",
-        "respondent",
-    ]
+    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == ["petitioner", "respondent"]
     assert kinds(explain_result(SHEET, text, WEIGHTS)) == ["nothing"]
 
 
 def test_sentences_come_in_order_and_are_two_at_most():
-    text = passage(
-        "The State's appeal fails. An FIR was lodged under s. 302 IPC over Rs 5,000."
-    )
+    text = passage("The State's appeal fails. An FIR was lodged under s. 302 IPC over Rs 5,000.")
     found = explain_result(SHEET, text, WEIGHTS)
     assert kinds(found) == ["sections", "petitioner"]
     assert found.text.startswith("Both cite IPC-302.")
@@ -116,9 +111,7 @@ def test_named_facts_are_facts_of_the_passage():
 
 def test_weights_are_the_smoothed_frequencies_of_another_implementation():
     texts = list(TEXTS.values())[:20]
-    oracle = TfidfVectorizer(
-        tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None
-    )
+    oracle = TfidfVectorizer(tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None)
     oracle.fit(texts)
     ours = TermWeights(texts)
     for term, at in oracle.vocabulary_.items():
@@ -147,9 +140,7 @@ def test_edge_counts_who_tells_the_old_and_the_new_fact():
     found = edge(["a", "c", "x"], ["b", "x"], listed)
     assert kinds(found) == ["change", "lists", "lists", "reason", "reason"]
     assert found.sentences[0].text == "Section changed: IPC-302 became IPC-304."
-    assert found.sentences[3].text == (
-        "Of 2 that left, 2 tell of IPC-302 in the passage shown."
-    )
+    assert found.sentences[3].text == ("Of 2 that left, 2 tell of IPC-302 in the passage shown.")
     assert [one.quote for one in found.sentences[4].support] == ["304"]
 
 
@@ -167,9 +158,7 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
 
 
 def test_same_cases_are_in_some_order_and_documented_not_operative():
-    assert (
-        edge(["a", "b"], ["b", "a"], {}).sentences[-1].text.endswith("another order.")
-    )
+    assert edge(["a", "b"], ["b", "a"], {}).sentences[-1].text.endswith("another order.")
     assert edge(["a"], ["a"], {}).sentences[-1].text.endswith("the same order.")
     assert "not operative" in edge(["a"], ["a"], {}, documented=True).text
 
@@ -177,10 +166,7 @@ def test_same_cases_are_in_some_order_and_documented_not_operative():
 def test_five_cases_are_named():
     before = [f"c{at}" for at in range(7)]
     found = edge(before, [], {})
-    assert (
-        found.sentences[1].text
-        == "7 cases left the list: c0, c1, c2, c3, c4 and others."
-    )
+    assert found.sentences[1].text == "7 cases left the list: c0, c1, c2, c3, c4 and others."
 
 
 class Stub:
@@ -259,13 +245,8 @@ SHEETS = st.builds(
     lambda sides, evidence, sections, amounts, ages, durations: facts.from_dict(
         {
             "case_id": "x",
-            "parties": dict(
-                zip(("petitioner_type", "respondent_type"), sides, strict=True)
-            ),
-            "evidence_items": [
-                {"evidence_type": name, "description": str(at)}
-                for at, name in enumerate(evidence)
-            ],
+            "parties": dict(zip(("petitioner_type", "respondent_type"), sides, strict=True)),
+            "evidence_items": [{"evidence_type": name, "description": str(at)} for at, name in enumerate(evidence)],
             "sections_cited": [f"IPC-{number}" for number in sections],
             "numerical_facts": {
                 "amounts": [{"value": value} for value in amounts],
@@ -280,10 +261,7 @@ SHEETS = st.builds(
     st.lists(st.integers(300, 306), unique=True, max_size=3),
     st.lists(NUMBERS, max_size=3),
     st.lists(st.sampled_from([6, 7, 11, 12, 17, 18]), max_size=3),
-    st.lists(
-        st.tuples(NUMBERS, st.sampled_from(["hours", "days", "months", "years"])),
-        max_size=3,
-    ),
+    st.lists(st.tuples(NUMBERS, st.sampled_from(["hours", "days", "months", "years"])), max_size=3),
 )
 
 
@@ -301,9 +279,7 @@ def told_by(sheet):
 
 @given(st.data(), SHEETS)
 def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
-    edits = single_fact_edits(
-        sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False
-    )
+    edits = single_fact_edits(sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False)
     assume(edits)
     edit = data.draw(st.sampled_from(edits))
     names = st.lists(st.sampled_from(list(TEXTS)[:12]), unique=True, max_size=5)
@@ -354,8 +330,7 @@ def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
             {"amounts": [{"value": 250_000}, {"value": 500_000}]},
             "amounts/0",
             500_000,
-            "Numerical changed: 250000 rupees became 500000 rupees "
-            "(another fact says so too).",
+            "Numerical changed: 250000 rupees became 500000 rupees (another fact says so too).",
         ),
         (
             {"durations": [{"value": 3, "unit": "days", "context": "delay"}]},
@@ -377,6 +352,4 @@ def test_one_of_two_witnesses_taken_away_leaves_the_other():
     sheet = facts.from_dict({"case_id": "x", "evidence_items": items})
     edit = edit_fact(sheet, "evidence_items/0", None)
     found = explain_edge("Evidence", (sheet, edit.sheet), ((), ()), {})
-    assert found.sentences[0].text == (
-        "Evidence taken away: Witness (another fact still says so)."
-    )
+    assert found.sentences[0].text == ("Evidence taken away: Witness (another fact still says so).")

@@ -157,11 +157,7 @@ PARTIES = [
     ("The State's appeal is dismissed.", "State", None),
     ("The appellant company sued the respondent firm.", "Corporation", "Partnership"),
     ("The petitioner, a minor aged 8, sues.", "Minor", None),
-    (
-        "The claimant was employed by the respondent, a company.",
-        "Employee",
-        "Corporation",
-    ),
+    ("The claimant was employed by the respondent, a company.", "Employee", "Corporation"),
     ("The tenant's appeal fails against the landlord.", "Tenant", "Individual"),
     ("Nobody is named.", None, None),
 ]
@@ -170,10 +166,7 @@ PARTIES = [
 @pytest.mark.parametrize(("text", "petitioner", "respondent"), PARTIES)
 def test_parties_by_role_description_and_proceeding(text, petitioner, respondent):
     found = {side: one.fact for side, one in parties(text).items()}
-    assert (found.get("petitioner"), found.get("respondent")) == (
-        petitioner,
-        respondent,
-    )
+    assert (found.get("petitioner"), found.get("respondent")) == (petitioner, respondent)
 
 
 def test_region_runs_from_the_facts_heading_to_the_next():
@@ -233,11 +226,7 @@ def test_text_that_is_none_is_refused(text):
 
 
 @given(
-    st.text(
-        alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١",
-        min_size=1,
-        max_size=200,
-    ).filter(str.strip)
+    st.text(alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١", min_size=1, max_size=200).filter(str.strip)
 )
 def test_any_text_gives_a_sheet_that_can_be_written(text):
     found = extract_sheet(text)
@@ -311,31 +300,16 @@ WHOLE = "It was argued at length. " * 200
         ),
         ("PUBLIC PROSECUTOR v. TAN AH KOW [2014] SGCA 5\n", "State", "Individual"),
         (
-            "Commissioner of Income Tax ... Appellant Versus Acme Mills Ltd. .. "
-            "Respondent\n",
+            "Commissioner of Income Tax ... Appellant Versus Acme Mills Ltd. .. Respondent\n",
             "UnionOfIndia",
             "Corporation",
         ),
-        (
-            f"The appellant was convicted under section 302 IPC. {WHOLE}",
-            "Individual",
-            "State",
-        ),
-        (
-            f"The appellant-assessee filed a return. {WHOLE} Counsel for the Revenue.",
-            "Unknown",
-            "UnionOfIndia",
-        ),
-        (
-            f"{WHOLE} The respondent-company did not build. The appellant-Board sued.",
-            "PublicSector",
-            "Corporation",
-        ),
+        (f"The appellant was convicted under section 302 IPC. {WHOLE}", "Individual", "State"),
+        (f"The appellant-assessee filed a return. {WHOLE} Counsel for the Revenue.", "Unknown", "UnionOfIndia"),
+        (f"{WHOLE} The respondent-company did not build. The appellant-Board sued.", "PublicSector", "Corporation"),
     ],
 )
-def test_sides_of_judgments_by_title_role_counsel_and_procedure(
-    text, petitioner, respondent
-):
+def test_sides_of_judgments_by_title_role_counsel_and_procedure(text, petitioner, respondent):
     found = extract_sheet(text)
     sides = found.sheet.parties
     assert (sides.petitioner_type, sides.respondent_type) == (petitioner, respondent)

@@ -10,17 +10,8 @@ from casebook.counterfactual import facts
 from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.extract_model import extract_with_model
 from casebook.counterfactual.extraction import Extraction, extract_sheet
-from casebook.counterfactual.extraction_gold import (
-    GoldText,
-    case_texts,
-    read_gold,
-    read_passages,
-)
-from casebook.counterfactual.extraction_scores import (
-    IN_PASSAGES,
-    extraction_errors,
-    extraction_scores,
-)
+from casebook.counterfactual.extraction_gold import GoldText, case_texts, read_gold, read_passages
+from casebook.counterfactual.extraction_scores import IN_PASSAGES, extraction_errors, extraction_scores
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
 from casebook.models.json_model import NoAnswer
@@ -33,17 +24,11 @@ def sheet(case="x", **fields):
 
 
 def gold(*sheets):
-    return [
-        GoldText(f"t{at}", "dev", "IN", "text", one) for at, one in enumerate(sheets)
-    ]
+    return [GoldText(f"t{at}", "dev", "IN", "text", one) for at, one in enumerate(sheets)]
 
 
 def cell(table, kind, measure, split="dev"):
-    chosen = table[
-        (table["split"] == split)
-        & (table["type"] == kind)
-        & (table["measure"] == measure)
-    ]
+    chosen = table[(table["split"] == split) & (table["type"] == kind) & (table["measure"] == measure)]
     return chosen.iloc[0]
 
 
@@ -53,25 +38,13 @@ def says(*sheets):
 
 
 def test_counts_are_those_made_by_hand():
-    true = [
-        sheet(sections_cited=["IPC-1", "IPC-2"]),
-        sheet(sections_cited=["IPC-3"]),
-        sheet(),
-    ]
-    found = [
-        sheet(sections_cited=["IPC-1", "IPC-9"]),
-        sheet(sections_cited=["IPC-3"]),
-        sheet(sections_cited=["IPC-4"]),
-    ]
+    true = [sheet(sections_cited=["IPC-1", "IPC-2"]), sheet(sections_cited=["IPC-3"]), sheet()]
+    found = [sheet(sections_cited=["IPC-1", "IPC-9"]), sheet(sections_cited=["IPC-3"]), sheet(sections_cited=["IPC-4"])]
     table = extraction_scores(gold(*true), says(*found))
     precision = cell(table, "Section", "precision")
     assert (precision["value"], precision["n"], precision["texts"]) == (0.5, 4, 3)
     recall = cell(table, "Section", "recall")
-    assert (recall["value"], recall["n"], recall["texts"]) == (
-        pytest.approx(2 / 3),
-        3,
-        2,
-    )
+    assert (recall["value"], recall["n"], recall["texts"]) == (pytest.approx(2 / 3), 3, 2)
     assert cell(table, "Section", "F1")["value"] == pytest.approx(4 / 7)
     assert np.isnan(cell(table, "Age", "recall")["value"])
     assert cell(table, "Age", "recall")["reason"] == "no_units"
@@ -89,9 +62,7 @@ def test_equal_facts_in_other_words_are_equal():
 def test_perfect_extractor_is_far_above_its_control():
     texts = read_gold()
     truth = {one.id: one.sheet for one in texts}
-    table = extraction_scores(
-        texts, lambda text, name: Extraction(truth[name], (), (0, len(text)))
-    )
+    table = extraction_scores(texts, lambda text, name: Extraction(truth[name], (), (0, len(text))))
     assert (table["value"] == 1).all()
     many = table["reason"].isna()
     assert (table.loc[many, "ci_low"] < 1).all()  # a clean sweep proves little
@@ -153,9 +124,7 @@ def test_scores_do_not_depend_on_the_order_of_texts():
     columns = ["split", "type", "measure", "value", "ci_low", "ci_high", "n", "texts"]
     order = columns[:3]
     here = here[columns].sort_values(order).reset_index(drop=True)
-    assert here.round(12).equals(
-        there[columns].sort_values(order).reset_index(drop=True).round(12)
-    )
+    assert here.round(12).equals(there[columns].sort_values(order).reset_index(drop=True).round(12))
 
 
 def test_no_texts_is_an_error():

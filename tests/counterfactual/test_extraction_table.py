@@ -61,9 +61,7 @@ def test_extraction_is_measured_by_country_on_unseen_texts():
 
 
 @pytest.mark.data
-def test_sides_of_real_judgments_are_found_on_those_that_were_not_looked_at(
-    mirror, monkeypatch
-):
+def test_sides_of_real_judgments_are_found_on_those_that_were_not_looked_at(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     table = sides_table("fire2017_irled").set_index(["judgments", "side"])
     found = table.loc[("held out", "respondent")]

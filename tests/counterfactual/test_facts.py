@@ -106,32 +106,13 @@ WRONG = [
     ({"sections_cited": "IPC-302"}, "sections_cited"),
     ({"sections_cited": ["IPC-302", "IPC-302"]}, "sections_cited.1"),
     ({"outcome": "Won"}, "outcome"),
-    (
-        {"numerical_facts": {"ages": [{"value": "15"}]}},
-        "numerical_facts.ages.0.value",
-    ),
-    (
-        {"numerical_facts": {"ages": [{"value": True}]}},
-        "numerical_facts.ages.0.value",
-    ),
+    ({"numerical_facts": {"ages": [{"value": "15"}]}}, "numerical_facts.ages.0.value"),
+    ({"numerical_facts": {"ages": [{"value": True}]}}, "numerical_facts.ages.0.value"),
     ({"numerical_facts": {"ages": [{"value": 131}]}}, "numerical_facts.ages.0"),
+    ({"numerical_facts": {"amounts": [{"value": -1}]}}, "numerical_facts.amounts.0.value"),
+    ({"numerical_facts": {"amounts": [{"value": float("nan")}]}}, "numerical_facts.amounts.0.value"),
     (
-        {"numerical_facts": {"amounts": [{"value": -1}]}},
-        "numerical_facts.amounts.0.value",
-    ),
-    (
-        {"numerical_facts": {"amounts": [{"value": float("nan")}]}},
-        "numerical_facts.amounts.0.value",
-    ),
-    (
-        {
-            "numerical_facts": {
-                "durations": [
-                    {"value": 2, "context": "delay"},
-                    {"value": 3, "context": "Delay"},
-                ]
-            }
-        },
+        {"numerical_facts": {"durations": [{"value": 2, "context": "delay"}, {"value": 3, "context": "Delay"}]}},
         "numerical_facts.durations.1",
     ),
     (
@@ -167,9 +148,7 @@ def test_sheet_without_facts_is_refused():
     assert facts.present_types(facts.from_dict({"case_id": "e"}, empty=True)) == ()
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5]
-)
+@pytest.mark.parametrize("content", [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5])
 def test_file_that_is_no_sheet_is_refused(tmp_path, content):
     path = tmp_path / "sheet.json"
     path.write_bytes(content)
@@ -201,9 +180,7 @@ sheets = st.fixed_dictionaries(
             }
         ),
         "sections_cited": st.lists(
-            st.from_regex(r"[A-Z]{2,5}-[1-9][0-9]{0,2}", fullmatch=True),
-            min_size=1,
-            unique=True,
+            st.from_regex(r"[A-Z]{2,5}-[1-9][0-9]{0,2}", fullmatch=True), min_size=1, unique=True
         ),
         "numerical_facts": st.fixed_dictionaries(
             {"amounts": st.lists(st.fixed_dictionaries({"value": numbers}), max_size=3)}

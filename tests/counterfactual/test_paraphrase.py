@@ -2,13 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.counterfactual.paraphrase import (
-    PARAPHRASE,
-    STRANGER,
-    invariance,
-    invariance_table,
-    wording_pairs,
-)
+from casebook.counterfactual.paraphrase import PARAPHRASE, STRANGER, invariance, invariance_table, wording_pairs
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
 
@@ -36,13 +30,7 @@ def dataset():
         ("does the lender own the pledged ship", True, "loan"),
     ]
     names = [f"q{n}" for n in range(len(rows))]
-    queries = pd.DataFrame(
-        {
-            "query_id": names,
-            "text": [r[0] for r in rows],
-            "answer": [r[1] for r in rows],
-        }
-    )
+    queries = pd.DataFrame({"query_id": names, "text": [r[0] for r in rows], "answer": [r[1] for r in rows]})
     documents = pd.DataFrame(
         {
             "doc_id": [f"d{n:02d}" for n in range(12)],
@@ -58,9 +46,7 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
     pairs = wording_pairs(dataset, Words())
     assert pairs["group"].tolist() == ["lease", "deposit"]
     assert (pairs["cosine"] >= 0.45).all()
-    ungrouped = RetrievalDataset(
-        "toy", "test", dataset.documents, dataset.queries, {}, groups=None
-    )
+    ungrouped = RetrievalDataset("toy", "test", dataset.documents, dataset.queries, {}, groups=None)
     with pytest.raises(InputError, match="no groups"):
         wording_pairs(ungrouped, Words())
 

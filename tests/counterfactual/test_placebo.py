@@ -15,13 +15,7 @@ from casebook.counterfactual.placebo import (
 )
 from casebook.errors import InputError
 
-SHEET = from_dict(
-    {
-        "case_id": "x",
-        "sections_cited": ["IPC-302"],
-        "parties": {"petitioner_type": "State"},
-    }
-)
+SHEET = from_dict({"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}})
 SIZES = [(1, 1), (1, 0), (0, 1), (2, 2), (4, 1), (0, 3), (3, 5)]
 
 

@@ -61,10 +61,7 @@ def test_excess_recovers_what_decides(study):
 def test_excess_of_planted_noise_covers_zero(study):
     edges = study.edges["bm25"]
     weight = np.array(
-        [
-            WEIGHTS[case.rsplit("-", 1)[0]][name]
-            for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)
-        ]
+        [WEIGHTS[case.rsplit("-", 1)[0]][name] for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)]
     )
     beyond = excess(edges, "footrule")
     for name in ("all", *VALUES):
@@ -72,9 +69,7 @@ def test_excess_of_planted_noise_covers_zero(study):
         cases = edges["case_id"][noise].tolist()
         found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
         assert found.low < 0 < found.high, name
-    decides = bootstrap_mean(
-        beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist()
-    )
+    decides = bootstrap_mean(beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist())
     assert decides.low > 0.2
 
 
@@ -131,11 +126,7 @@ def draws(monkeypatch):
     for module in (intervals, counts):
         stream = module.stream
         monkeypatch.setattr(
-            module,
-            "stream",
-            lambda seed, *rest, old=stream: (
-                asked["seeds"].add(seed) or old(seed, *rest)
-            ),
+            module, "stream", lambda seed, *rest, old=stream: asked["seeds"].add(seed) or old(seed, *rest)
         )
     return asked
 
@@ -187,8 +178,7 @@ def test_a_collection_without_inert_words_has_a_chapter_that_says_so():
     cases = planted_collection(2, 2, 4)
     names = {word for kind in Inert().kinds for word in kind}
     texts = [
-        " ".join(word for word in text.split() if word.strip(".,") not in names)
-        for text in cases.documents["text"]
+        " ".join(word for word in text.split() if word.strip(".,") not in names) for text in cases.documents["text"]
     ]
     bare = replace(cases, documents=cases.documents.assign(text=texts))
     study = chapter.run(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1))
@@ -202,9 +192,7 @@ def test_a_collection_without_inert_words_has_a_chapter_that_says_so():
     for figure in (
         plots.against_placebo(types, "footrule"),
         plots.case_matrix(study.scores("bm25"), "excess"),
-        plots.displacements(
-            study.edges["bm25"], study.placebos["bm25"], "displacement", (1.0,)
-        ),
+        plots.displacements(study.edges["bm25"], study.placebos["bm25"], "displacement", (1.0,)),
     ):
         plt.close(figure)
     bands = documented.displacement_bands(study, "bm25")

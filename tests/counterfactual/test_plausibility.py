@@ -52,13 +52,9 @@ def test_rules_on_added_evidence(sections, name, outcome):
 
 def test_rules_refuse_what_contradicts():
     before = sheet(
-        parties={"petitioner_type": "Minor"},
-        numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]},
+        parties={"petitioner_type": "Minor"}, numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]}
     )
-    found = {
-        edit.new: rules(before, edit)
-        for edit in single_fact_edits(before, fact_types=["Numerical"])
-    }
+    found = {edit.new: rules(before, edit) for edit in single_fact_edits(before, fact_types=["Numerical"])}
     assert found["18"].outcome == found["60"].outcome == REJECT
     assert found["6"].outcome == ACCEPT
     assert "contradiction" in found["18"].reason
@@ -112,9 +108,7 @@ def test_decisions_are_remembered_with_their_case():
     ours = ModelValidator(Model(*answers))
     documented = ModelValidator(Model(*answers), documented=True)
     for validator, expected in ((ours, REJECT), (documented, ACCEPT)):
-        outcomes = [
-            validator(s, added(s, "Confession")).outcome for s in (first, second)
-        ]
+        outcomes = [validator(s, added(s, "Confession")).outcome for s in (first, second)]
         assert outcomes == [ACCEPT, expected]
     assert ours(first, added(first, "Confession")).outcome == ACCEPT
 
@@ -180,8 +174,5 @@ def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on(
     ],
 )
 def test_rules_on_sections_and_parties(sections, item, new, outcome):
-    before = sheet(
-        sections,
-        parties={"petitioner_type": "Individual", "respondent_type": "State"},
-    )
+    before = sheet(sections, parties={"petitioner_type": "Individual", "respondent_type": "State"})
     assert rules(before, edit_fact(before, item, new)).outcome == outcome

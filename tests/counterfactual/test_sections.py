@@ -80,10 +80,7 @@ ELSEWHERE = [
         "under Texas Penal Code § 19.02 and 21 U.S.C. §§ 841(a)(1) and 846",
         ["TexasPenalCode-19.02", "USC21-841", "USC21-846"],
     ),
-    (
-        "§ 10(b) of the Securities Exchange Act of 1934",
-        ["SecuritiesExchangeAct1934-10"],
-    ),
+    ("§ 10(b) of the Securities Exchange Act of 1934", ["SecuritiesExchangeAct1934-10"]),
     (
         "section 21 of the Housing Act 1988 and section 214 of the Housing Act 2004",
         ["HousingAct1988-21", "HousingAct2004-214"],
@@ -102,21 +99,10 @@ def test_acts_of_other_countries_and_years_are_never_the_known_ones(text, cited)
 
 NEVER_ANOTHER = [
     # An act that nothing tells, beside one that is known.
-    (
-        "Convicted under s 5 of the Misuse of Drugs Act (Cap 185) in Singapore. "
-        "s 47 of the CDSA applied.",
-        ("MDA-5",),
-    ),
-    (
-        "Section 3 of the Dowry Prohibition Act applies. A case under S. 304-B fell.",
-        ("DPA-3",),
-    ),
+    ("Convicted under s 5 of the Misuse of Drugs Act (Cap 185) in Singapore. s 47 of the CDSA applied.", ("MDA-5",)),
+    ("Section 3 of the Dowry Prohibition Act applies. A case under S. 304-B fell.", ("DPA-3",)),
     # Two acts of one title: a citation without the year is of neither.
-    (
-        "The Housing Act 1988 and the Housing Act 2004 apply. Section 5 of the Housing "
-        "Act was cited in England.",
-        (),
-    ),
+    ("The Housing Act 1988 and the Housing Act 2004 apply. Section 5 of the Housing Act was cited in England.", ()),
     ("He relied on section 300 of the Penal Code. The Crown Court in England sat.", ()),
 ]
 
@@ -167,12 +153,7 @@ def test_chain_shares_its_act(text, numbers):
 
 def test_two_acts_in_one_sentence_are_kept_apart():
     text = "sections 376 and 506 IPC and section 6 of the POCSO Act, under Article 226"
-    assert sections.cited_sections(text) == (
-        "IPC-376",
-        "IPC-506",
-        "POCSO-6",
-        "Constitution-Article-226",
-    )
+    assert sections.cited_sections(text) == ("IPC-376", "IPC-506", "POCSO-6", "Constitution-Article-226")
 
 
 def test_country_decides_between_acts_of_one_name():
@@ -205,9 +186,7 @@ def test_documented_form_only_changes_spaces():
     st.sampled_from(["IPC", "CrPC", "IEA", "NIA", "PDPA", "MDA"]),
     st.integers(1, 999),
     st.sampled_from(["", "A", "B"]),
-    st.sampled_from(
-        ["section {n} {a}", "s. {n}, {a}", "{a} s {n}", "u/s {n} of the {a}"]
-    ),
+    st.sampled_from(["section {n} {a}", "s. {n}, {a}", "{a} s {n}", "u/s {n} of the {a}"]),
 )
 def test_every_number_of_an_act_is_found_in_every_wording(act, number, letter, wording):
     short = {"IEA": "Indian Evidence Act", "NIA": "NI Act"}.get(act, act)
@@ -240,17 +219,13 @@ def test_shipped_neighbours_share_chapter_and_lie_near():
 
 def symmetric(relation):
     members = {section for pair in relation.pairs for section in pair}
-    return all(
-        one in relation.neighbours(other)
-        for one in members
-        for other in relation.neighbours(one)
-    ) and not any(one in relation.neighbours(one) for one in members)
+    return all(one in relation.neighbours(other) for one in members for other in relation.neighbours(one)) and not any(
+        one in relation.neighbours(one) for one in members
+    )
 
 
 chapters = st.dictionaries(
-    st.text("123", max_size=2),
-    st.lists(st.from_regex(r"[1-9][0-9]?[AB]?", fullmatch=True), max_size=12),
-    max_size=3,
+    st.text("123", max_size=2), st.lists(st.from_regex(r"[1-9][0-9]?[AB]?", fullmatch=True), max_size=12), max_size=3
 )
 
 

@@ -5,11 +5,7 @@ import pytest
 from casebook.counterfactual.collections import case_collection
 from casebook.counterfactual.controls import coverage, placebo_table
 from casebook.counterfactual.edges import MEASURES, edge_frame, placebo_frame
-from casebook.counterfactual.sensitivity import (
-    case_scores,
-    documented_scores,
-    sensitivity,
-)
+from casebook.counterfactual.sensitivity import case_scores, documented_scores, sensitivity
 from casebook.counterfactual.tree import TreeSettings, grow_trees
 from casebook.errors import InputError
 
@@ -77,8 +73,7 @@ def test_weights_of_edges_items_and_cases():
         ("b", "Section", "ok", 0.0, 0.0, {"item": "s/1"}),
     )
     means = {
-        weight: row(sensitivity(frame, weight=weight, n_boot=50), "Section")
-        for weight in ("edge", "item", "case")
+        weight: row(sensitivity(frame, weight=weight, n_boot=50), "Section") for weight in ("edge", "item", "case")
     }
     assert means["edge"]["sensitivity"] == pytest.approx(0.5)
     assert means["item"]["sensitivity"] == pytest.approx(1 / 3)
@@ -86,10 +81,7 @@ def test_weights_of_edges_items_and_cases():
 
 
 def test_level_one_leaves_deeper_edges_out():
-    frame = edges(
-        ("a", "Section", "ok", 1.0, 0.0),
-        ("a", "Section", "ok", 0.0, 0.0, {"depth": 2, "parent": "r.1"}),
-    )
+    frame = edges(("a", "Section", "ok", 1.0, 0.0), ("a", "Section", "ok", 0.0, 0.0, {"depth": 2, "parent": "r.1"}))
     assert row(sensitivity(frame, n_boot=50), "Section")["sensitivity"] == 0.5
     found = sensitivity(frame, level_one=True, n_boot=50)
     assert row(found, "Section")["sensitivity"] == 1
@@ -119,11 +111,7 @@ def test_unknown_options_are_refused():
 
 def test_placebo_table_and_frames_of_a_real_tree(planted, search, inert):
     trees = grow_trees(
-        planted.sheets,
-        search,
-        TreeSettings(max_depth=1, children=None),
-        neighbours=planted.neighbours,
-        inert=inert,
+        planted.sheets, search, TreeSettings(max_depth=1, children=None), neighbours=planted.neighbours, inert=inert
     )
     placebos = placebo_frame(trees)
     table = placebo_table(placebos, "displacement", n_boot=200)

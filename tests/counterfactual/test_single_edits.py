@@ -35,16 +35,10 @@ def words(item, sign):
 def tried(study, found, system="bm25"):
     """Give items with the system's own nodes, matched by case and texts."""
     nodes = {
-        (tree.case_id, node.parent.query, node.query): node
-        for tree in study.trees[system]
-        for node in tree.nodes[1:]
+        (tree.case_id, node.parent.query, node.query): node for tree in study.trees[system] for node in tree.nodes[1:]
     }
     keys = [(i["case"], words(i, "-"), words(i, "+")) for i in found["items"]]
-    return [
-        (item, nodes[key])
-        for item, key in zip(found["items"], keys, strict=True)
-        if key in nodes
-    ]
+    return [(item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes]
 
 
 def test_precedents_share_the_values_that_decide(cases):
@@ -132,9 +126,7 @@ def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(study, f
 
 
 def test_without_permission_queries_stay_away(study, cases, monkeypatch):
-    monkeypatch.setattr(
-        "casebook.counterfactual.single_edits.may_show", lambda _: frozenset()
-    )
+    monkeypatch.setattr("casebook.counterfactual.single_edits.may_show", lambda _: frozenset())
     found = drill_down(study, {})
     assert {i["change"] for i in found["items"]} == {None}
     assert {i["placebo"] for i in found["items"]} == {None}

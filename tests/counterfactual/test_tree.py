@@ -11,25 +11,14 @@ from casebook.counterfactual.placebo import VACUOUS, Inert
 from casebook.counterfactual.plausibility import REJECT, Decision
 from casebook.counterfactual.searching import CaseSearch, Found
 from casebook.counterfactual.sensitivity import case_scores, sensitivity
-from casebook.counterfactual.tree import (
-    TreeSettings,
-    add_manual,
-    grow_tree,
-    grow_trees,
-)
+from casebook.counterfactual.tree import TreeSettings, add_manual, grow_tree, grow_trees
 from casebook.errors import InputError
 from casebook.measures.rankshift import mean_displacement, normalised_footrule, rbo
 from casebook.retrieval.pipeline import HybridRetriever
 
 
 def grown(planted, search, inert, **settings):
-    return grow_trees(
-        planted.sheets,
-        search,
-        TreeSettings(**settings),
-        neighbours=planted.neighbours,
-        inert=inert,
-    )
+    return grow_trees(planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert)
 
 
 def test_shape_and_thresholds(planted, search, inert):
@@ -43,29 +32,20 @@ def test_shape_and_thresholds(planted, search, inert):
             if node.name in by_parent.index:
                 assert node.displacement(10) >= 1
             elif node.depth == 1:
-                assert node.displacement(10) < 1 or not any(
-                    n.parent is node for n in tree.nodes[1:]
-                )
+                assert node.displacement(10) < 1 or not any(n.parent is node for n in tree.nodes[1:])
 
 
 def test_no_state_returns_unless_asked(planted, search, inert):
     for tree in grown(planted, search, inert):
         states = [sheet_hash(node.sheet) for node in tree.nodes]
         assert len(set(states)) == len(states)
-    documented = grow_tree(
-        planted.sheets[0], search, settings=TreeSettings.documented()
-    )
+    documented = grow_tree(planted.sheets[0], search, settings=TreeSettings.documented())
     states = [sheet_hash(node.sheet) for node in documented.nodes]
     assert len(set(states)) < len(states)
 
 
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
-    trees = grow_trees(
-        planted.sheets,
-        search,
-        TreeSettings.documented(),
-        neighbours=planted.neighbours,
-    )
+    trees = grow_trees(planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours)
     types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
     assert types == {"Numerical"}
     stratified = grown(planted, search, inert, max_depth=1)
@@ -123,10 +103,9 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
     placebos = placebo_frame(trees)
     first = edges[edges["status"] == "ok"].iloc[0]
     matched = placebos[
-        (
-            placebos[["case_id", "parent", "removed", "added"]]
-            == first[["case_id", "parent", "removed", "added"]]
-        ).all(axis=1)
+        (placebos[["case_id", "parent", "removed", "added"]] == first[["case_id", "parent", "removed", "added"]]).all(
+            axis=1
+        )
     ]
     assert first["placebos"] == len(matched) == 4
     assert not pd.isna(first["placebo_displacement"])
@@ -152,10 +131,7 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
 
 def test_rejected_edits_are_not_tried(planted, search):
     tree = grow_tree(
-        planted.sheets[0],
-        search,
-        neighbours=planted.neighbours,
-        validator=lambda sheet, edit: Decision(REJECT, "no"),
+        planted.sheets[0], search, neighbours=planted.neighbours, validator=lambda sheet, edit: Decision(REJECT, "no")
     )
     assert len(tree.nodes) == 1
     assert tree.decisions
@@ -237,9 +213,7 @@ def test_settings_are_checked():
         TreeSettings(max_depth=0)
 
 
-def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(
-    planted, search, inert
-):
+def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
     sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
     tree = grow_tree(sheet, search, neighbours=planted.neighbours, inert=inert)
     assert tree.terms == ("individual",)
@@ -256,8 +230,7 @@ def test_without_inert_words_the_excess_is_undefined_and_says_why(planted):
     names = {word.lower() for kind in Inert().kinds for word in kind}
     documents = planted.documents.copy()
     documents["text"] = [
-        " ".join(w for w in text.split() if w.strip(".,").lower() not in names)
-        for text in documents["text"]
+        " ".join(w for w in text.split() if w.strip(".,").lower() not in names) for text in documents["text"]
     ]
     search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
     trees = grow_trees(planted.sheets, search, neighbours=planted.neighbours)

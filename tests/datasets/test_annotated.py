@@ -10,9 +10,7 @@ from casebook.datasets import load
 
 def test_cases_load_by_name_and_are_those_of_the_experiment():
     found = load("counterfactual_cases", kind="annotations")
-    assert list(found.records["case_id"]) == [
-        c.sheet.case_id for c in read_cases().cases
-    ]
+    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases().cases]
     assert found.counts["judgements"] == read_cases().account()["pairs"]
     assert found.name == "counterfactual_cases"
 
@@ -24,11 +22,5 @@ def test_texts_load_by_split_and_facts_are_counted(split):
     assert list(found.records["id"]) == [one.id for one in gold]
     facts = sum(field != "outcome" for one in gold for field in fact_fields(one.sheet))
     assert found.counts["judgements"] == facts
-    assert (
-        found.fingerprint
-        == load(f"fact_extraction_{split}", kind="annotations").fingerprint
-    )
-    assert (
-        found.fingerprint
-        != load("counterfactual_cases", kind="annotations").fingerprint
-    )
+    assert found.fingerprint == load(f"fact_extraction_{split}", kind="annotations").fingerprint
+    assert found.fingerprint != load("counterfactual_cases", kind="annotations").fingerprint

@@ -67,16 +67,8 @@ DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d4"}', "has no field 'text'"),
     ("corpus.jsonl", b'{"_id": "d4", "text": null}', "field 'text' is not text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
-    (
-        "corpus.jsonl",
-        b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
-        "metadata field 'title' has the name",
-    ),
-    (
-        "corpus.jsonl",
-        b'{"_id": "d4", "text": "x", "metadata": [1]}',
-        "field 'metadata' is not an object",
-    ),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}', "metadata field 'title' has the name"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": [1]}', "field 'metadata' is not an object"),
     ("corpus.jsonl", b'{"_id": "\xff"}', "is not UTF-8 text"),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
     ("queries.jsonl", b'{"_id": "q2", "text": "x"}', "'q2' stood already in line 2"),
@@ -115,9 +107,7 @@ def test_unknown_split_names_the_known_ones(toy):
         load_beir(toy, "dev")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)]
-)
+@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])
 def test_truncated_compressed_file_is_an_error(toy, suffix, compress):
     data = compress((toy / "corpus.jsonl").read_bytes())
     path = toy / f"documents.jsonl.{suffix}"
@@ -133,9 +123,7 @@ def test_documents_with_trec_judgements(toy):
     dataset = load_trec(*files, key="toy", id_field="_id")
     assert dataset.fingerprint == load_beir(toy).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
-    with pytest.raises(
-        InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"
-    ):
+    with pytest.raises(InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"):
         load_trec(*files, key="toy", id_field="_id")
 
 
@@ -184,9 +172,7 @@ def test_audits_and_quotations_do_not_need_what_is_missing(incomplete):
     assert len(template_explanations(load(incomplete)).explanations) <= 48
 
 
-def test_a_run_says_or_refuses_missing_ids_before_any_kernel(
-    incomplete, casebook, tmp_path, monkeypatch
-):
+def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, casebook, tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     run = ("run", "query_length", "--dry-run", "-p", f"dataset={incomplete}")
     code, _, err = casebook(*run, "-p", "max_missing=0.03")
@@ -196,9 +182,7 @@ def test_a_run_says_or_refuses_missing_ids_before_any_kernel(
     assert not (tmp_path / "results").exists()
 
 
-def test_documents_with_the_same_text_are_loaded_and_found_by_the_auditor(
-    toy, casebook
-):
+def test_documents_with_the_same_text_are_loaded_and_found_by_the_auditor(toy, casebook):
     with (toy / "corpus.jsonl").open("a") as stream:
         stream.write('{"_id": "d4", "text": "deposit"}\n')
     assert len(load(toy).documents) == 4

@@ -45,10 +45,7 @@ EXAMPLES = {
         (N, [("A:0", 0), ("B:2", 0)]),
     ),
     "fever": (
-        claim(
-            label="REFUTES",
-            evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]],
-        ),
+        claim(label="REFUTES", evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]]),
         (N, [("Page:4", 0), ("Other:0", 0), ("Page:7", 1)]),
     ),
     "feverous": (
@@ -76,29 +73,14 @@ EXAMPLES = {
         (C, [("A:1", 0)]),
     ),
     "scifact": (
-        claim(
-            evidence={
-                "9": [
-                    {"label": "SUPPORT", "sentences": [1, 2]},
-                    {"label": "CONTRADICT", "sentences": [4]},
-                ]
-            }
-        ),
+        claim(evidence={"9": [{"label": "SUPPORT", "sentences": [1, 2]}, {"label": "CONTRADICT", "sentences": [4]}]}),
         (C, [("9:1", 0), ("9:2", 0), ("9:4", 1)]),
     ),
-    "scifact_open": (
-        claim(evidence={"9": {"label": "SUPPORT", "sentences": [3]}}),
-        (S, [("9:3", 0)]),
-    ),
+    "scifact_open": (claim(evidence={"9": {"label": "SUPPORT", "sentences": [3]}}), (S, [("9:3", 0)])),
     "averitec": (
         {
             **{"claim": "c", "label": "Conflicting Evidence/Cherrypicking"},
-            "questions": [
-                {
-                    "question": "Who?",
-                    "answers": [{"answer": "He.", "source_url": "https://a.org"}],
-                }
-            ],
+            "questions": [{"question": "Who?", "answers": [{"answer": "He.", "source_url": "https://a.org"}]}],
         },
         (C, [("q0", 0)]),
     ),
@@ -167,10 +149,7 @@ def test_very_long_and_unicode_claims_survive_csv(tmp_path):
     found = load_claims(path)
     assert found.claims["claim"].tolist() == [text, 'a "b"\nc']
     assert len(text) > 100_000
-    assert (found.account["long_claims"], found.claims["label"].tolist()[1]) == (
-        1,
-        None,
-    )
+    assert (found.account["long_claims"], found.claims["label"].tolist()[1]) == (1, None)
 
 
 def test_a_compressed_file_that_ends_early_is_named(tmp_path):

@@ -15,9 +15,7 @@ def dataset(**changes):
     parts = {
         "key": "toy",
         "split": "test",
-        "documents": pd.DataFrame(
-            {"doc_id": ["a", "b"], "title": "", "text": ["x", "y"], "year": [1, None]}
-        ),
+        "documents": pd.DataFrame({"doc_id": ["a", "b"], "title": "", "text": ["x", "y"], "year": [1, None]}),
         "queries": pd.DataFrame({"query_id": ["p", "q"], "text": ["x?", "y?"]}),
         "qrels": {"p": {"a": 1, "b": 0}, "q": {"b": 2}},
     }
@@ -32,9 +30,7 @@ def test_counts_and_name():
 
 def test_fingerprint_is_pinned():
     """Published numbers quote it, so a change of the algorithm must be seen."""
-    assert dataset().fingerprint == (
-        "fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1"
-    )
+    assert dataset().fingerprint == ("fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1")
 
 
 def test_fingerprint_ignores_names_and_dict_order():
@@ -74,10 +70,7 @@ def test_parts_that_do_not_fit_are_refused(changes, problem):
         dataset(**changes)
 
 
-@given(
-    st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1),
-    st.integers(0, 3),
-)
+@given(st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1), st.integers(0, 3))
 def test_halves_are_disjoint_complete_and_balanced(groups, seed):
     halves = halve(groups, seed)
     dev, test = halves["dev"], halves["test"]
@@ -90,9 +83,7 @@ def test_halves_are_disjoint_complete_and_balanced(groups, seed):
 
 @given(st.dictionaries(st.integers(0, 20), st.sets(st.integers(0, 20), max_size=4)))
 def test_components_join_exactly_what_shares_documents(shared):
-    labels = connected_components(
-        {query: dict.fromkeys(docs, 1) for query, docs in shared.items()}
-    )
+    labels = connected_components({query: dict.fromkeys(docs, 1) for query, docs in shared.items()})
     reached = {query: {query} for query in shared}
     for _ in shared:
         for query, docs in shared.items():

@@ -20,10 +20,8 @@ def make_wheel(folder, members):
     members = {
         **members,
         "casebook_toy/__init__.py": b"raise SystemExit('imported')",
-        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: casebook-toy\n"
-        b"Version: 1.0\n",
-        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
-        b"Tag: py3-none-any\n",
+        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: casebook-toy\nVersion: 1.0\n",
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": b"",
     }
     with zipfile.ZipFile(path, "w") as archive:
@@ -116,9 +114,7 @@ def test_wrong_hash_is_refused_and_kept_aside(cache, index, make_card):
     assert sources.status(card)[0] == "absent"
 
 
-def test_file_that_changed_in_the_cache_is_refused_and_pulled_anew(
-    cache, index, make_card
-):
+def test_file_that_changed_in_the_cache_is_refused_and_pulled_anew(cache, index, make_card):
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     path = sources.pull(card)["rows.jsonl"]
     path.write_bytes(CONTENT[:-1])
@@ -128,9 +124,7 @@ def test_file_that_changed_in_the_cache_is_refused_and_pulled_anew(
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
 
 
-def test_mirror_comes_first_and_is_never_written(
-    cache, make_card, tmp_path, monkeypatch
-):
+def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, monkeypatch):
     mirrored = tmp_path / "mirror" / "toy" / "there.jsonl"
     mirrored.parent.mkdir(parents=True)
     mirrored.write_bytes(CONTENT)
@@ -203,9 +197,7 @@ def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     context = multiprocessing.get_context("fork")
     barrier, found = context.Barrier(3), context.Queue()
-    workers = [
-        context.Process(target=_pull, args=(card, barrier, found)) for _ in range(3)
-    ]
+    workers = [context.Process(target=_pull, args=(card, barrier, found)) for _ in range(3)]
     for worker in workers:
         worker.start()
     assert [found.get(timeout=600) for _ in workers] == [CONTENT] * 3
@@ -214,9 +206,7 @@ def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
-def test_pull_without_names_leaves_out_what_only_a_mirror_has(
-    cache, make_card, monkeypatch, capsys
-):
+def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):
     card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}])
     monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
     assert registry.pull() == []

@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.datasets.drift import (
-    MAX_QUERIES_PER_POLICY,
-    SIZES,
-    drift_stages,
-    write_drift,
-)
+from casebook.datasets.drift import MAX_QUERIES_PER_POLICY, SIZES, drift_stages, write_drift
 from casebook.datasets.drift_facts import draw_policies
 from casebook.datasets.drift_text import VARIANTS, render_query
 from casebook.datasets.drift_words import CONDITIONS, REGIONS, TOPICS
@@ -27,24 +22,18 @@ from casebook.measures.ranking import evaluate
 
 EXCLUSION = re.compile(r"never paid|do not pay|Excluded in|No indemnity")
 
-sizes = st.integers(1, 60).flatmap(
-    lambda n: st.tuples(st.just(n), st.integers(1, min(100, 16 * n)))
-)
+sizes = st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, min(100, 16 * n))))
 seeds = st.integers(0, 10**6)
 
 
 def contents(folder):
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
 
 
 def texts(dataset):
-    return dict(
-        zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
-    )
+    return dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +120,7 @@ def test_every_way_to_ask_gives_another_text():
 def grade_by_reading(query, text):
     """Grade from the two texts alone: which facts of the question the policy holds."""
     amount = re.search(r"(?<=EUR )[\d,]+\d|[\d,]+\d(?= euros)", query).group()
-    topic, _, perils = next(
-        t for t in TOPICS.values() if t[0] in query or t[1] in query
-    )
+    topic, _, perils = next(t for t in TOPICS.values() if t[0] in query or t[1] in query)
     peril = next(p for p in perils if p[1] in query or p[2] in query)
     condition = next(c for c in CONDITIONS if c[1] in query or c[2] in query)
     facts = (topic, peril[0], condition[0])
@@ -147,12 +134,8 @@ def grade_by_reading(query, text):
 
 def test_judgements_are_what_the_texts_say():
     for stage in drift_stages(120, 240, seed=5, stages=2):
-        for query, asked in zip(
-            stage.queries["query_id"], stage.queries["text"], strict=True
-        ):
-            read = {
-                name: grade_by_reading(asked, t) for name, t in texts(stage).items()
-            }
+        for query, asked in zip(stage.queries["query_id"], stage.queries["text"], strict=True):
+            read = {name: grade_by_reading(asked, t) for name, t in texts(stage).items()}
             found = {name: grade for name, grade in read.items() if grade}
             assert found == stage.qrels[query]
 
@@ -181,22 +164,14 @@ def test_policies_are_no_near_duplicates(stages):
 def test_knowing_nothing_earns_little_and_confusers_cost_something(stages):
     rng = np.random.default_rng(0)
     ids = stages[0].documents["doc_id"].tolist()
-    chance = {
-        query: dict(zip(ids, rng.random(len(ids)).tolist(), strict=True))
-        for query in stages[0].qrels
-    }
+    chance = {query: dict(zip(ids, rng.random(len(ids)).tolist(), strict=True)) for query in stages[0].qrels}
     assert evaluate(stages[0].qrels, chance, ["RR"]).mean["RR"] < 0.2
     overlap = []
     for stage in stages:
         bags = {d: set(re.findall(r"\w+", t.lower())) for d, t in texts(stage).items()}
         run = {
-            query: {
-                name: float(len(bag & set(re.findall(r"\w+", text.lower()))))
-                for name, bag in bags.items()
-            }
-            for query, text in zip(
-                stage.queries["query_id"], stage.queries["text"], strict=True
-            )
+            query: {name: float(len(bag & set(re.findall(r"\w+", text.lower())))) for name, bag in bags.items()}
+            for query, text in zip(stage.queries["query_id"], stage.queries["text"], strict=True)
         }
         overlap.append(evaluate(stage.qrels, run, ["RR"]).mean["RR"])
     assert 0.95 > overlap[0] > overlap[1] > 0.4
@@ -241,9 +216,7 @@ def test_manifests_count_and_hash(tmp_path):
         assert (stage["Policies"], stage["Queries"]) == (12 if number else 10, 12)
 
 
-@pytest.mark.parametrize(
-    "arguments", [(0, 1), (1, 0), (1, 1, -1), (1, 1, 0, 0), (5, 81)]
-)
+@pytest.mark.parametrize("arguments", [(0, 1), (1, 0), (1, 1, -1), (1, 1, 0, 0), (5, 81)])
 def test_numbers_out_of_range_are_refused(arguments, tmp_path):
     with pytest.raises(InputError, match=r"^drift: "):
         write_drift(tmp_path / "set", *arguments)

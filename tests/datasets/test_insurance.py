@@ -10,12 +10,7 @@ import pytest
 from casebook import paths
 from casebook.datasets import load
 from casebook.datasets.corpus import RetrievalDataset
-from casebook.datasets.insurance import (
-    ROOT_VARIABLES,
-    dataset_root,
-    read_mini_insurance,
-    write_mini_insurance,
-)
+from casebook.datasets.insurance import ROOT_VARIABLES, dataset_root, read_mini_insurance, write_mini_insurance
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.measures.ranking import evaluate
@@ -36,9 +31,7 @@ def folder(tmp_path):
     (tmp_path / "queries").mkdir()
     (tmp_path / "policies" / "policy-fire.txt").write_bytes(BOM + b"Fire.\r\nSmoke.")
     (tmp_path / "policies" / "Policy-Flood.txt").write_bytes(b"Flood.")
-    (tmp_path / "queries" / "queries.json").write_bytes(
-        BOM + json.dumps([ROW]).encode()
-    )
+    (tmp_path / "queries" / "queries.json").write_bytes(BOM + json.dumps([ROW]).encode())
     return tmp_path
 
 
@@ -92,9 +85,7 @@ def test_judgements_cover_the_line_and_are_graded(insurance):
         assert set(judged.values()) <= {0, 1, 2}
         assert 2 in judged.values()
         assert 0 in judged.values()
-    relevant = [
-        sum(g > 0 for g in judged.values()) for judged in insurance.qrels.values()
-    ]
+    relevant = [sum(g > 0 for g in judged.values()) for judged in insurance.qrels.values()]
     assert 0.25 < np.mean(np.array(relevant) > 1) < 0.6
     assert max(relevant) <= 5
     found = {d for row in insurance.qrels.values() for d, grade in row.items() if grade}
@@ -130,14 +121,10 @@ def test_rankings_are_far_from_chance_and_from_perfect(insurance):
     ids = insurance.documents["doc_id"].to_numpy()
     queries = insurance.queries["query_id"]
     lexical = {
-        q: dict(zip(ids[r].tolist(), s.tolist(), strict=True))
-        for q, r, s in zip(queries, rows, scores, strict=True)
+        q: dict(zip(ids[r].tolist(), s.tolist(), strict=True)) for q, r, s in zip(queries, rows, scores, strict=True)
     }
     drawn = np.random.default_rng(0).random((len(queries), n))
-    chance = {
-        q: dict(zip(ids, s.tolist(), strict=True))
-        for q, s in zip(queries, drawn, strict=True)
-    }
+    chance = {q: dict(zip(ids, s.tolist(), strict=True)) for q, s in zip(queries, drawn, strict=True)}
     mean = {
         name: evaluate(insurance.qrels, run, ["nDCG@10", "RR"]).mean
         for name, run in (("lexical", lexical), ("chance", chance))
@@ -199,10 +186,7 @@ def test_graded_judgements_and_groups(folder):
         ([ROW | {"relevant": []}], "row 1: field 'relevant' must be an object"),
         ([ROW | {"relevant": {"policy-fire": 0.5}}], "grade 0.5 of 'policy-fire'"),
         ([ROW | {"relevant": {"policy-fire": True}}], "grade True of 'policy-fire'"),
-        (
-            [ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}],
-            "'POLICY-fire' twice",
-        ),
+        ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "'POLICY-fire' twice"),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
         ([ROW | {"relevant": {"policy-flood": 1}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "row 2: field 'group' must be"),

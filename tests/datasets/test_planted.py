@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from casebook.datasets import load
-from casebook.datasets.planted import (
-    WEIGHTS,
-    documents_in_chunks,
-    plant,
-    plant_truth,
-)
+from casebook.datasets.planted import WEIGHTS, documents_in_chunks, plant, plant_truth
 from casebook.errors import InputError
 
 
@@ -71,11 +66,7 @@ def test_noise_decides_nothing(planted):
 def test_every_query_has_a_best_document_and_few_others(planted):
     dataset, _ = planted
     assert all(max(judged.values()) == 3 for judged in dataset.qrels.values())
-    assert {g for judged in dataset.qrels.values() for g in judged.values()} == {
-        1,
-        2,
-        3,
-    }
+    assert {g for judged in dataset.qrels.values() for g in judged.values()} == {1, 2, 3}
     assert np.mean([len(judged) for judged in dataset.qrels.values()]) < 40
 
 

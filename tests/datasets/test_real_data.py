@@ -55,9 +55,7 @@ def test_privacy_qa(pulled):
     assert dataset.counts["documents"] == 1025
     assert len(dataset.queries) == 355
     assert {len(set(row.values())) for row in dataset.qrels.values()} == {2}
-    assert all(
-        set(dataset.candidates[q]) == set(dataset.qrels[q]) for q in dataset.qrels
-    )
+    assert all(set(dataset.candidates[q]) == set(dataset.qrels[q]) for q in dataset.qrels)
     assert len(set(dataset.groups.values())) == 5
 
 
@@ -70,8 +68,7 @@ def test_privacy_qa_order_gives_nothing_away(pulled):
 
     for step in (1, -1):
         gains = [
-            precision(query, ranked[::step])
-            - np.mean(list(dataset.qrels[query].values()))
+            precision(query, ranked[::step]) - np.mean(list(dataset.qrels[query].values()))
             for query, ranked in dataset.candidates.items()
         ]
         assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
@@ -79,9 +76,7 @@ def test_privacy_qa_order_gives_nothing_away(pulled):
 
 def test_privacy_qa_halves_share_no_sentence(pulled):
     dev, test = (pulled("privacy_qa", split) for split in ("dev", "test"))
-    judged = [
-        {doc for row in half.qrels.values() for doc in row} for half in (dev, test)
-    ]
+    judged = [{doc for row in half.qrels.values() for doc in row} for half in (dev, test)]
     assert not judged[0] & judged[1]
     assert len(dev.queries) + len(test.queries) == 355
 
@@ -106,9 +101,7 @@ def test_unnamed_notices_do_not_name_their_licence(pulled):
     ("split", "queries", "judgements"),
     [("train", 399, 422), ("dev", 49, 52), ("test", 52, 55), ("test_single", 52, 52)],
 )
-def test_pdpabench_equals_an_independent_conversion(
-    mirrored, split, queries, judgements
-):
+def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
     ours = load("pdpabench", split)
     theirs = load_beir(mirrored / "pdpabench_beir", split)
     assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)

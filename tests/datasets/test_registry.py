@@ -83,9 +83,7 @@ def test_counts_that_differ_from_the_card_are_refused(toy, cache, make_card):
         loaders.read_split(card, {name: toy / name for name in names}, "test")
 
 
-def test_check_tells_absent_bad_and_ok_apart(
-    toy, cache, make_card, monkeypatch, tmp_path
-):
+def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch, tmp_path):
     names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
     contents = {name: (toy / name).read_bytes() for name in names}
     card = make_card(contents, [{"mirror": "toy"}])
@@ -95,12 +93,7 @@ def test_check_tells_absent_bad_and_ok_apart(
         load("toy")
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
     assert registry.check(["toy"]).to_dict("records") == [
-        {
-            "dataset": "toy",
-            "split": "test",
-            "status": "ok",
-            "detail": "3 documents, 2 queries, 3 judgements",
-        }
+        {"dataset": "toy", "split": "test", "status": "ok", "detail": "3 documents, 2 queries, 3 judgements"}
     ]
     (toy / "corpus.jsonl").write_text("{}")
     assert list(registry.check()["status"]) == ["bad"]
@@ -128,9 +121,7 @@ def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, probl
     assert "\n" not in str(caught.value)
 
 
-def test_a_test_skips_only_where_the_data_set_is_not_here(
-    require, tmp_path, monkeypatch
-):
+def test_a_test_skips_only_where_the_data_set_is_not_here(require, tmp_path, monkeypatch):
     """A file that is here and wrong must fail the tests that need it."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))

@@ -65,13 +65,8 @@ def test_lexical_ranking_is_far_from_chance_and_from_perfect(smoke):
     index = bm25s.BM25()
     texts = smoke.documents["text"].tolist()
     index.index(bm25s.tokenize(texts, stopwords="en", show_progress=False))
-    tokens = bm25s.tokenize(
-        smoke.queries["text"].tolist(), stopwords="en", show_progress=False
-    )
+    tokens = bm25s.tokenize(smoke.queries["text"].tolist(), stopwords="en", show_progress=False)
     first, _ = index.retrieve(tokens, k=1, show_progress=False)
     ids = smoke.documents["doc_id"].to_numpy()[first[:, 0]]
-    hits = [
-        judged.get(doc) == 2
-        for doc, judged in zip(ids, smoke.qrels.values(), strict=True)
-    ]
+    hits = [judged.get(doc) == 2 for doc, judged in zip(ids, smoke.qrels.values(), strict=True)]
     assert 0.3 < np.mean(hits) < 0.8

@@ -9,10 +9,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck.ablation import NoiseStudy, noise_study, run_configs
-from casebook.factcheck.ablation_configs import (
-    documented_configs,
-    factorial_configs,
-)
+from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_documented import (
     CONFIGS,
     REPORTED_IMPACTS,
@@ -23,15 +20,7 @@ from casebook.factcheck.ablation_documented import (
     simulated_seconds,
 )
 from casebook.factcheck.ablation_report import AblationReport
-from casebook.factcheck.factorial import (
-    CELL_NAMES,
-    CELLS,
-    FACTORS,
-    FULL,
-    cell_name,
-    contrasts,
-    effects,
-)
+from casebook.factcheck.factorial import CELL_NAMES, CELLS, FACTORS, FULL, cell_name, contrasts, effects
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.noise import contradict, plant_noise
 from casebook.factcheck.stance_models import ModelStance
@@ -82,9 +71,7 @@ def test_main_effects_and_interactions_by_least_squares(values):
 
 
 def _subsets():
-    return [
-        list(c) for size in range(5) for c in itertools.combinations(range(4), size)
-    ]
+    return [list(c) for size in range(5) for c in itertools.combinations(range(4), size)]
 
 
 def test_an_effect_that_is_there_is_found_and_the_others_are_not():
@@ -110,9 +97,7 @@ def test_resamples_reach_the_tests_of_the_report():
     reported = report.reported().set_index("configuration")
     without = report.effects().query("kind == 'without'").set_index("effect")
     assert reported.loc["k=1", "p_adjusted"] == without.loc["diversity", "p_adjusted"]
-    assert reported.loc["k=1", "ours"] == pytest.approx(
-        -100 * without.loc["diversity", "value"]
-    )
+    assert reported.loc["k=1", "ours"] == pytest.approx(-100 * without.loc["diversity", "value"])
 
 
 def test_bad_tables_are_refused():
@@ -132,9 +117,7 @@ def some(claims):
 def test_shared_work_changes_nothing(base, stance, some):
     shared = run_configs(factorial_configs(), base, stance, some).rows
     alone = run_configs(factorial_configs(), base, stance, some, share=False).rows
-    pd.testing.assert_frame_equal(
-        shared.drop(columns="seconds"), alone.drop(columns="seconds")
-    )
+    pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
 
 
 def test_weights_cannot_matter_without_a_second_level(base, stance, some):
@@ -221,13 +204,7 @@ def test_simulated_times_are_the_documented_constants():
 
 
 def test_at_ten_claims_the_ablated_system_often_wins():
-    expected = {
-        "no FOL": 0.36,
-        "k=1": 0.44,
-        "no credibility": 0.30,
-        "no 3-stage": 0.40,
-        "lenient threshold": 0.54,
-    }
+    expected = {"no FOL": 0.36, "k=1": 0.44, "no credibility": 0.30, "no 3-stage": 0.40, "lenient threshold": 0.54}
     found = {name: round(chance_of_reversal(CONFIGS[name], 10), 2) for name in expected}
     assert found == expected
     assert round(chance_of_reversal(CONFIGS["k=1"], 100), 2) == 0.11
@@ -244,9 +221,4 @@ def test_simulated_predictions_follow_their_probability():
 
 
 def test_one_flipped_claim_of_ten_is_labelled_high():
-    assert [significance_label(d) for d in (0.06, -0.06, 0.03, 0.01)] == [
-        "HIGH",
-        "HIGH",
-        "MEDIUM",
-        "LOW",
-    ]
+    assert [significance_label(d) for d in (0.06, -0.06, 0.03, 0.01)] == ["HIGH", "HIGH", "MEDIUM", "LOW"]

@@ -3,13 +3,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.credibility import (
-    TABLE,
-    documented_rating,
-    rate,
-    read_table,
-    unwrap,
-)
+from casebook.factcheck.credibility import TABLE, documented_rating, rate, read_table, unwrap
 
 
 @pytest.mark.parametrize(

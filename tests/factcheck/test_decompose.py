@@ -10,10 +10,7 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.factcheck.clauses import split
 from casebook.factcheck.decompose import decompose, logical_form
-from casebook.factcheck.decompose_documented import (
-    decompose_documented,
-    documented_verifiability,
-)
+from casebook.factcheck.decompose_documented import decompose_documented, documented_verifiability
 from casebook.factcheck.decompose_model import ModelDecomposer, defect
 from casebook.factcheck.verifiability import verifiability
 
@@ -27,10 +24,7 @@ from casebook.factcheck.verifiability import verifiability
         ),
         (
             "Under clause 2, the rent is 900 and the deposit is 1,200.",
-            [
-                "Under clause 2, the rent is 900.",
-                "Under clause 2, the deposit is 1,200.",
-            ],
+            ["Under clause 2, the rent is 900.", "Under clause 2, the deposit is 1,200."],
         ),
         (
             "The tenant must clean the oven and return the keys.",
@@ -66,20 +60,13 @@ def test_verifiability_by_words_and_by_substrings(text, ours, documented):
 
 def test_documented_splitting_leaves_fragments_and_at_most_ten():
     parts = decompose_documented("Paris, France and Rome are towns that grow")
-    assert [part.text for part in parts] == [
-        "Paris",
-        "France",
-        "Rome are towns",
-        "grow",
-    ]
+    assert [part.text for part in parts] == ["Paris", "France", "Rome are towns", "grow"]
     assert parts[0].logical_form == "Claim('Paris')"
     assert len(decompose_documented(", ".join("abcdefghijklmn"))) == 10
 
 
 def test_logical_form_and_parts_of_a_subclaim():
-    assert logical_form("The plan does not pay for pills.") == (
-        "not(pay(the plan, for pills))"
-    )
+    assert logical_form("The plan does not pay for pills.") == ("not(pay(the plan, for pills))")
     part = decompose("Under Vale Direct, the excess is EUR 250.")[0]
     assert part.entities == ("Vale Direct",)
     assert part.properties == ("250 eur",)
@@ -128,22 +115,14 @@ class Fake:
         return answer
 
 
-GOOD = {
-    "subclaims": [
-        {"text": "Hail is covered.", "logical_form": "c(h)", "verifiability": "vague"}
-    ]
-}
+GOOD = {"subclaims": [{"text": "Hail is covered.", "logical_form": "c(h)", "verifiability": "vague"}]}
 
 
 def test_a_language_model_is_asked_again_once():
     model = Fake({"subclaims": []}, GOOD)
     decomposer = ModelDecomposer(model)
     (part,) = decomposer("Hail is covered.")
-    assert (part.id, part.text, part.verifiability) == (
-        "SC1",
-        "Hail is covered.",
-        "vague",
-    )
+    assert (part.id, part.text, part.verifiability) == ("SC1", "Hail is covered.", "vague")
     assert decomposer.retries == 1
     assert "no list of subclaims" in model.prompts[1]
 

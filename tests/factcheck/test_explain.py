@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from casebook.factcheck.explain import conflicts, explain
 from casebook.factcheck.explain_documented import explain_documented
-from casebook.factcheck.explanation_quality import (
-    automated_readability_index,
-    documented_quality,
-    quality,
-)
+from casebook.factcheck.explanation_quality import automated_readability_index, documented_quality, quality
 from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.model import (
     LEVELS,
@@ -58,13 +54,7 @@ def checked(groups, rule, length=120):
     parts = tuple(SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1))
     subverdicts, verdict, confidence = decide([p.id for p in parts], evidence, rule)
     return VerdictResult(
-        "c",
-        "Claim.",
-        verdict,
-        confidence,
-        subclaims=parts,
-        evidence=tuple(evidence),
-        subverdicts=subverdicts,
+        "c", "Claim.", verdict, confidence, subclaims=parts, evidence=tuple(evidence), subverdicts=subverdicts
     )
 
 
@@ -83,10 +73,7 @@ pair = st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES))
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.lists(pair, max_size=4), min_size=1, max_size=2),
-    st.sampled_from(RULES),
-)
+@given(st.lists(st.lists(pair, max_size=4), min_size=1, max_size=2), st.sampled_from(RULES))
 def test_removal_is_as_small_as_trying_all_sets_finds(groups, rule):
     result = checked(groups, rule)
     found, expected = minimal_removal(result, rule), brute_force(result, rule)
@@ -135,12 +122,7 @@ def test_documented_quality_golden_values():
     one = checked([items], DOCUMENTED)
     ids = explain_documented(one).importance
     found = documented_quality(ids, one.evidence, ["SC1"], "y" * 536)
-    assert found == {
-        "coverage": 1.0,
-        "soundness": 1.0,
-        "readability": 0.536,
-        "overall": pytest.approx(0.845, abs=5e-4),
-    }
+    assert found == {"coverage": 1.0, "soundness": 1.0, "readability": 0.536, "overall": pytest.approx(0.845, abs=5e-4)}
     # Ids restart in every sub-claim, as documented: half of them collide.
     two = checked([items, items], DOCUMENTED).evidence
     found = documented_quality(["EV1", "EV2", "EV3"] * 2, two, ["SC1", "SC2"], "")

@@ -13,12 +13,7 @@ from casebook.factcheck.evidence import EvidenceBase, fuse_queries
 from casebook.factcheck.memo import Memo
 from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.outcomes import outcomes
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    STAGES,
-    FactChecker,
-    PipelineConfig,
-)
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import ModelStance
 from casebook.retrieval.fusion import reciprocal_rank_fusion
@@ -32,12 +27,7 @@ def test_own_claims_are_balanced_and_split_by_source(claims):
         assert counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED]
     assert {claim.hops for claim in claims} == {0, 1, 2, 3}
     sources = {
-        split: {
-            atom.doc_id.rsplit("-", 1)[0]
-            for claim in claims
-            if claim.split == split
-            for atom in claim.atoms
-        }
+        split: {atom.doc_id.rsplit("-", 1)[0] for claim in claims if claim.split == split for atom in claim.atoms}
         for split in ("train", "test")
     }
     assert not sources["train"] & sources["test"]
@@ -50,9 +40,7 @@ def test_gold_labels_follow_from_gold_atoms(claims):
         assert claim.label == (expected if labels else INSUFFICIENT)
 
 
-def test_held_out_claims_are_decided_far_better_than_by_the_majority(
-    base, stance, claims
-):
+def test_held_out_claims_are_decided_far_better_than_by_the_majority(base, stance, claims):
     test = [claim for claim in claims if claim.split == "test"]
     results = FactChecker(base, stance).check_all([(c.id, c.text) for c in test])
     right = sum(r.verdict == c.label for r, c in zip(results, test, strict=True))
@@ -75,9 +63,7 @@ def test_evidence_has_unique_ids_and_true_spans(base, stance, claims, documents)
     assert result.as_dict()["evidence"][0]["doc_id"] == result.evidence[0].doc_id
 
 
-def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(
-    documents,
-):
+def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(documents):
     claim = "Hail is covered and frost is excluded."
     base = EvidenceBase(documents)
     config = DOCUMENTED_CONFIG
@@ -112,9 +98,7 @@ class Unreachable:
 
 def test_crashes_are_outcomes_named_and_counted(base, stance):
     checker = FactChecker(base, stance)
-    results = checker.check_all(
-        [("1", "x" * 100_000), ("2", ""), ("3", "Rain is wet.")]
-    )
+    results = checker.check_all([("1", "x" * 100_000), ("2", ""), ("3", "Rain is wet.")])
     assert [result.verdict is None for result in results] == [True, True, False]
     assert len(results[0].claim) <= 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
@@ -192,10 +176,7 @@ def test_fusion_of_queries():
 
 def test_ties_of_queries_go_by_the_collection_and_not_by_the_best_rank():
     ranks = [[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]]  # 1/21 + 1/28 = 2/24
-    lists = [
-        RankedLists(np.array([ids]), -np.arange(len(ids), dtype=float)[None])
-        for ids in ranks
-    ]
+    lists = [RankedLists(np.array([ids]), -np.arange(len(ids), dtype=float)[None]) for ids in ranks]
     fused = reciprocal_rank_fusion(lists, k=20)
     assert fused.ids[0, :2].tolist() == [9, 2]
     assert np.ptp(fused.scores[0, :2]) < 1e-12
@@ -205,10 +186,7 @@ def test_ties_of_queries_go_by_the_collection_and_not_by_the_best_rank():
 def test_plain_claims(tmp_path):
     path = tmp_path / "claims.txt"
     path.write_text("Hail is covered.\n\nFrost is not.\n")
-    assert [(c.id, c.text) for c in read_plain(path)] == [
-        ("1", "Hail is covered."),
-        ("3", "Frost is not."),
-    ]
+    assert [(c.id, c.text) for c in read_plain(path)] == [("1", "Hail is covered."), ("3", "Frost is not.")]
     path = tmp_path / "claims.csv"
     path.write_text('id,claim,label\n7,"Hail, too, is covered.",SUPPORTED\n')
     (claim,) = read_plain(path)

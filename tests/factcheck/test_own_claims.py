@@ -39,10 +39,7 @@ def test_study_recalls_evidence():
 
 
 def test_shuffled_evidence_leaves_nothing(base, claims):
-    pairs = {
-        split: training_pairs([c for c in claims if c.split == split], base)
-        for split in ("train", "test")
-    }
+    pairs = {split: training_pairs([c for c in claims if c.split == split], base) for split in ("train", "test")}
     table = stance_study(pairs["train"], pairs["test"], rarity=base.rarity, n_boot=200)
     table = table.set_index("system")
     assert table.loc["evidence", "auroc low"] > 0.8

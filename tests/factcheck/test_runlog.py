@@ -5,26 +5,14 @@ from dataclasses import replace
 import pytest
 
 from casebook.factcheck.model import Evidence, Query, SubClaim, VerdictResult
-from casebook.factcheck.performance import (
-    cost_rows,
-    documented_performance,
-    high_credibility,
-    timings,
-)
-from casebook.factcheck.runlog import (
-    honest_accuracy,
-    log_run,
-    patterns,
-    performance_score,
-    suggestions,
-)
+from casebook.factcheck.performance import cost_rows, documented_performance, high_credibility, timings
+from casebook.factcheck.runlog import honest_accuracy, log_run, patterns, performance_score, suggestions
 
 
 def result(levels="", verdict="SUPPORTED", seconds=1.0, confidence=0.8, queries=3):
     names = {"h": "high", "m": "medium", "l": "low"}
     evidence = tuple(
-        Evidence(f"EV{n}", "SC1", "d", "", "", "x", 0, 1, 0.5, names[level])
-        for n, level in enumerate(levels)
+        Evidence(f"EV{n}", "SC1", "d", "", "", "x", 0, 1, 0.5, names[level]) for n, level in enumerate(levels)
     )
     return VerdictResult(
         "c",
@@ -52,12 +40,7 @@ def test_a_fast_wrong_answer_beats_a_slow_right_one():
 def test_confidence_stands_in_for_accuracy_only_in_parity():
     runs = [log_run(result(confidence=0.8)), log_run(result(), "SUPPORTED")]
     assert patterns(runs)["accuracy"]["mean"] == pytest.approx(0.9)
-    assert honest_accuracy(runs) == {
-        "right": 1,
-        "labelled": 1,
-        "accuracy": 1.0,
-        "unlabelled": 1,
-    }
+    assert honest_accuracy(runs) == {"right": 1, "labelled": 1, "accuracy": 1.0, "unlabelled": 1}
     assert honest_accuracy(runs[:1])["accuracy"] is None
 
 
@@ -88,13 +71,7 @@ def test_each_rule_of_the_advice():
 def test_high_credibility_macro_and_pooled():
     results = [result("h"), result("hlll"), result("")]
     found = high_credibility(results)
-    assert found == {
-        "macro": 0.625,
-        "pooled": 0.4,
-        "claims": 2,
-        "items": 5,
-        "without": 1,
-    }
+    assert found == {"macro": 0.625, "pooled": 0.4, "claims": 2, "items": 5, "without": 1}
     assert documented_performance(results)["high_credibility_ratio"] == 0.625
     assert high_credibility([])["pooled"] is None
 

@@ -32,10 +32,7 @@ def write(tmp_path):
 
 
 def labels(*values, start=1, **more):
-    return [
-        {"id": start + i, "label": label} | {k: v[i] for k, v in more.items()}
-        for i, label in enumerate(values)
-    ]
+    return [{"id": start + i, "label": label} | {k: v[i] for k, v in more.items()} for i, label in enumerate(values)]
 
 
 def test_order_does_not_matter_and_formats_mix(write):
@@ -54,12 +51,7 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     report = score_files(gold, write("pred.jsonl", predicted))
     account = report.joined.account
     assert (account["matched"], account["missing"], account["extra"]) == (3, 1, 1)
-    assert account["listed"] == {
-        "missing": ["4"],
-        "extra": ["9"],
-        "doubled_gold": [],
-        "doubled_predictions": ["1"],
-    }
+    assert account["listed"] == {"missing": ["4"], "extra": ["9"], "doubled_gold": [], "doubled_predictions": ["1"]}
     assert report.scores.counts.to_numpy().sum() == 4
     assert report.scores.counts["no_verdict"].sum() == 2
     assert report.scores.foreign == {"maybe": 1}
@@ -111,9 +103,7 @@ def test_right_and_wrong_follow_the_policies():
 
 
 def test_rows_that_do_not_count_are_left_out_of_both():
-    table = compare_verdicts(
-        [True, None, False, True], {"x": [False, True, None, True]}
-    )
+    table = compare_verdicts([True, None, False, True], {"x": [False, True, None, True]})
     assert table.loc[0, ["n", "system_only", "rival_only"]].tolist() == [2, 1, 0]
 
 
@@ -137,15 +127,9 @@ def test_groups_that_lean_do_not_decide_between_equals(sizes):
         lean = 0.3 * rng.choice([-1, 1], len(sizes))[labels]
         ours, theirs = (rng.random(len(labels)) < 0.5 + side for side in (lean, -lean))
         gold = pd.DataFrame({"id": np.arange(len(labels)), "label": S, "page": labels})
-        joined = join_labels(
-            gold.astype({"id": str}), _answers(ours), ("gold", "predictions")
-        )
+        joined = join_labels(gold.astype({"id": str}), _answers(ours), ("gold", "predictions"))
         report = score_joined(
-            joined,
-            baselines={"rival": _answers(theirs)["label"]},
-            cluster="page",
-            n_boot=300,
-            seed=seed,
+            joined, baselines={"rival": _answers(theirs)["label"]}, cluster="page", n_boot=300, seed=seed
         )
         row = report.comparisons.set_index("rival").loc["rival"]
         rejected += row["p"] <= 0.05
@@ -179,12 +163,7 @@ def test_what_is_dropped_is_dropped_for_the_controls_too(write):
     gold = write("gold.jsonl", labels(*[S] * 6, *[N] * 6))
     answers = labels(*[S] * 5, N, S, N, *["unclear"] * 4)
     blind = write("b.jsonl", labels(*[S] * 11, "unclear"))
-    report = score_files(
-        gold,
-        write("p.jsonl", answers),
-        baseline=blind,
-        policy={"off_label": "drop"},
-    )
+    report = score_files(gold, write("p.jsonl", answers), baseline=blind, policy={"off_label": "drop"})
     found = report.scores
     assert (found["accuracy"].n, found["accuracy"].estimate) == (8, 6 / 8)
     for name in ("majority", "prior", "claim_only"):
@@ -200,9 +179,7 @@ def test_what_is_dropped_is_dropped_for_the_controls_too(write):
 def test_the_majority_is_that_of_the_classes_as_they_are_scored(write):
     """Two kinds of negatives are together more than the supported claims."""
     gold = write("gold.jsonl", labels(*[S] * 4, *[N] * 3, *[NEI] * 3))
-    report = score_files(
-        gold, write("p.jsonl", labels(*[S] * 10)), policy={"nei": "negative"}
-    )
+    report = score_files(gold, write("p.jsonl", labels(*[S] * 10)), policy={"nei": "negative"})
     row = report.comparisons.set_index("rival").loc["majority"]
     assert row["rival accuracy"] == 0.6
     assert report.scores.baselines["majority"]["accuracy"].estimate == 0.6
@@ -240,11 +217,7 @@ def test_command_prints_both_sections(score, write):
 @pytest.mark.parametrize(
     ("gold", "pred", "message"),
     [
-        (
-            labels("yes", N),
-            labels(S, N),
-            "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'",
-        ),
+        (labels("yes", N), labels(S, N), "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'"),
         ([{"id": 1}], labels(S), "gold.jsonl:1: has no field 'label'"),
         ([{"id": None, "label": S}], labels(S), "neither text nor a number"),
         (labels(S), labels(["a"]), "field 'label' is no label"),

@@ -33,9 +33,7 @@ def test_items_add_up_to_the_chapters_tables(study, found):
 
 
 def test_passages_are_the_words_of_their_documents(study, found):
-    texts = dict(
-        zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True)
-    )
+    texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
     for document, start, end, text in found["passages"]:
         whole = " ".join(texts[found["documents"][document][0]][start:end].split())
         assert text == whole or whole.startswith(text.removesuffix("…"))
@@ -58,15 +56,11 @@ def test_a_small_budget_keeps_what_is_wrong_first(found, study):
     kept = {item["id"] for item in small["items"]}
     wrong = {item["id"] for item in found["items"] if item["right"][0] is False}
     assert kept <= wrong or wrong <= kept
-    assert [i["id"] for i in small["items"]] == [
-        i["id"] for i in found["items"] if i["id"] in kept
-    ]
+    assert [i["id"] for i in small["items"]] == [i["id"] for i in found["items"] if i["id"] in kept]
 
 
 def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr(
-        "casebook.factcheck.single_claims.may_show", lambda _: frozenset()
-    )
+    monkeypatch.setattr("casebook.factcheck.single_claims.may_show", lambda _: frozenset())
     found = drill_down(study)
     assert {item["text"] for item in found["items"]} == {None}
     assert {part["text"] for i in found["items"] for part in i["parts"]} == {None}

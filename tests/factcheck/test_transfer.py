@@ -15,13 +15,7 @@ from casebook.factcheck.evidence import Passage
 from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.public_judge import SIGNS, PublicJudge, joint_features
 from casebook.factcheck.study_sets import run_study
-from casebook.factcheck.transfer import (
-    DEFAULT,
-    FITTED_ON_OWN,
-    evaluate,
-    of_claim_set,
-    transfer,
-)
+from casebook.factcheck.transfer import DEFAULT, FITTED_ON_OWN, evaluate, of_claim_set, transfer
 from casebook.factcheck.verdict_report import answer
 from casebook.plain_yaml import read_yaml
 
@@ -120,10 +114,7 @@ def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     sets = ("feverous_s", "climate_fever_claims", "hover")
     moved = transfer(study, sets=sets, n_boot=200)
     table = moved.table.set_index(["dataset", "system"])
-    assert table["n"].groupby("dataset").first().to_dict() == {
-        "climate_fever_claims": 907,
-        "feverous_s": 2962,
-    }
+    assert table["n"].groupby("dataset").first().to_dict() == {"climate_fever_claims": 907, "feverous_s": 2962}
     feverous, climate = table.loc["feverous_s"], table.loc["climate_fever_claims"]
     assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
     assert feverous.loc[[DEFAULT], "AUROC low"].item() > 0.85
@@ -148,9 +139,7 @@ def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     assert "names its evidence without the text" in text
 
 
-def test_the_answer_of_our_claims_says_what_is_absent_and_what_was_documented(
-    monkeypatch,
-):
+def test_the_answer_of_our_claims_says_what_is_absent_and_what_was_documented(monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     study = run_study(ablation=False)
     moved = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
@@ -193,7 +182,5 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"]) == (40, 20, 1, 1)
     assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
     claims = stranger()
-    nameless = ClaimSet(
-        "lakes", "all", claims.claims, claims.evidence.assign(text=None), {}
-    )
+    nameless = ClaimSet("lakes", "all", claims.claims, claims.evidence.assign(text=None), {})
     assert of_claim_set(nameless) is None

@@ -25,10 +25,7 @@ def study():
             "hops": ["1", "1", "2", "2", "1", "1", "2", "0"],
         }
     )
-    verdicts = {
-        "pipeline": [S, N, S, "well", None, N, NEI, NEI],
-        "claim only": [S, S, S, S, N, N, S, S],
-    }
+    verdicts = {"pipeline": [S, N, S, "well", None, N, NEI, NEI], "claim only": [S, S, S, S, N, N, S, S]}
     stated = [0.9, 0.8, 0.7, None, None, 0.6, None, None]
     return VerdictStudy(
         "toy",
@@ -91,9 +88,7 @@ def test_confidence_and_rows_keep_every_claim(study):
     assert tidy["verdict"].isna().sum() == 1
     numbers = verdict_tables.verdict_numbers(study, study.scores(n_boot=20), found)
     assert numbers["toy"]["pipeline"]["brier"]["n"] == 4
-    assert set(numbers["toy"]["claim only"]["accuracy"]) == {
-        *("value", "ci", "n", "control", "reason")
-    }
+    assert set(numbers["toy"]["claim only"]["accuracy"]) == {*("value", "ci", "n", "control", "reason")}
 
 
 def test_figures_can_be_drawn_even_of_nothing(study):
@@ -104,9 +99,7 @@ def test_figures_can_be_drawn_even_of_nothing(study):
         plots.interval_rows(systems, "value"),
         plots.interval_rows(verdict_rows.effect_rows(study)[1], "change"),
         plots.interval_rows(verdict_rows.slice_rows(study, scores), "x", limits=(0, 1)),
-        plots.confusion_matrices(
-            verdict_rows.confusions(scores["pipeline"], two["pipeline"])
-        ),
+        plots.confusion_matrices(verdict_rows.confusions(scores["pipeline"], two["pipeline"])),
         plots.reliability(found.bins, found.curve, found.n, found.missing),
     ]
     assert all(figure.axes for figure in made)

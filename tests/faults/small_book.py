@@ -24,9 +24,7 @@ def write_project(folder):
     names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
     title = nbformat.v4.new_markdown_cell("# Made")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(
-        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
-    )
+    notebook = nbformat.v4.new_notebook(cells=[title, names, code(WORK)], metadata={"kernelspec": kernel})
     for name in ("notebooks", "book", "data/cards"):
         (folder / name).mkdir(parents=True)
     nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
@@ -71,8 +69,4 @@ def ended(process):
 
 def content(folder):
     """Give the hash of each file that is not hidden."""
-    return {
-        str(path.relative_to(folder)): sha256_file(path)
-        for path in folder.rglob("[!.]*")
-        if path.is_file()
-    }
+    return {str(path.relative_to(folder)): sha256_file(path) for path in folder.rglob("[!.]*") if path.is_file()}

@@ -61,26 +61,21 @@ def whole(folder):
             json.loads(path.read_text())
     done = {path.parent.name for path in folder.glob("runs/*/run.json")}
     assert done == {path.stem for path in folder.glob("notebooks/[!.]*.ipynb")}
-    assert all(
-        read_record(folder / "runs" / name / "run.json").success for name in done
-    )
+    assert all(read_record(folder / "runs" / name / "run.json").success for name in done)
     return done
 
 
 def test_a_run(notebook_project, disk, casebook, count):
     project = notebook_project('run = "a"\ncell = "b"\nn = 2', WORK)
     rows = [
-        {"name": f"made-{n}", "notebook": "01_made.ipynb", "parameters": {"n": n}}
-        | {"tags": ["default"]}
+        {"name": f"made-{n}", "notebook": "01_made.ipynb", "parameters": {"n": n}} | {"tags": ["default"]}
         for n in (9, 3000)
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
     small, states = disk(project / "results"), [set()]
     for kilobytes in (4, 8, 16, 24, 32, 40, 48, 64, 80, 96):
         small.grow(kilobytes)
-        said_in_one_line(
-            *casebook("run", "--grid", project / "grid.yml", "--run", "mine")
-        )
+        said_in_one_line(*casebook("run", "--grid", project / "grid.yml", "--run", "mine"))
         done = whole(project / "results" / "mine")
         assert states[-1] <= done
         states.append(done)
@@ -100,11 +95,7 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
 
     def add(name):
         record = RunRecord.model_construct(
-            run_id=name,
-            workflow="w",
-            started=now(),
-            completed=now(),
-            metrics={"ndcg@3": 0.5},
+            run_id=name, workflow="w", started=now(), completed=now(), metrics={"ndcg@3": 0.5}
         )
         record_run(layout, record)
         promote(discover(layout), find(discover(layout), name), "ndcg@3", Reason("t"))
@@ -186,7 +177,5 @@ def test_embeddings_are_computed_even_if_they_cannot_be_kept(tmp_path, disk, cou
         count("full disk: embeddings")
     small.grow(20_000)
     assert (encoder.encode_documents(texts) == expected).all()
-    stored, _ = EmbeddingCache(small.folder).load(
-        Letters.model_hash, "document", [text_key(text) for text in texts]
-    )
+    stored, _ = EmbeddingCache(small.folder).load(Letters.model_hash, "document", [text_key(text) for text in texts])
     assert len(stored) == len(texts)

@@ -57,9 +57,7 @@ def mutant(data, chance):
         elif kind == 3:
             data = data[:to] + data[at:to] * chance.choice([1, 50]) + data[to:]
         elif kind == 4:
-            data = (
-                data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
-            )
+            data = data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[to:]
         else:
             lines = data.split(b"\n")
             chance.shuffle(lines)

@@ -52,14 +52,10 @@ def test_no_name_leaves_the_results(name, tmp_path, monkeypatch, count):
             attempt()
         count("name that points elsewhere")
     cache = tmp_path / "project" / "cache"
-    assert all(
-        cache in (p := tmp_path / new, *p.parents) for new in tree(tmp_path) - before
-    )
+    assert all(cache in (p := tmp_path / new, *p.parents) for new in tree(tmp_path) - before)
 
 
-def test_a_link_in_the_results_is_replaced_and_not_followed(
-    tmp_path, monkeypatch, count
-):
+def test_a_link_in_the_results_is_replaced_and_not_followed(tmp_path, monkeypatch, count):
     from casebook import paths
     from casebook.runs.outputs import RunOutputs
 
@@ -98,25 +94,16 @@ def hostile(tmp_path_factory, copy_project):
     environment = os.environ | dict.fromkeys(secrets, SECRET)
     environment |= dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root))
     dataset = ["-p", f"dataset={folder}", "-p", "resamples=200"]
-    for arguments in (
-        ["run", "retrieval_ablation", "--run", "hostile", *dataset],
-        ["build", "--run", "hostile"],
-    ):
+    for arguments in (["run", "retrieval_ablation", "--run", "hostile", *dataset], ["build", "--run", "hostile"]):
         done = subprocess.run(
-            [sys.executable, "-m", "casebook", *arguments],
-            env=environment,
-            cwd=root,
-            capture_output=True,
-            text=True,
+            [sys.executable, "-m", "casebook", *arguments], env=environment, cwd=root, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
     return root
 
 
 def test_no_secret_reaches_an_artefact(hostile, count):
-    made = [
-        path for name in ("results", "_build") for path in (hostile / name).rglob("*")
-    ]
+    made = [path for name in ("results", "_build") for path in (hostile / name).rglob("*")]
     files = [path for path in made if path.is_file()]
     assert len(files) > 20
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []

@@ -35,8 +35,7 @@ def batch(notebook_project, temporary, monkeypatch):
     project = notebook_project('run = "a"\ncell = "b"\nwait = 0', WORK)
     monkeypatch.delenv("CASEBOOK_SCRATCH", raising=False)
     rows = [
-        {"name": name, "notebook": "01_made.ipynb", "parameters": {"wait": WAIT}}
-        | {"tags": ["default"]}
+        {"name": name, "notebook": "01_made.ipynb", "parameters": {"wait": WAIT}} | {"tags": ["default"]}
         for name in ("one", "two")
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
@@ -72,9 +71,7 @@ def gone(pids, seconds):
 
 def alive(pid):
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        )
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
 
@@ -89,12 +86,7 @@ def ended_well(project, start, temporary):
 
 @pytest.mark.parametrize(
     ("workers", "all_of_them", "place"),
-    [
-        (1, True, "s"),
-        (1, False, "too-long-for-sockets" * 4),
-        (2, True, "s"),
-        (2, False, "s"),
-    ],
+    [(1, True, "s"), (1, False, "too-long-for-sockets" * 4), (2, True, "s"), (2, False, "s")],
 )
 def test_interrupted(batch, temporary, monkeypatch, count, workers, all_of_them, place):
     project, start = batch

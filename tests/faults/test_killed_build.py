@@ -11,11 +11,7 @@ from small_book import casebook, content, ended, environment, write_project
 
 def renderers(project):
     """Give the processes that render a project."""
-    told = subprocess.run(
-        ["pgrep", "-f", f"build {project}/_build/mine/work-"],
-        capture_output=True,
-        text=True,
-    )
+    told = subprocess.run(["pgrep", "-f", f"build {project}/_build/mine/work-"], capture_output=True, text=True)
     return [int(pid) for pid in told.stdout.split()]
 
 

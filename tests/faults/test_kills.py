@@ -46,11 +46,7 @@ def write_runs(root):
         moment = now()
         name = f"p{os.getpid()}-{time.monotonic_ns()}"
         record = RunRecord.model_construct(
-            run_id=name,
-            workflow="w",
-            started=moment,
-            completed=moment,
-            metrics={"ndcg@3": random.random()},
+            run_id=name, workflow="w", started=moment, completed=moment, metrics={"ndcg@3": random.random()}
         )
         record_run(layout, record)
         promote(discover(layout), find(discover(layout), name), "ndcg@3", Reason("t"))

@@ -32,17 +32,7 @@ READERS = {
     "x.yml": read_yaml,
     "ratings.csv": read_ratings,
 }
-NOISE = [
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b" ",
-    b"\t",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    "é".encode(),
-]
+NOISE = [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", "é".encode()]
 
 
 @pytest.mark.parametrize("name", READERS)

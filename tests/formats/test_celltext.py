@@ -13,17 +13,7 @@ from casebook.formats.celltext import for_csv, from_csv, table_for_csv, table_fr
 SIGNS = "=+-@＝＋－＠"
 RUN = [
     *('=HYPERLINK("http://x","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\tx"),
-    *(
-        " =1",
-        "\u3000=1",
-        "\xa0@x",
-        "\ufeff=1",
-        "\n+1",
-        "'=1",
-        "＝1+1",
-        " ＠x",
-        "-cmd|x",
-    ),
+    *(" =1", "\u3000=1", "\xa0@x", "\ufeff=1", "\n+1", "'=1", "＝1+1", " ＠x", "-cmd|x"),
 ]
 cells = st.text() | st.builds(
     "".join,
@@ -41,9 +31,7 @@ def test_what_runs_is_marked(text):
     assert for_csv(text) == f"'{text}"
 
 
-@pytest.mark.parametrize(
-    "text", ["-0.5", "+3", "-1e-05", "12", "a=b", "x -1", "", "'x"]
-)
+@pytest.mark.parametrize("text", ["-0.5", "+3", "-1e-05", "12", "a=b", "x -1", "", "'x"])
 def test_numbers_and_other_text_stay_as_they_are(text):
     assert for_csv(text) == text
 

@@ -17,11 +17,7 @@ TEXTS = {
     "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
     "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
     "beir": ("x", read_beir_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
-    "jsonl": (
-        "x",
-        lambda p: list(read_jsonl(p, {"a": str})),
-        '{"a": "1"}\n\n{"a": ""}\n',
-    ),
+    "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
     "csv": ("x.csv", read_records, "id,label\n1,é\n2,b\n"),
     "json": ("x.json", read_records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
     "ratings": ("x.csv", read_ratings, "item,A,B\nx,1,2\ny,2,2\n"),

@@ -82,9 +82,7 @@ def test_ids_are_recognised_or_refused(table, name):
 
 
 def test_raters_are_not_taken_for_ids(table):
-    sliders = pd.DataFrame(
-        {"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3}
-    )
+    sliders = pd.DataFrame({"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3})
     orders = {f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)}
     ranks = pd.DataFrame(orders)
     for frame in (sliders, ranks):

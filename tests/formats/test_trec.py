@@ -6,14 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.formats.trec import (
-    load,
-    read_beir_qrels,
-    read_qrels,
-    read_run,
-    write_qrels,
-    write_run,
-)
+from casebook.formats.trec import load, read_beir_qrels, read_qrels, read_run, write_qrels, write_run
 from casebook.formats.trec_columns import Columns
 from casebook.formats.trec_text import QRELS, RUN
 from casebook.measures.ranking import evaluate

@@ -59,10 +59,7 @@ def test_columns_of_a_table_get_what_they_get_alone():
 
 @pytest.mark.parametrize("method", ["hull", "t", "bca", "percentile"])
 def test_whole_clusters_are_drawn(method):
-    values, clusters = (
-        np.random.default_rng(7).normal(size=30),
-        np.repeat(np.arange(30), 4),
-    )
+    values, clusters = (np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4))
     options = {"n_boot": 2000, "method": method}
     alone = bootstrap_mean(values, **options)
     copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, **options)
@@ -164,8 +161,7 @@ def test_interval_moves_with_shift_and_scale(values, shift, scale, method):
 
 
 @pytest.mark.parametrize(
-    ("method", "low", "high"),
-    [("percentile", 0.87, 0.95), ("bca", 0.89, 0.965), ("hull", 0.93, 0.98)],
+    ("method", "low", "high"), [("percentile", 0.87, 0.95), ("bca", 0.89, 0.965), ("hull", 0.93, 0.98)]
 )
 @pytest.mark.parametrize(("draw", "mean"), [("zeros", 0.07), ("exponential", 1.0)])
 def test_coverage_on_skewed_scores(method, low, high, draw, mean):
@@ -187,9 +183,7 @@ def test_statistic_interval_is_the_mean_interval_for_the_mean():
     ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
     mean = bootstrap_mean(sample, n_boot=20_000, method="percentile")
     error = sample.std() / np.sqrt(len(sample))
-    assert (ours.low, ours.high) == pytest.approx(
-        (mean.low, mean.high), abs=0.1 * error
-    )
+    assert (ours.low, ours.high) == pytest.approx((mean.low, mean.high), abs=0.1 * error)
 
 
 def test_statistic_of_a_frame_sees_whole_rows():

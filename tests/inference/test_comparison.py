@@ -25,16 +25,7 @@ def scores():
 def test_systems_table(scores):
     systems = compare_systems(scores, **OPTIONS).systems
     means = scores.mean().sort_values(ascending=False)
-    columns = [
-        "system",
-        "mean",
-        "ci_low",
-        "ci_high",
-        "n",
-        "groups",
-        "tie_class",
-        "reason",
-    ]
+    columns = ["system", "mean", "ci_low", "ci_high", "n", "groups", "tie_class", "reason"]
     assert list(systems.columns) == columns
     assert systems["system"].tolist() == means.index.tolist()
     assert systems["mean"].to_numpy() == pytest.approx(means.to_numpy())
@@ -71,18 +62,12 @@ def test_pairs_table_holds_what_the_single_procedures_give(scores):
     for row in pairs.itertuples():
         a, b = scores[row.system_a], scores[row.system_b]
         counts = win_tie_loss(a, b)
-        assert (row.wins, row.ties, row.losses) == (
-            counts.wins,
-            counts.ties,
-            counts.losses,
-        )
+        assert (row.wins, row.ties, row.losses) == (counts.wins, counts.ties, counts.losses)
         assert row.difference == pytest.approx((a - b).mean())
         assert row.ci_low < row.difference < row.ci_high
         assert row.p_t == paired_t(a, b).pvalue
         assert row.dz == effect_sizes(a, b).dz.estimate
-        assert row.mde == pytest.approx(
-            minimal_detectable_effect((a - b).std(), 60, alpha=0.05)
-        )
+        assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
 
 
 def test_baseline_restricts_the_family(scores):

@@ -20,27 +20,19 @@ def test_tost_equals_statsmodels():
 
 
 @pytest.mark.parametrize(
-    ("share", "items", "verdict"),
-    [(0.5, 2000, "equivalent"), (0.7, 200, "different"), (0.5, 20, "undecided")],
+    ("share", "items", "verdict"), [(0.5, 2000, "equivalent"), (0.7, 200, "different"), (0.5, 20, "undecided")]
 )
 def test_verdicts(share, items, verdict):
     assert equivalence(panel(share, items), n_boot=1000).verdict == verdict
 
 
 def test_at_the_edge_of_the_region_equivalence_is_claimed_in_five_percent():
-    claims = sum(
-        equivalence(panel(0.55, 200, seed), n_boot=50).verdict == "equivalent"
-        for seed in range(400)
-    )
+    claims = sum(equivalence(panel(0.55, 200, seed), n_boot=50).verdict == "equivalent" for seed in range(400))
     assert stats.binomtest(claims, 400, 0.05).pvalue > 0.001
 
 
 def test_undefined_and_empty_region():
     same = equivalence([[1, -1]] * 6, n_boot=10)
-    assert (same.p_tost, same.verdict, same.reason) == (
-        None,
-        "undecided",
-        "no_variation",
-    )
+    assert (same.p_tost, same.verdict, same.reason) == (None, "undecided", "no_variation")
     with pytest.raises(InputError, match="is empty"):
         equivalence([[1, -1]], margin=(0.6, 0.4))

@@ -11,13 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from casebook.errors import InputError
 from casebook.inference.effects import effect_sizes
 from casebook.inference.intervals import clopper_pearson
-from casebook.inference.paired import (
-    WinTieLoss,
-    paired_t,
-    sign_test,
-    wilcoxon_signed_rank,
-    win_tie_loss,
-)
+from casebook.inference.paired import WinTieLoss, paired_t, sign_test, wilcoxon_signed_rank, win_tie_loss
 
 # Darwin's maize (Fisher, The Design of Experiments, 1935, section 17): t = 2.148.
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
@@ -102,15 +96,11 @@ def test_sign_test_far_in_the_tail(wins, losses):
     result = sign_test(np.repeat([1.0, -1.0], [wins, losses]))
     n = wins + losses
     tail = sum(math.comb(n, k) for k in range(losses + 1))
-    assert result.log_pvalue == pytest.approx(
-        math.log(2 * tail) - n * math.log(2), rel=1e-9
-    )
+    assert result.log_pvalue == pytest.approx(math.log(2 * tail) - n * math.log(2), rel=1e-9)
     assert result.pvalue > 0
 
 
-@pytest.mark.parametrize(
-    ("successes", "trials"), [(0, 7), (3, 11), (11, 11), (400, 999)]
-)
+@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 11), (11, 11), (400, 999)])
 def test_clopper_pearson_equals_statsmodels(successes, trials):
     ours = clopper_pearson(successes, trials)
     theirs = proportion_confint(successes, trials, method="beta")
@@ -161,10 +151,7 @@ def test_effects_without_variation():
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.integers(-50, 50), min_size=2, max_size=30),
-    st.sampled_from([1e-5, 0.1, 40.0]),
-)
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=30), st.sampled_from([1e-5, 0.1, 40.0]))
 def test_tests_ignore_scale_and_mirror_on_swap(values, scale):
     values = np.array(values, dtype=float)
     zero = np.zeros_like(values)
@@ -174,6 +161,4 @@ def test_tests_ignore_scale_and_mirror_on_swap(values, scale):
         assert backward.rank_biserial == pytest.approx(-forward.rank_biserial)
     if forward.dz.estimate is not None:
         assert backward.dz.estimate == pytest.approx(-forward.dz.estimate, rel=1e-9)
-        assert paired_t(values).pvalue == pytest.approx(
-            paired_t(zero, scale * values).pvalue, rel=1e-6
-        )
+        assert paired_t(values).pvalue == pytest.approx(paired_t(zero, scale * values).pvalue, rel=1e-6)

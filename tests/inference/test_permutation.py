@@ -52,9 +52,7 @@ def test_random_signs_estimate_the_exact_pvalue(alternative):
     rng = np.random.default_rng(1)
     scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
     exact = paired_randomization(scores, alternative=alternative)
-    drawn = paired_randomization(
-        scores, alternative=alternative, exact=False, n_resamples=50_000
-    )
+    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
     assert exact.exact
     assert not drawn.exact
     for name in ("pvalue", "pvalue_max_t"):
@@ -64,11 +62,7 @@ def test_random_signs_estimate_the_exact_pvalue(alternative):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(*[st.sampled_from(RECIPROCAL_RANKS)] * 2), min_size=1, max_size=8
-    )
-)
+@given(st.lists(st.tuples(*[st.sampled_from(RECIPROCAL_RANKS)] * 2), min_size=1, max_size=8))
 def test_discrete_scores_tie_exactly(pairs):
     """Thirds and sevenths tie as rational numbers do, not as doubles happen to."""
     differences = [a - b for a, b in pairs]
@@ -97,9 +91,7 @@ def test_max_t_is_the_studentised_maximum():
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(
-        st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=2, max_size=9
-    ),
+    st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=2, max_size=9),
     st.integers(-1000, 1000),
     st.sampled_from([1e-6, 0.1, 7.0]),
     st.randoms(use_true_random=False),
@@ -165,11 +157,7 @@ def test_labels_and_baseline():
 def test_pvalues_are_uniform_under_the_null():
     rng = np.random.default_rng(7)
     pvalues = [
-        paired_randomization(
-            rng.standard_t(4, size=25) * np.linspace(0.5, 3, 25),
-            n_resamples=999,
-            seed=seed,
-        ).pvalue
+        paired_randomization(rng.standard_t(4, size=25) * np.linspace(0.5, 3, 25), n_resamples=999, seed=seed).pvalue
         for seed in range(500)
     ]
     assert stats.kstest(pvalues, "uniform").pvalue > 0.01
@@ -241,10 +229,7 @@ def test_same_bytes_whatever_the_threads():
 
 def test_seed_decides():
     a, b = np.random.default_rng(11).random((2, 50))
-    pvalues = [
-        paired_randomization(a, b, n_resamples=2000, seed=seed).pvalue
-        for seed in (0, 0, 1)
-    ]
+    pvalues = [paired_randomization(a, b, n_resamples=2000, seed=seed).pvalue for seed in (0, 0, 1)]
     assert pvalues[0] == pvalues[1] != pvalues[2]
 
 

@@ -4,11 +4,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from casebook.errors import InputError
-from casebook.inference.power import (
-    minimal_detectable_effect,
-    paired_power,
-    units_needed,
-)
+from casebook.inference.power import minimal_detectable_effect, paired_power, units_needed
 
 SIDES = {"two-sided": "two-sided", "one-sided": "larger"}
 

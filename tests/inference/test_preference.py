@@ -23,11 +23,7 @@ from casebook.inference.preference import (
 from casebook.inference.preference_rates import UNITS, preference_intervals, win_rate
 from casebook.inference.votes import item_means
 
-PANELS = hnp.arrays(
-    float,
-    st.tuples(st.integers(2, 6), st.integers(2, 4)),
-    elements=st.sampled_from([-1.0, 0.0, 1.0]),
-)
+PANELS = hnp.arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=st.sampled_from([-1.0, 0.0, 1.0]))
 
 
 def test_documented_figures(example):
@@ -45,14 +41,10 @@ def test_table_of_counts(example):
     table = win_tie_loss_table(example).set_index("rater")
     assert list(table.index) == ["rater1", "rater2", "rater3", "rater4", "pooled"]
     pooled = table.loc["pooled"]
-    assert (pooled["ci_low"], pooled["ci_high"]) == pytest.approx(
-        (0.5689, 0.7091), abs=5e-5
-    )
+    assert (pooled["ci_low"], pooled["ci_high"]) == pytest.approx((0.5689, 0.7091), abs=5e-5)
     raters = table.drop(index="pooled")
     # Holm by hand: the two smallest p-values are equal, so both count four times.
-    assert raters["p_holm"].to_list() == pytest.approx(
-        [0.2962064, 0.1319881, 0.0104087, 0.0104087], abs=1e-7
-    )
+    assert raters["p_holm"].to_list() == pytest.approx([0.2962064, 0.1319881, 0.0104087, 0.0104087], abs=1e-7)
     assert pooled["p_holm"] is None
 
 
@@ -98,9 +90,7 @@ def test_intervals_of_one_kind_are_those_of_clusters(example):
 @settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(
-        float,
-        st.tuples(st.integers(1, 9), st.integers(1, 3)),
-        elements=st.sampled_from([-1.0, 0.0, 1.0, np.nan]),
+        float, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, np.nan])
     )
 )
 def test_the_exact_sign_flip_is_that_of_all_patterns(table):
@@ -129,18 +119,14 @@ def test_the_exact_sign_flip_is_that_of_all_patterns(table):
 
 
 def test_many_items_are_drawn_and_say_how_well(monkeypatch):
-    votes = np.random.default_rng(0).choice(
-        [-1.0, 0.0, 1.0], (80, 3), p=[0.35, 0.25, 0.4]
-    )
+    votes = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (80, 3), p=[0.35, 0.25, 0.4])
     exact = item_flips(votes)
     monkeypatch.setattr(preference, "MOST_STEPS", 0)
     drawn = item_flips(votes, n_resamples=20_000, seed=3)
     assert drawn.interval.method == "20,000 random sign patterns" and drawn.error > 0
     assert abs(drawn.pvalue - exact.pvalue) < 4 * drawn.error + 1e-4
     for ours, other in zip(
-        (drawn.interval.low, drawn.interval.high),
-        (exact.interval.low, exact.interval.high),
-        strict=True,
+        (drawn.interval.low, drawn.interval.high), (exact.interval.low, exact.interval.high), strict=True
     ):
         assert ours == pytest.approx(other, abs=0.01)
     other = item_flips(votes, n_resamples=20_000, seed=4)
@@ -170,9 +156,7 @@ def test_swapping_the_systems_mirrors_everything(votes, ties):
             continue
         mirrored = (1 - other.estimate, 1 - other.high, 1 - other.low)
         assert (ours.estimate, ours.low, ours.high) == pytest.approx(mirrored, abs=1e-9)
-    tests, swapped = (
-        item_tests(v, n_resamples=4096)["pvalue"].astype(float) for v in (votes, -votes)
-    )
+    tests, swapped = (item_tests(v, n_resamples=4096)["pvalue"].astype(float) for v in (votes, -votes))
     np.testing.assert_allclose(tests, swapped, rtol=1e-9)
 
 
@@ -185,10 +169,7 @@ def test_the_order_of_items_and_raters_does_not_matter(votes, random):
     shuffled = votes[np.ix_(items, raters)]
     assert documented_preference(votes) == documented_preference(shuffled)
     assert item_majority(votes) == item_majority(shuffled)
-    ours, other = (
-        item_tests(v, n_resamples=4096)["pvalue"].astype(float)
-        for v in (votes, shuffled)
-    )
+    ours, other = (item_tests(v, n_resamples=4096)["pvalue"].astype(float) for v in (votes, shuffled))
     np.testing.assert_allclose(ours, other, rtol=1e-9)
 
 
@@ -200,11 +181,7 @@ def test_missing_votes_are_counted_and_change_nothing_else(example):
         ours, other = (win_rate(v, unit=unit, n_boot=500) for v in (example, padded))
         assert ours == other
     table = win_tie_loss_table(padded).set_index("rater")
-    assert table.loc["absent", ["wins", "missing", "reason"]].to_list() == [
-        0,
-        51,
-        "no_units",
-    ]
+    assert table.loc["absent", ["wins", "missing", "reason"]].to_list() == [0, 51, "no_units"]
     assert table.loc["absent", "p_holm"] is None
 
 

@@ -7,20 +7,11 @@ from scipy import integrate, stats
 from casebook.errors import InputError
 from casebook.inference.paired import paired_t
 from casebook.inference.permutation import paired_randomization
-from casebook.inference.preference_power import (
-    power_table,
-    sign_test_power,
-    sign_test_sample_size,
-    simulated_power,
-)
+from casebook.inference.preference_power import power_table, sign_test_power, sign_test_sample_size, simulated_power
 from casebook.inference.preference_rates import win_rate
 from casebook.inference.preference_study import RECOMMENDED, rejection_rates
 from casebook.inference.sign_tests import exact_sign_test
-from casebook.inference.vote_simulation import (
-    log_odds_of,
-    marginal_probability,
-    simulate_votes,
-)
+from casebook.inference.vote_simulation import log_odds_of, marginal_probability, simulate_votes
 
 
 def test_power_equals_r():
@@ -60,15 +51,11 @@ def test_marginal_probability_equals_the_integral(sd):
 
     exact = integrate.quad(density, -12, 12)[0]
     assert marginal_probability(0.8, sd) == pytest.approx(exact, abs=1e-6)
-    assert log_odds_of(marginal_probability(0.8, sd), sd) == pytest.approx(
-        0.8, abs=1e-9
-    )
+    assert log_odds_of(marginal_probability(0.8, sd), sd) == pytest.approx(0.8, abs=1e-9)
 
 
 def test_simulated_votes_have_the_parameters_asked_for():
-    votes = simulate_votes(
-        400, 50, 4, win_rate=0.65, tie_rate=0.12, item_sd=1.3, rater_sd=0.5
-    )
+    votes = simulate_votes(400, 50, 4, win_rate=0.65, tie_rate=0.12, item_sd=1.3, rater_sd=0.5)
     assert votes.shape == (400, 50, 4)
     assert np.mean(votes == 0) == pytest.approx(0.12, abs=0.005)
     assert np.mean(votes[votes != 0] > 0) == pytest.approx(0.65, abs=0.015)
@@ -77,9 +64,7 @@ def test_simulated_votes_have_the_parameters_asked_for():
     nodes = 1.3 * np.random.default_rng(0).standard_normal(200_000)
     share = stats.logistic.cdf(nodes)
     agreement = np.mean(share**2 + (1 - share) ** 2)
-    assert np.mean(wins[:, :, 0] == wins[:, :, 1]) == pytest.approx(
-        agreement, abs=0.015
-    )
+    assert np.mean(wins[:, :, 0] == wins[:, :, 1]) == pytest.approx(agreement, abs=0.015)
     again = simulate_votes(400, 50, 4, item_sd=1.3) > 0
     np.testing.assert_array_equal(wins, again)
 

@@ -22,8 +22,7 @@ from casebook.inference.samples import (
 
 def test_units_without_a_score_are_counted_and_named_not_dropped():
     scores = pd.DataFrame(
-        {"bm25": [0.1, None, 0.3, np.inf], "dense": [0.2, 0.4, np.nan, 0.1]},
-        index=["q1", "q2", "q3", "q4"],
+        {"bm25": [0.1, None, 0.3, np.inf], "dense": [0.2, 0.4, np.nan, 0.1]}, index=["q1", "q2", "q3", "q4"]
     )
     with pytest.raises(InputError, match=r"3 of 4 units .*first: q2"):
         score_matrix(scores)
@@ -74,10 +73,7 @@ def test_differences_within_rounding_are_zero():
     assert differences.tolist() == [0.0, 0.5]
 
 
-@given(
-    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60),
-    st.randoms(use_true_random=False),
-)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60), st.randoms(use_true_random=False))
 def test_fixed_point_sums_are_exact_in_any_order(values, random):
     array = np.array(values)
     integers, exponent = fixed_point(array, math.fsum(np.abs(values)))
@@ -90,10 +86,7 @@ def test_fixed_point_sums_are_exact_in_any_order(values, random):
 
 
 def test_streams_depend_on_seed_purpose_and_block_only():
-    draws = {
-        key: stream(*key).random_raw()
-        for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))
-    }
+    draws = {key: stream(*key).random_raw() for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))}
     assert len(set(draws.values())) == len(draws)
     assert stream(1, "signs", 1).random_raw() == draws[1, "signs", 1]
     for seed in (-1, 0.5, None):
@@ -111,8 +104,6 @@ def test_pairs_of_a_baseline_put_it_second():
 
 def test_import_leaves_scipy_stats_out():
     code = "import sys, casebook.inference.comparison; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "casebook.inference.comparison" in run.stdout.split()
     assert "scipy.stats" not in run.stdout.split()

@@ -31,9 +31,7 @@ def test_equal_to_r(counts, pvalue):
     assert exact_sign_test(*counts).pvalue == pytest.approx(pvalue, rel=1e-11)
 
 
-@pytest.mark.parametrize(
-    ("n", "printed"), [(60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)]
-)
+@pytest.mark.parametrize(("n", "printed"), [(60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)])
 def test_the_documented_tolerance_inflates_small_p(n, printed):
     """The document's quirk, kept in its form and absent from the exact one."""
     assert documented_sign_test(n, 0) == pytest.approx(printed, rel=5e-3)

@@ -12,9 +12,7 @@ from casebook.inference.two_way import crossed_mean
 
 def test_the_variance_is_that_of_a_two_way_layout():
     rng = np.random.default_rng(0)
-    table = (
-        rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
-    )
+    table = rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
     long = pd.DataFrame(table).melt(ignore_index=False).reset_index()
     fit = ols("value ~ C(index) + C(variable)", long).fit()
     items, raters, error = anova_lm(fit)["mean_sq"]
@@ -23,10 +21,7 @@ def test_the_variance_is_that_of_a_two_way_layout():
     df = variance**2 / (parts / 100**2)
     found = crossed_mean(table)
     assert found.df == pytest.approx(df)
-    reach = max(
-        stats.t.ppf(0.975, df) * np.sqrt(variance),
-        stats.t.ppf(0.975, 4) * np.sqrt(raters / 100),
-    )
+    reach = max(stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, 4) * np.sqrt(raters / 100))
     bounds = table.mean() - reach, table.mean() + reach
     assert (found.interval.low, found.interval.high) == pytest.approx(bounds)
 

@@ -14,8 +14,7 @@ def test_distant_systems_are_decided_and_few_units_decide_nothing():
     words = compare_systems(scores, n_boot=500, n_resamples=2000).pairs["verdict"]
     assert words.tolist() == ["better", "better", "same"]
     assert count_verdicts(words, "pairs") == (
-        "Of 3 pairs: 2 decided, 1 the same throughout, 0 undecided, which is not to "
-        "say equal."
+        "Of 3 pairs: 2 decided, 1 the same throughout, 0 undecided, which is not to say equal."
     )
     few = scores[:4]
     words = compare_systems(few, n_boot=500, n_resamples=2000).pairs["verdict"]

@@ -166,9 +166,7 @@ def test_intervals_that_cannot_be_had_have_reasons():
     few = agreement.krippendorff_alpha([[1, 1, 2], [2, 2, 2], [1, 2, 1]])
     assert few.panel_ci is None and few.new_panel_ci is None
     assert set(few.reasons.values()) == {"fewer_than_six_items"}
-    nested = agreement.intraclass_correlation(
-        [[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1"
-    )
+    nested = agreement.intraclass_correlation([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1")
     assert nested.reasons == {"new_panel_ci": "raters_nested_in_items"}
 
 

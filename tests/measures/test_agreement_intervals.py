@@ -49,9 +49,7 @@ def test_linearised_errors_agree_with_the_bootstrap():
 
 def test_same_seed_same_interval_and_more_confidence_wider():
     ratings = draw()
-    one, again, other = (
-        agreement.krippendorff_alpha(ratings, seed=seed) for seed in (0, 0, 1)
-    )
+    one, again, other = (agreement.krippendorff_alpha(ratings, seed=seed) for seed in (0, 0, 1))
     assert one == again
     assert one.panel_ci != other.panel_ci
     wide = agreement.krippendorff_alpha(ratings, confidence=0.99)
@@ -72,10 +70,7 @@ def test_undefined_resamples_widen_and_too_many_forbid():
     assert reason is None
     assert wider[0] < whole[0] < whole[1] < wider[1]
     few[::20] = np.nan
-    assert bootstrap_interval(few, 0.5, 1000, settings) == (
-        None,
-        "undefined_in_resamples",
-    )
+    assert bootstrap_interval(few, 0.5, 1000, settings) == (None, "undefined_in_resamples")
 
 
 def test_a_biased_bootstrap_is_corrected():
@@ -119,9 +114,7 @@ def test_paired_tables_are_matched_by_their_labels():
 def test_two_coefficients_on_one_panel():
     ratings = draw()
     ratings.iloc[3, 1:] = np.nan
-    found = agreement.paired_difference(
-        ratings, ratings, "fleiss_kappa", other="krippendorff_alpha_nominal"
-    )
+    found = agreement.paired_difference(ratings, ratings, "fleiss_kappa", other="krippendorff_alpha_nominal")
     fleiss = agreement.fleiss_kappa(ratings, n_boot=0).estimate
     alpha = agreement.krippendorff_alpha(ratings, "nominal", 0).estimate
     assert found.estimate == pytest.approx(fleiss - alpha)
@@ -172,12 +165,7 @@ def test_words_need_certainty():
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("file", "scale"),
-    [
-        ("scale_landis_koch", "landis-koch"),
-        ("scale_altman", "altman"),
-        ("scale_fleiss", "fleiss"),
-    ],
+    ("file", "scale"), [("scale_landis_koch", "landis-koch"), ("scale_altman", "altman"), ("scale_fleiss", "fleiss")]
 )
 def test_scales_as_published(mirror, file, scale):
     rows = pd.read_csv(mirror / "agreement" / f"{file}.csv")

@@ -22,16 +22,7 @@ FUNCTIONS = {
     "scott": agreement.scott_pi,
 }
 # Shrout & Fleiss (1979), table 2: four judges, six targets.
-SHROUT_FLEISS = np.array(
-    [
-        [9, 2, 5, 8],
-        [6, 1, 3, 2],
-        [8, 4, 6, 8],
-        [7, 1, 2, 6],
-        [10, 5, 6, 9],
-        [6, 2, 4, 7],
-    ]
-)
+SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
 ABSTRACTORS = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
 FIRST_15 = "fleiss1971_first15_counts_15x5"
 
@@ -111,9 +102,7 @@ def test_irrcac_has_another_error_of_alpha_for_counts(folder):
 
 @pytest.mark.data
 @pytest.mark.parametrize("level", agreement.LEVELS)
-@pytest.mark.parametrize(
-    "name", ["krippendorff_gwet_raw4raters_12x4", "irr_anxiety_20x3"]
-)
+@pytest.mark.parametrize("name", ["krippendorff_gwet_raw4raters_12x4", "irr_anxiety_20x3"])
 def test_alpha_of_the_reference_tables(folder, expected, name, level):
     found = agreement.krippendorff_alpha(table(folder, name), level, **NONE)
     known = expected[name]
@@ -234,10 +223,7 @@ def test_paradoxes_of_kappa(cells, kappa):
 def test_error_of_kappa_as_fleiss_cohen_everitt():
     found = agreement.cohen_kappa(from_table(ABSTRACTORS), **NONE)
     assert found.se == pytest.approx(0.0589107183, abs=1e-9)
-    for weights, value, se in (
-        ("linear", 0.842902028, 0.0478721216),
-        ("quadratic", 0.892156863, 0.0353515076),
-    ):
+    for weights, value, se in (("linear", 0.842902028, 0.0478721216), ("quadratic", 0.892156863, 0.0353515076)):
         found = agreement.cohen_kappa(from_table(ABSTRACTORS), weights, **NONE)
         assert found.estimate == pytest.approx(value, abs=1e-8)
         assert found.se == pytest.approx(se, abs=1e-9)
@@ -252,8 +238,7 @@ def test_a_unit_rated_once_does_not_matter():
 
 def test_words_of_the_irrcac_vignette():
     said = [
-        agreement.benchmark(0.7754440681, 0.1429499506, scale).label
-        for scale in ("landis-koch", "altman", "fleiss")
+        agreement.benchmark(0.7754440681, 0.1429499506, scale).label for scale in ("landis-koch", "altman", "fleiss")
     ]
     assert said == ["moderate", "moderate", "intermediate to good"]
     word = agreement.benchmark(0.7754440681, 0.1429499506)

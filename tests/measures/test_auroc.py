@@ -36,9 +36,7 @@ def test_repeating_every_unit_does_not_narrow_the_clustered_interval():
     positive = np.arange(60) < 30
     scores = rng.normal(size=60) + positive
     alone = auroc(positive, scores)
-    twice = auroc(
-        np.tile(positive, 2), np.tile(scores, 2), clusters=np.tile(np.arange(60), 2)
-    )
+    twice = auroc(np.tile(positive, 2), np.tile(scores, 2), clusters=np.tile(np.arange(60), 2))
     assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high), abs=1e-9)
     naive = auroc(np.tile(positive, 2), np.tile(scores, 2))
     assert naive.high - naive.low < 0.75 * (alone.high - alone.low)

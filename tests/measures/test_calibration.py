@@ -11,11 +11,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from casebook.errors import InputError
 from casebook.measures.calibration import calibration
 
-stated = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)),
-    min_size=1,
-    max_size=30,
-)
+stated = st.lists(st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30)
 
 
 @settings(max_examples=40, deadline=None)
@@ -103,9 +99,7 @@ def test_clusters_widen_the_interval():
     p = np.repeat(rng.uniform(0.3, 0.9, 40), 6)
     y = np.repeat(rng.random(40) < 0.5, 6)
     alone = calibration(y, p, n_boot=300).measures["aurc"]
-    paged = calibration(
-        y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)
-    ).measures["aurc"]
+    paged = calibration(y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)).measures["aurc"]
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)
 
 

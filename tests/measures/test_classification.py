@@ -162,11 +162,7 @@ def test_groups_cover_every_row_and_name_the_missing():
     gold, predicted = [S, N, S, N], [S, N, N, None]
     found = score_predictions(gold, predicted, groups={"hops": [2, 3, 3, None]})
     hops = found.groups["hops"]
-    assert {name: row["accuracy"].n for name, row in hops.items()} == {
-        "2": 1,
-        "3": 2,
-        "unknown": 1,
-    }
+    assert {name: row["accuracy"].n for name, row in hops.items()} == {"2": 1, "3": 2, "unknown": 1}
     assert found.parity["groups"]["hops"]["unknown"]["tn"] == 1
     with pytest.raises(InputError, match="3 entries for 4 rows"):
         score_predictions(gold, predicted, groups={"hops": [2, 3, 3]})

@@ -10,14 +10,10 @@ from strategies_of_text import few, text
 
 from casebook.errors import InputError
 from casebook.measures.faithfulness import faithfulness, inverse_frequency
-from casebook.measures.faithfulness_documented import (
-    documented_faithfulness,
-    documented_shares,
-)
+from casebook.measures.faithfulness_documented import documented_faithfulness, documented_shares
 
 LEASE = (
-    "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. The landlord returns "
-    "the deposit within fourteen days."
+    "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. The landlord returns the deposit within fourteen days."
 )
 
 
@@ -96,9 +92,7 @@ def test_weights_count_rare_words_more():
     assert weights[None] == pytest.approx(np.log(4) + 1)
     common = faithfulness("tenant pays", "tenant", weights=weights).mean_share
     rare = faithfulness("tenant pays", "pays", weights=weights).mean_share
-    assert common == pytest.approx(1 / (2 + np.log(2))) and rare == pytest.approx(
-        1 - common
-    )
+    assert common == pytest.approx(1 / (2 + np.log(2))) and rare == pytest.approx(1 - common)
 
 
 @few
@@ -131,9 +125,7 @@ def test_more_sources_never_lower_a_share(explanation, one, two):
 @few
 @given(text, text, st.floats(0.05, 1), st.floats(0.05, 1))
 def test_the_score_falls_with_the_threshold(explanation, source, a, b):
-    low, high = (
-        faithfulness(explanation, source, threshold=t).score for t in sorted((a, b))
-    )
+    low, high = (faithfulness(explanation, source, threshold=t).score for t in sorted((a, b)))
     assert low is None or low >= high
 
 

@@ -52,13 +52,8 @@ def test_own_sources_are_told_from_foreign_ones(topics):
 def test_shuffled_sources_cannot_be_told_apart(topics):
     """Negative control: with a foreign source as its own, AUROC is one half."""
     wrong = {key: others[0] for key, others in topics.foreign.items()}
-    pairing = controls.pair_sources(
-        topics.explanations, topics.sources, wrong, draws=8, seed=2
-    )
-    foreign = {
-        key: tuple(s for s in others if s != topics.own[key])
-        for key, others in pairing.foreign.items()
-    }
+    pairing = controls.pair_sources(topics.explanations, topics.sources, wrong, draws=8, seed=2)
+    foreign = {key: tuple(s for s in others if s != topics.own[key]) for key, others in pairing.foreign.items()}
     blind = controls.Pairing(topics.explanations, topics.sources, wrong, foreign)
     found = controls.separation(controls.sentence_rows(blind), "corrected")
     assert found.estimate == pytest.approx(0.5, abs=0.03)

@@ -10,19 +10,13 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.measures.citation_states import citation_states
 from casebook.measures.citations import canonical, find_citations
-from casebook.measures.citations_documented import (
-    bracket_references,
-    quoted_span_alignment,
-)
+from casebook.measures.citations_documented import bracket_references, quoted_span_alignment
 from casebook.measures.quotes import STATES, find_quotes, quote_states
 from casebook.paths import DATA
 
 FOLDER = DATA / "hard_citations"
 MADE = json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
-CASES = [
-    json.loads(line)
-    for line in (FOLDER / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES = [json.loads(line) for line in (FOLDER / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
 BY_CITATION = {canonical(text): key for text, key in MADE["citations"].items()}
 WORDS = ["rent", "deposit", "tenant's", "days", "14", "law"]
 few = settings(max_examples=60, deadline=None)
@@ -37,12 +31,7 @@ def test_hard_case(case):
         found = [quote.state for quote in quotes]
         assert all(text[q.start : q.end] == q.text for q in quotes)
     elif case["kind"] == "citation":
-        found = [
-            c.state
-            for c in citation_states(
-                text, MADE["citations"], names=MADE["names"], expected=case["about"]
-            )
-        ]
+        found = [c.state for c in citation_states(text, MADE["citations"], names=MADE["names"], expected=case["about"])]
     else:
         found = [citation.canonical for citation in find_citations(text)]
     assert found == case["expected"]
@@ -57,10 +46,7 @@ def test_the_hard_cases_cover_every_state_and_trap():
 
 def test_pinpoints_are_kept_apart():
     found = find_citations("[2019] UKSC 41 at [50]-[52]; [1932] A.C. 562 at 580E")
-    assert [(c.text, c.pinpoint) for c in found] == [
-        ("[2019] UKSC 41", "[50]-[52]"),
-        ("[1932] A.C. 562", "580E"),
-    ]
+    assert [(c.text, c.pinpoint) for c in found] == [("[2019] UKSC 41", "[50]-[52]"), ("[1932] A.C. 562", "580E")]
 
 
 @few
@@ -88,11 +74,7 @@ def test_whatever_is_copied_is_verbatim(words):
 
 
 @few
-@given(
-    st.integers(1900, 2029),
-    st.sampled_from(["UKSC", "SGCA", "EWHC"]),
-    st.integers(1, 9999),
-)
+@given(st.integers(1900, 2029), st.sampled_from(["UKSC", "SGCA", "EWHC"]), st.integers(1, 9999))
 def test_neutral_citations_are_found_whatever_stands_around(year, court, number):
     written = f"[{year}] {court} {number}"
     for text in (written, f"see {written}.", f"“x” ({written}), at [5]", f"{written};"):
@@ -140,11 +122,7 @@ def test_typographic_quotations_do_not_exist_for_ragas_and_are_verbatim_here(pub
     assert found["total"] == case["total"] == 0
     assert states(quote_states(text, {"s": source})) == ["verbatim"]
     straight = quoted_span_alignment(text.replace("“", '"').replace("”", '"'), source)
-    assert straight == {
-        "citation_alignment_quoted_spans": 1,
-        "matched": 1,
-        "total": 1,
-    }
+    assert straight == {"citation_alignment_quoted_spans": 1, "matched": 1, "total": 1}
 
 
 @pytest.mark.data

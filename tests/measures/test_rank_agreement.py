@@ -16,9 +16,7 @@ from casebook.measures.rank_agreement import (
     tilted,
 )
 
-SIDES = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=6
-)
+SIDES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=6)
 
 
 @given(SIDES)
@@ -44,19 +42,14 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
     null = spearman_null(first, second)
     beyond = sum(p for v, p in null.items() if abs(v) >= round(1000 * abs(observed)))
     expected = stats.permutation_test(
-        (first,),
-        lambda x: stats.spearmanr(x, second).statistic,
-        permutation_type="pairings",
-        n_resamples=np.inf,
+        (first,), lambda x: stats.spearmanr(x, second).statistic, permutation_type="pairings", n_resamples=np.inf
     )
     assert beyond == pytest.approx(expected.pvalue)
 
 
 def test_convolution_is_the_enumeration_of_two_cases():
     orders = list(itertools.permutations([1, 2, 3]))
-    sums = [
-        spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders
-    ]
+    sums = [spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders]
     null = mean_null([spearman_null([1, 2, 3], [1, 2, 3])] * 2)
     values, counts = np.unique(np.round(sums, 6), return_counts=True)
     for value, count in zip(values, counts, strict=True):
@@ -81,9 +74,7 @@ def test_cases_needed_agree_with_simulation():
     needed = cases_needed(0.6)
     chosen = tilted(4, 0.6)
     rng = np.random.default_rng(0)
-    draws = rng.choice(list(chosen), (4000, needed), p=list(chosen.values())).sum(
-        axis=1
-    )
+    draws = rng.choice(list(chosen), (4000, needed), p=list(chosen.values())).sum(axis=1)
     null = mean_null([tilted(4, 0.0)] * needed)
     tail = np.cumsum(null[::-1])[::-1]
     power = np.mean(tail[draws + 1000 * needed] <= 0.05)

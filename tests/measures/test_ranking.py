@@ -7,19 +7,9 @@ import pytest
 
 from casebook.errors import InputError, MeasureNote
 from casebook.formats.trec import write_qrels, write_run
-from casebook.measures.ranking import (
-    DEFAULT,
-    describe,
-    evaluate,
-    list_measures,
-)
+from casebook.measures.ranking import DEFAULT, describe, evaluate, list_measures
 
-QRELS = {
-    "q1": {"a": 3, "b": 0, "c": 1, "e": 2},
-    "q2": {"a": 1},
-    "q3": {"x": 0},
-    "q4": {"a": 1},
-}
+QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
 RUN = {
     "q1": {"a": 0.5, "b": 0.9, "c": 0.4, "d": 0.6},
     "q2": {"b": 2.0, "c": 1.0, "a": 0.5, "d": 0.1},
@@ -222,8 +212,7 @@ def test_every_form_of_input_gives_the_same(tmp_path):
     expected = evaluate(QRELS, RUN)
     frames = (
         pd.DataFrame(
-            [(q, d, n) for q, row in table.items() for d, n in row.items()],
-            columns=["query_id", "doc_id", name],
+            [(q, d, n) for q, row in table.items() for d, n in row.items()], columns=["query_id", "doc_id", name]
         )
         for table, name in ((QRELS, "relevance"), (RUN, "score"))
     )
@@ -309,13 +298,7 @@ def test_a_bad_measure_is_refused(name, problem):
         ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
         ("absent.txt", RUN, "absent.txt: cannot be read: No such file"),
         (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
-        (
-            QRELS,
-            pd.DataFrame(
-                {"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}
-            ),
-            "row 1 repeats",
-        ),
+        (QRELS, pd.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}), "row 1 repeats"),
     ],
 )
 def test_bad_input_is_named_in_one_line(qrels, run, problem):
@@ -351,6 +334,4 @@ def test_rbp_is_trec_evals_on_binary_grades_alone(highest):
     ours = evaluate({"q": grades}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
     assert ours == pytest.approx(0.19)
     note = describe("RBP").parity_note
-    assert "grades 0 and 1 alone" in note and (theirs == pytest.approx(ours)) == (
-        highest == 1
-    )
+    assert "grades 0 and 1 alone" in note and (theirs == pytest.approx(ours)) == (highest == 1)

@@ -34,9 +34,7 @@ CLOSED = [
 OPEN = ["bpref", "IPrec@0.5"]
 
 grades = st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 3), min_size=1)
-tied_scores = st.dictionaries(
-    st.sampled_from("abcdefgh"), st.integers(0, 2).map(float), min_size=1, max_size=6
-)
+tied_scores = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 2).map(float), min_size=1, max_size=6)
 
 
 def all_orders(run):

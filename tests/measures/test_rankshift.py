@@ -18,13 +18,9 @@ def test_displacement_is_its_definition(before, after, absent, k):
     moved = [move for move in moves if move]
     own = moves[: len(before)]
     for affected, values in (("union", moves), ("moved", moved), ("before", own)):
-        found = rankshift.mean_displacement(
-            before, after, k, affected=affected, absent=absent
-        )
+        found = rankshift.mean_displacement(before, after, k, affected=affected, absent=absent)
         assert found == (pytest.approx(np.mean(values)) if values else None)
-        reason = rankshift.undefined_reason(
-            before, after, k, affected=affected, absent=absent
-        )
+        reason = rankshift.undefined_reason(before, after, k, affected=affected, absent=absent)
         assert (reason is None) == bool(values)
     changes = rankshift.rank_changes(before, after, k, absent=absent)
     assert list(changes.displacement.values()) == moves
@@ -41,9 +37,7 @@ def test_footrule_and_jaccard_are_their_definitions(before, after):
     else:
         assert rankshift.footrule(before, after, 9) == sum(moves)
         common = {*before} & {*after}
-        assert rankshift.jaccard(before, after, 9) == pytest.approx(
-            len(common) / len({*before, *after})
-        )
+        assert rankshift.jaccard(before, after, 9) == pytest.approx(len(common) / len({*before, *after}))
 
 
 def test_published_values_of_fagin():
@@ -117,9 +111,7 @@ def test_short_lists_inflate_the_mean(n, shift):
     before = list(range(n))
     found = rankshift.mean_displacement(before, [*before[:-1], "new"], K)
     assert found == pytest.approx(shift, abs=0.005)
-    aware = rankshift.mean_displacement(
-        before, [*before[:-1], "new"], K, absent="len_aware"
-    )
+    aware = rankshift.mean_displacement(before, [*before[:-1], "new"], K, absent="len_aware")
     assert aware == pytest.approx(2 / (n + 1))
 
 
@@ -154,8 +146,6 @@ def test_of_one_set_the_footrule_is_the_sum_of_absolute_rank_differences():
 @given(st.permutations(range(9)), st.permutations(range(9)), st.permutations(range(9)))
 def test_the_sum_is_a_metric(a, b, c):
     a, b, c = a[:4], b[:4], c[:4]
-    ab, ba, ac, cb = (
-        rankshift.footrule(*pair, 4) for pair in ((a, b), (b, a), (a, c), (c, b))
-    )
+    ab, ba, ac, cb = (rankshift.footrule(*pair, 4) for pair in ((a, b), (b, a), (a, c), (c, b)))
     assert ab == ba and ab <= ac + cb
     assert (ab == 0) == (a == b)

@@ -17,14 +17,7 @@ def test_only_the_first_k_count():
 
 
 def test_two_empty_lists_have_no_value_and_one_has():
-    for name in (
-        "mean_displacement",
-        "normalised_footrule",
-        "jaccard",
-        "kendall_topk",
-        "average_overlap",
-        "rbo",
-    ):
+    for name in ("mean_displacement", "normalised_footrule", "jaccard", "kendall_topk", "average_overlap", "rbo"):
         assert getattr(rankshift, name)([], []) is None
         assert getattr(rankshift, name)(["a"], []) is not None
     assert rankshift.undefined_reason([], []) == "both_lists_empty"
@@ -36,9 +29,7 @@ def test_two_empty_lists_have_no_value_and_one_has():
 def test_an_id_that_stands_twice_is_named(side):
     pair = {"before": ["a"], "after": ["a"], side: ["x", "case 7", "y", "case 7"]}
     for name in ("mean_displacement", "normalised_footrule", "rbo", "kendall_topk"):
-        with pytest.raises(
-            InputError, match=f"list {side}: 'case 7' stands at ranks 2"
-        ):
+        with pytest.raises(InputError, match=f"list {side}: 'case 7' stands at ranks 2"):
             getattr(rankshift, name)(**pair)
 
 

@@ -55,20 +55,14 @@ def test_bounds_are_reached_by_what_may_follow(before, after, p):
             total += (1 - p) * p ** (d - 1) * common / d
         return total
 
-    assert rankshift.rbo(before, after, p, part="min") == pytest.approx(
-        series(*unlike), abs=1e-8
-    )
-    assert rankshift.rbo(before, after, p, part="max") == pytest.approx(
-        series(*alike), abs=1e-7
-    )
+    assert rankshift.rbo(before, after, p, part="min") == pytest.approx(series(*unlike), abs=1e-8)
+    assert rankshift.rbo(before, after, p, part="max") == pytest.approx(series(*alike), abs=1e-7)
 
 
 @some
 @given(lists, lists, persistence)
 def test_values_are_ordered_and_bounded(before, after, p):
-    low, mid, high, res = (
-        rankshift.rbo(before, after, p, part=x) for x in ("min", "ext", "max", "res")
-    )
+    low, mid, high, res = (rankshift.rbo(before, after, p, part=x) for x in ("min", "ext", "max", "res"))
     if low is not None:
         assert -1e-12 <= low <= mid + 1e-12 <= high + 2e-12 <= 1 + 3e-12
         assert res == pytest.approx(high - low)
@@ -83,9 +77,7 @@ def test_persistence_lies_strictly_between_0_and_1(p):
 def test_identical_lists_are_1_only_when_extrapolated():
     items = list(range(10))
     assert rankshift.rbo(items, items, 0.9) == pytest.approx(1)
-    assert rankshift.rbo(items, items, 0.9, part="min") == pytest.approx(
-        0.8556, abs=1e-4
-    )
+    assert rankshift.rbo(items, items, 0.9, part="min") == pytest.approx(0.8556, abs=1e-4)
     assert rankshift.rbo(items, list(range(20, 30))) == 0
     with pytest.raises(InputError, match="unknown part"):
         rankshift.rbo(items, items, part="truncated")

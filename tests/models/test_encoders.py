@@ -24,9 +24,7 @@ def test_vectors_have_length_one_and_do_not_depend_on_the_batch(minilm):
 
 def test_packaged_encoder_understands_paraphrase(minilm):
     query = minilm.encode_queries(["may I end the agreement early?"])
-    documents = minilm.encode_documents(
-        ["The contract can be terminated before its term.", "The weather is mild."]
-    )
+    documents = minilm.encode_documents(["The contract can be terminated before its term.", "The weather is mild."])
     assert query @ documents[0] > query @ documents[1] + 0.3
 
 
@@ -71,9 +69,7 @@ def test_limit_and_identity_are_known_without_torch():
         "e = load_encoder(cache=False); "
         "print(e.max_tokens, e.count_tokens(['a b'])[0], 'torch' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["256", "4", "False"]
 
 
@@ -93,9 +89,7 @@ def test_towers_read_queries_and_documents_apart(bert_pair):
     pair = DualEncoder(question, passage)
     alone = SentenceEncoder(passage, pooling="cls")
     text = ["you can sue the court"]
-    np.testing.assert_array_equal(
-        pair.encode_documents(text), alone.encode_documents(text)
-    )
+    np.testing.assert_array_equal(pair.encode_documents(text), alone.encode_documents(text))
     assert np.abs(pair.encode_queries(text) - pair.encode_documents(text)).max() > 0.01
     assert pair.max_tokens == 32
     assert pair.token_vectors(text, "query").lengths.tolist() == [5]

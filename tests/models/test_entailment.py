@@ -54,9 +54,7 @@ def test_a_model_that_is_not_there_is_one_line():
         EntailmentModel("/nowhere/model")
 
 
-def test_the_judge_of_the_command_is_the_model_in_the_folder(
-    casebook, folder, tmp_path
-):
+def test_the_judge_of_the_command_is_the_model_in_the_folder(casebook, folder, tmp_path):
     """A premise is the document's name and the passage, the hypothesis the claim."""
     passage, claim = "You may cancel.", "We may sue."
     collection, claims = tmp_path / "mine", tmp_path / "claims.txt"
@@ -65,8 +63,7 @@ def test_the_judge_of_the_command_is_the_model_in_the_folder(
     (collection / "corpus.jsonl").write_text(json.dumps(row) + "\n")
     claims.write_text(claim + "\n")
     code, text, error = casebook(
-        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"),
-        *("--stance", f"entailment:{folder}"),
+        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"), *("--stance", f"entailment:{folder}")
     )
     assert code == 0, error
     items = json.loads(text)["claims"][0]["evidence"]

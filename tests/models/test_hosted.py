@@ -65,9 +65,7 @@ def test_a_host_costs_what_it_worked(hosted):
 @pytest.mark.parametrize("address", ["/nowhere/encoders", "/dev/null"])
 def test_without_a_host_the_encoder_computes_itself(address):
     own = SentenceEncoder()
-    assert np.array_equal(
-        HostedEncoder(own, address).encode_queries(["x"]), own.encode_queries(["x"])
-    )
+    assert np.array_equal(HostedEncoder(own, address).encode_queries(["x"]), own.encode_queries(["x"]))
 
 
 def test_other_weights_are_not_taken_over(hosted, monkeypatch):
@@ -134,22 +132,16 @@ def test_a_host_that_is_killed_is_not_waited_for():
     with encoder_host():
         asking = HostedEncoder(own, os.environ[VARIABLE])
         told = subprocess.run(
-            ["pgrep", "-P", str(os.getpid()), "-f", "casebook.models.hosting"],
-            capture_output=True,
-            text=True,
+            ["pgrep", "-P", str(os.getpid()), "-f", "casebook.models.hosting"], capture_output=True, text=True
         )
         host = max(int(pid) for pid in told.stdout.split())  # the one begun last
         os.kill(host, signal.SIGSTOP)
-        waiting = threading.Thread(
-            target=lambda: found.append(asking.encode_queries(["x"])), daemon=True
-        )
+        waiting = threading.Thread(target=lambda: found.append(asking.encode_queries(["x"])), daemon=True)
         waiting.start()
         threading.Event().wait(0.3)
         assert not found
         os.kill(host, signal.SIGKILL)
-        later = threading.Thread(
-            target=lambda: found.append(asking.encode_queries(["x"])), daemon=True
-        )
+        later = threading.Thread(target=lambda: found.append(asking.encode_queries(["x"])), daemon=True)
         later.start()
         waiting.join(60)
         later.join(60)

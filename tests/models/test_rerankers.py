@@ -87,8 +87,7 @@ def test_large_collections_load_only_what_is_asked_for(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"weighting": "tf"}, "weighting 'tf'"), ({"whole": 2}, "share must be in")],
+    ("settings", "message"), [({"weighting": "tf"}, "weighting 'tf'"), ({"whole": 2}, "share must be in")]
 )
 def test_unknown_settings_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
@@ -101,9 +100,7 @@ def test_late_interaction_prefers_the_passage_that_answers(minilm):
         "You may cancel your subscription at any time.",
         "We collect your email address.",
     ]
-    scores, _ = MaxSimReranker(minilm, texts).scores(
-        ["can I end my subscription whenever I want?"], [[0, 1, 2]]
-    )
+    scores, _ = MaxSimReranker(minilm, texts).scores(["can I end my subscription whenever I want?"], [[0, 1, 2]])
     assert scores.argmax() == 1
     assert (np.abs(scores) <= 1).all()
 
@@ -123,10 +120,7 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tiny_cross_encoder):
         with torch.inference_mode():
             return model.eval()(**batch).logits.item()
 
-    expected = [
-        [logit("can you sue", texts[2]), logit("can you sue", texts[0])],
-        [logit("refund", texts[1]), -np.inf],
-    ]
+    expected = [[logit("can you sue", texts[2]), logit("can you sue", texts[0])], [logit("refund", texts[1]), -np.inf]]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert len(np.unique(found)) == 4
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
@@ -146,7 +140,5 @@ def test_cross_encoder_that_does_not_exist_is_one_clear_line():
 def test_encoder_pair_serves_late_interaction(bert_pair):
     question, passage = bert_pair
     pair = load_encoder(f"query={question},context={passage}", cache=False)
-    scores, _ = MaxSimReranker(pair, ["you may sue", "refund"]).scores(
-        ["sue"], [[0, 1]]
-    )
+    scores, _ = MaxSimReranker(pair, ["you may sue", "refund"]).scores(["sue"], [[0, 1]])
     assert np.isfinite(scores).all()

@@ -4,11 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.models.tokens import (
-    TokenVectors,
-    document_frequencies,
-    inverse_document_frequencies,
-)
+from casebook.models.tokens import TokenVectors, document_frequencies, inverse_document_frequencies
 
 
 def ragged(lengths):

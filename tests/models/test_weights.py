@@ -1,12 +1,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.weights import (
-    PACKAGED_SHA256,
-    check_weights,
-    locate_model,
-    model_fingerprint,
-)
+from casebook.models.weights import PACKAGED_SHA256, check_weights, locate_model, model_fingerprint
 
 
 def model_folder(path, weights=b"weights"):
@@ -31,9 +26,7 @@ def test_changed_weights_are_refused(tmp_path):
         check_weights(folder / "absent.safetensors", PACKAGED_SHA256)
 
 
-@pytest.mark.parametrize(
-    "name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"]
-)
+@pytest.mark.parametrize("name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"])
 def test_folder_that_does_not_exist_is_one_clear_line(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as error:

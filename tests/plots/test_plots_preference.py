@@ -7,12 +7,7 @@ from matplotlib.collections import LineCollection
 from casebook.inference.position import position_effect
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_rates import preference_intervals
-from casebook.plots.preference import (
-    position_forest,
-    power_curves,
-    preference_forest,
-    rating_distributions,
-)
+from casebook.plots.preference import position_forest, power_curves, preference_forest, rating_distributions
 
 mpl.use("Agg")
 
@@ -41,9 +36,7 @@ def test_forest_shows_every_interval(example, saved):
 
 def test_forest_without_bounds(saved):
     intervals = preference_intervals([[1, -1, 0]], n_boot=50)
-    assert (
-        saved(preference_forest(intervals, "RAG")).get_xlabel().startswith("win rate")
-    )
+    assert saved(preference_forest(intervals, "RAG")).get_xlabel().startswith("win rate")
 
 
 def test_positions(example, saved):
@@ -64,8 +57,6 @@ def test_ratings(example_rows, saved):
 
 
 def test_power(saved):
-    table = simulated_power(
-        items=(20, 50), raters=(2, 4), win_rates=(0.5, 0.6, 0.7), studies=50
-    )
+    table = simulated_power(items=(20, 50), raters=(2, 4), win_rates=(0.5, 0.6, 0.7), studies=50)
     axes = saved(power_curves(table, "item sign-flip"))
     assert len(axes.get_legend().get_texts()) == 4

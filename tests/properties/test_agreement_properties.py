@@ -31,22 +31,16 @@ def tables(draw, least=2, gaps=True, raters=(2, 5)):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     own = rng.integers(1, 5, (items, 1))
     ratings = np.where(rng.random((items, panel)) < 0.5, own, 1.0 + rng.integers(4))
-    ratings = np.where(
-        rng.random(ratings.shape) < 0.3, rng.integers(1, 5, ratings.shape), ratings
-    )
+    ratings = np.where(rng.random(ratings.shape) < 0.3, rng.integers(1, 5, ratings.shape), ratings)
     if gaps:
-        ratings[rng.random(ratings.shape) < draw(st.sampled_from([0, 0.1, 0.3]))] = (
-            np.nan
-        )
+        ratings[rng.random(ratings.shape) < draw(st.sampled_from([0, 0.1, 0.3]))] = np.nan
     assume(np.isfinite(ratings).any(axis=0).all())
     assume(len(np.unique(ratings[np.isfinite(ratings)])) >= least)
     return ratings
 
 
 def measured(ratings, names=NAMES, **options):
-    found = agreement.agreement_results(
-        ratings, coefficients=names, categories=SCALE, **(NONE | options)
-    )
+    found = agreement.agreement_results(ratings, coefficients=names, categories=SCALE, **(NONE | options))
     return {name: (a.estimate, a.se, a.new_panel_ci) for name, a in found.items()}
 
 
@@ -86,10 +80,7 @@ def test_names_of_nominal_categories_are_immaterial(ratings, names):
     for old, new in zip(SCALE, names, strict=True):
         renamed[ratings == old] = new
     one, two = measured(ratings, NOMINAL), measured(renamed, NOMINAL)
-    assert_same(
-        {n: (e[0], e[1], None) for n, e in one.items()},
-        {n: (e[0], e[1], None) for n, e in two.items()},
-    )
+    assert_same({n: (e[0], e[1], None) for n, e in one.items()}, {n: (e[0], e[1], None) for n, e in two.items()})
 
 
 @given(tables())
@@ -105,9 +96,7 @@ def test_what_nobody_rated_is_immaterial(ratings):
 @settings(max_examples=30, deadline=None)
 def test_counts_say_the_same_as_the_ratings_they_count(ratings):
     counts = np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1)
-    of_counts = agreement.agreement_results(
-        from_counts(counts, SCALE), n_boot=0, coefficients=COUNTED
-    )
+    of_counts = agreement.agreement_results(from_counts(counts, SCALE), n_boot=0, coefficients=COUNTED)
     for name, entry in measured(ratings, COUNTED).items():
         found = of_counts[name]
         expected = pytest.approx(flat((*entry[:2], None)), abs=1e-12, nan_ok=True)
@@ -136,11 +125,7 @@ def test_order_of_the_chance_terms(ratings):
 @given(tables())
 @settings(max_examples=30, deadline=None)
 def test_levels_that_are_weights(ratings):
-    for level, weights in (
-        ("nominal", "identity"),
-        ("interval", "quadratic"),
-        ("ratio", "ratio"),
-    ):
+    for level, weights in (("nominal", "identity"), ("interval", "quadratic"), ("ratio", "ratio")):
         one = agreement.krippendorff_alpha(ratings, level, **NONE)
         two = agreement.krippendorff_alpha(ratings, weights=weights, **NONE)
         assert (one.estimate is None) == (two.estimate is None)

@@ -28,8 +28,7 @@ def collections(scores):
     judgements = tables(st.integers(-2, 3)).filter(lambda row: max(row.values()) > 0)
     queries = st.sampled_from([f"q{i}" for i in range(5)])
     return st.tuples(
-        st.dictionaries(queries, judgements, min_size=1),
-        st.dictionaries(queries, tables(scores), min_size=1),
+        st.dictionaries(queries, judgements, min_size=1), st.dictionaries(queries, tables(scores), min_size=1)
     ).filter(lambda pair: pair[0].keys() & pair[1].keys())
 
 
@@ -48,12 +47,7 @@ PYTREC = {
     "iprec_at_recall_0.00": "IPrec@0",
     "iprec_at_recall_1.00": "IPrec@1",
 }
-UNLEVELLED = {
-    "ndcg": "nDCG",
-    "ndcg_cut_1": "nDCG@1",
-    "ndcg_cut_5": "nDCG@5",
-    "num_ret": "NumRet",
-}
+UNLEVELLED = {"ndcg": "nDCG", "ndcg_cut_1": "nDCG@1", "ndcg_cut_5": "nDCG@5", "num_ret": "NumRet"}
 REQUESTED = {
     "map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "Rprec", "bpref",
     "success.1,5", "num_rel_ret", "iprec_at_recall.0.0,1.0", "ndcg", "ndcg_cut.1,5",
@@ -81,9 +75,7 @@ def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     write_qrels(files[0], qrels)
     write_run(files[1], run)
     for inputs in (pair, files):
-        result = evaluate(
-            *inputs, names.values(), judged_only=judged_only, missing="skip"
-        )
+        result = evaluate(*inputs, names.values(), judged_only=judged_only, missing="skip")
         assert set(result.query_ids) == peer.keys()
         for query, row in result.per_query.items():
             for key, name in names.items():
@@ -110,15 +102,7 @@ def test_equal_to_ir_measures_without_ties(pair, rel):
 
 
 ALL = ["nDCG", "nDCG@5", "nDCG(dcg='exp-log2')@5", "AP", "AP@5", "RR@5", "P@5", "R@5"]
-ALL += [
-    "Success@5",
-    "Rprec",
-    "bpref",
-    "RBP",
-    "Judged@5",
-    "IPrec@0.3",
-    "original:NDCG@5",
-]
+ALL += ["Success@5", "Rprec", "bpref", "RBP", "Judged@5", "IPrec@0.3", "original:NDCG@5"]
 ALL += ["original:MRR@5", "original:Recall@5", "original:map@1", "original:ndcg@3"]
 
 
@@ -129,14 +113,9 @@ def test_renaming_in_order_changes_nothing(pair):
     qrels, run = pair
 
     def renamed(table):
-        return {
-            f"Q{q}": {f"x{d}": n for d, n in row.items()} for q, row in table.items()
-        }
+        return {f"Q{q}": {f"x{d}": n for d, n in row.items()} for q, row in table.items()}
 
-    before, after = (
-        evaluate(qrels, run, ALL),
-        evaluate(renamed(qrels), renamed(run), ALL),
-    )
+    before, after = (evaluate(qrels, run, ALL), evaluate(renamed(qrels), renamed(run), ALL))
     assert (before.matrix == after.matrix).all()
 
 
@@ -154,10 +133,7 @@ def test_order_of_entries_changes_nothing(pair, seed):
         return {keys[i]: row[keys[i]] for i in rng.permutation(len(keys))}
 
     qrels, run = pair
-    before, after = (
-        evaluate(qrels, run, ALL),
-        evaluate(shuffled(qrels), shuffled(run), ALL),
-    )
+    before, after = (evaluate(qrels, run, ALL), evaluate(shuffled(qrels), shuffled(run), ALL))
     for query, row in before.per_query.items():
         assert after.per_query[query] == pytest.approx(row, abs=1e-12)
 
@@ -167,8 +143,7 @@ def test_order_of_entries_changes_nothing(pair, seed):
 def test_what_follows_the_cutoff_does_not_matter(pair):
     qrels, run = pair
     padded = {
-        query: {**row, **{f"n{i}": -9.0 - i for i in range(max(0, 6 - len(row)), 6)}}
-        for query, row in run.items()
+        query: {**row, **{f"n{i}": -9.0 - i for i in range(max(0, 6 - len(row)), 6)}} for query, row in run.items()
     }
     longer = [query for query, row in run.items() if len(row) >= 5 and query in qrels]
     names = [name for name in ALL if "@5" in name]
@@ -185,14 +160,5 @@ def test_ranges_hold_and_a_perfect_run_is_perfect(pair):
     assert (matrix >= 0).all()
     assert (matrix <= 1 + 1e-12).all()
     perfect = {q: {d: float(g) for d, g in row.items()} for q, row in qrels.items()}
-    names = [
-        "nDCG",
-        "nDCG@5",
-        "AP",
-        "RR",
-        "Rprec",
-        "bpref",
-        "original:NDCG@5",
-        "original:map@1",
-    ]
+    names = ["nDCG", "nDCG@5", "AP", "RR", "Rprec", "bpref", "original:NDCG@5", "original:map@1"]
     assert np.allclose(evaluate(qrels, perfect, names).matrix, 1.0)

@@ -36,10 +36,7 @@ def regular_lines(draw, numbers):
 
 def render(lines, separators, end):
     separator = iter(separators)
-    return end.join(
-        "".join(token + next(separator, " ") for token in line[:-1]) + line[-1]
-        for line in lines
-    )
+    return end.join("".join(token + next(separator, " ") for token in line[:-1]) + line[-1] for line in lines)
 
 
 def outcome(parse):
@@ -80,10 +77,7 @@ def test_runs(tmp_path_factory, lines, separators, end):
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    lines=regular_lines(st.tuples(tokens)),
-    separators=st.lists(blank, max_size=8),
-)
+@given(lines=regular_lines(st.tuples(tokens)), separators=st.lists(blank, max_size=8))
 def test_judgements(tmp_path_factory, lines, separators):
     path = tmp_path_factory.getbasetemp() / "fuzzed.qrels"
     assert_agree(path, render(lines, separators, "\n"), QRELS)
@@ -117,8 +111,7 @@ def test_long_decimals_round_as_float_does():
     """Near-halfway mantissas of 16 to 18 digits, where double rounding would err."""
     rng = np.random.default_rng(7)
     texts = [
-        f"{rng.integers(10**15, 10**18)}"[:cut] + "." + f"{rng.integers(1, 999)}"
-        for cut in rng.integers(0, 16, 20_000)
+        f"{rng.integers(10**15, 10**18)}"[:cut] + "." + f"{rng.integers(1, 999)}" for cut in rng.integers(0, 16, 20_000)
     ]
     texts += [str(2**53 + odd) for odd in range(1, 2001)]
     texts += [repr(value) for value in (rng.random(20_000) * 100).tolist()]

@@ -32,9 +32,7 @@ def with_stored(source, target, cell, value):
         kind = b"str" if isinstance(value, str) else b"n"
         stored = rb'<c r="%s"\1 t="%s">\2<v>%s</v></c>'
         place, text = cell.encode(), str(value).encode()
-        changed, count = re.subn(
-            pattern % place, stored % (place, kind, text), content, flags=re.DOTALL
-        )
+        changed, count = re.subn(pattern % place, stored % (place, kind, text), content, flags=re.DOTALL)
         assert count == 1, content[:2000]
         return changed
 

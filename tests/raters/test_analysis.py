@@ -38,9 +38,7 @@ def test_the_four_intervals_of_the_example(example):
 def test_known_figures_of_the_example(example):
     tables = example.tables
     dependence = tables["dependence"].set_index("measure")
-    assert dependence.loc["ICC(1) of votes on one item", "value"] == pytest.approx(
-        0.19, abs=0.005
-    )
+    assert dependence.loc["ICC(1) of votes on one item", "value"] == pytest.approx(0.19, abs=0.005)
     assert dependence.loc["design effect", "value"] == pytest.approx(1.57, abs=0.005)
     assert dependence["p"].dropna().iloc[0] == pytest.approx(0.009, abs=5e-4)
     lines = tables["lines"].set_index("scope")
@@ -73,10 +71,7 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
     votes = example_votes()
     choice = {"S1": votes.frame["left"], "S2": votes.frame["right"]}.get(preferred)
     frame = votes.frame.assign(
-        preferred=preferred,
-        choice="Tie" if preferred == "Tie" else choice,
-        factuality_left=3.0,
-        factuality_right=3.0,
+        preferred=preferred, choice="Tie" if preferred == "Tie" else choice, factuality_left=3.0, factuality_right=3.0
     )
     frame.loc[0, ["preferred", "choice"]] = ["S1", frame.loc[0, "left"]]
     found = analyse(replace(votes, frame=frame), options=QUICK)

@@ -27,10 +27,7 @@ def test_a_stock_phrase_is_found():
 
 
 def test_answers_of_one_source_are_not_told_apart():
-    values = [
-        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed)
-        for seed in range(15)
-    ]
+    values = [guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed) for seed in range(15)]
     assert abs(np.mean([g.accuracy.estimate for g in values]) - 0.5) < 0.08
     assert np.mean([g.pvalue <= 0.05 for g in values]) <= 0.25
 

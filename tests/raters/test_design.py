@@ -41,10 +41,7 @@ def test_a_thousand_designs_are_exactly_balanced():
 
 
 @given(
-    cells=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True
-    ),
-    seed=st.integers(0, 99),
+    cells=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True), seed=st.integers(0, 99)
 )
 def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
     rows, columns = np.array(cells).T
@@ -55,13 +52,7 @@ def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.integers(0, 1000),
-    st.integers(6, 20),
-    st.integers(2, 4),
-    st.integers(3, 6),
-    st.integers(2, 3),
-)
+@given(st.integers(0, 1000), st.integers(6, 20), st.integers(2, 4), st.integers(3, 6), st.integers(2, 3))
 def test_overlap_loads_and_links(number, count, systems, raters, per_item):
     design = design_of(number, count, "abcd"[:systems], raters, per_item=per_item)
     frame = design.frame()

@@ -82,15 +82,10 @@ def test_only_answers_can_be_written_and_only_what_is_allowed(study):
     book = load_workbook(study / "for_raters" / "pilot_r1.xlsx")
     sheet = book[SHEET]
     assert all(sheet.protection.sheet for sheet in book)
-    free = {
-        DOCUMENTED[c.column - 1] for r in sheet for c in r if not c.protection.locked
-    }
+    free = {DOCUMENTED[c.column - 1] for r in sheet for c in r if not c.protection.locked}
     assert free == set(DOCUMENTED[4:])
     rules = {str(r.sqref): r.formula1 for r in sheet.data_validations.dataValidation}
-    assert rules == {
-        "E2:E13": '"S1,S2,Tie"',
-        **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"},
-    }
+    assert rules == {"E2:E13": '"S1,S2,Tie"', **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"}}
 
 
 @pytest.mark.parametrize("rater, word", [("r1", "made up"), ("r3", "misquoted")])
@@ -145,13 +140,7 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
     plan = Plan("pilot", RATERS, formats=("xlsx", "csv"))
     report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
     changes = {row["item"]: row["changes"] for row in report["text_changes"]}
-    assert changes == {
-        "q1": ["control_characters"],
-        "q2": ["cut"],
-        "q3": ["cut"],
-        "q4": ["empty"],
-        "q5": ["line_ends"],
-    }
+    assert changes == {"q1": ["control_characters"], "q2": ["cut"], "q3": ["cut"], "q4": ["empty"], "q5": ["line_ends"]}
     key = read_key(tmp_path / "s" / "sealed" / "key.json")
     for path in (tmp_path / "s" / "for_raters").glob("*_r1.*"):
         if path.suffix == ".txt":
@@ -207,10 +196,7 @@ def write_jsonl(path, records):
 
 def test_answers_are_joined_with_an_account(tmp_path):
     one = [{"item_id": f"q{n}", "prompt": "p", "answer": f"a{n}"} for n in range(4)]
-    files = {
-        "a": write_jsonl(tmp_path / "a.jsonl", one),
-        "b": write_jsonl(tmp_path / "b.jsonl", one[:3]),
-    }
+    files = {"a": write_jsonl(tmp_path / "a.jsonl", one), "b": write_jsonl(tmp_path / "b.jsonl", one[:3])}
     with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: q3\)"):
         read_answers(files)
     answers, account = read_answers(files, common=True)
@@ -247,10 +233,7 @@ def test_a_short_row_of_answers_is_named_and_a_long_answer_is_read(tmp_path):
 )
 def test_bad_answers_are_named(tmp_path, records, message):
     good = [{"item_id": "q", "prompt": "p", "answer": "a"}]
-    files = {
-        "a": write_jsonl(tmp_path / "a.jsonl", good),
-        "b": write_jsonl(tmp_path / "b.jsonl", records),
-    }
+    files = {"a": write_jsonl(tmp_path / "a.jsonl", good), "b": write_jsonl(tmp_path / "b.jsonl", records)}
     with pytest.raises(InputError, match=message):
         read_answers(files)
 
@@ -308,9 +291,7 @@ def test_likert_forms_are_blind_and_come_back(tmp_path):
     ratings, defects = unblind_likert(read_forms(paths), key)
     assert len(ratings) == 24
     assert set(ratings["system"]) == {"grounded", "plain"}
-    assert [(d.kind, d.row, d.column) for d in defects] == [
-        ("out_of_range", 2, "clarity_1_to_5")
-    ] * 3
+    assert [(d.kind, d.row, d.column) for d in defects] == [("out_of_range", 2, "clarity_1_to_5")] * 3
     assert ratings.groupby("rater")["usefulness_1_to_5"].first().tolist() == [2, 3, 4]
 
 

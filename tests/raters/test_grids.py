@@ -56,9 +56,7 @@ def test_bombs_and_entities_are_refused(returned, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="too much for a form"):
         read_form(bomb)
     entities = b'<!DOCTYPE x [<!ENTITY a "b">]>'
-    path = repacked(
-        returned[0], tmp_path / "xxe.xlsx", "xl/workbook.xml", lambda c: entities + c
-    )
+    path = repacked(returned[0], tmp_path / "xxe.xlsx", "xl/workbook.xml", lambda c: entities + c)
     with pytest.raises(InputError, match="declares entities"):
         read_form(path)
     rows = Workbook()

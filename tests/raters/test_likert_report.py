@@ -3,12 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.raters.likert_report import (
-    SCALES,
-    documented_means,
-    likert_counts,
-    likert_summary,
-)
+from casebook.raters.likert_report import SCALES, documented_means, likert_counts, likert_summary
 
 
 def ratings(noise=0.5, seed=0):
@@ -19,12 +14,7 @@ def ratings(noise=0.5, seed=0):
             level = rng.uniform(1.5, 3.8) + lift
             for rater in ("a", "b", "c"):
                 drawn = np.clip(np.rint(rng.normal(level, noise, 3)), 1, 5)
-                known = {
-                    "rater": rater,
-                    "item_id": item,
-                    "chunk": "1",
-                    "system": system,
-                }
+                known = {"rater": rater, "item_id": item, "chunk": "1", "system": system}
                 rows.append(known | dict(zip(SCALES, drawn, strict=True)))
     return pd.DataFrame(rows)
 
@@ -54,9 +44,7 @@ def test_missing_ratings_are_counted_and_not_zero():
 def test_the_documented_means_pool_systems_and_keep_two_decimals():
     frame = ratings()
     found = documented_means(frame)
-    assert found["overall"]["usefulness_1_to_5"] == round(
-        frame["usefulness_1_to_5"].mean(), 2
-    )
+    assert found["overall"]["usefulness_1_to_5"] == round(frame["usefulness_1_to_5"].mean(), 2)
     assert set(found["per_annotator"]) == {"a", "b", "c"}
     frame["clarity_1_to_5"] = np.nan
     assert documented_means(frame)["overall"]["clarity_1_to_5"] is None

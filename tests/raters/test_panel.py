@@ -72,9 +72,7 @@ def test_a_panel_that_prefers_the_left_is_found():
 def test_a_panel_that_prefers_length_is_found(returned, key):
     votes = unblind(read_forms(returned), key)
     rng = np.random.default_rng(0)
-    longer = dict(
-        zip(votes.frame["item_id"].unique(), rng.random(12) < 0.5, strict=True)
-    )
+    longer = dict(zip(votes.frame["item_id"].unique(), rng.random(12) < 0.5, strict=True))
     item = votes.frame["item_id"].map(longer)
     focus_left = votes.frame["left"] == "grounded"
     texts = {
@@ -115,9 +113,7 @@ def test_the_example_has_no_copied_rater_and_a_copy_is_flagged(panel):
     assert flagged[["rater_a", "rater_b"]].to_numpy().tolist() == [["rater3", "rater4"]]
 
 
-@pytest.mark.parametrize(
-    ("items", "different", "flagged"), [(10, 0, True), (9, 0, False), (10, 2, False)]
-)
+@pytest.mark.parametrize(("items", "different", "flagged"), [(10, 0, True), (9, 0, False), (10, 2, False)])
 def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
     frame = example_votes().frame
     frame = frame[frame["rater"].isin(["rater3", "rater4"])]
@@ -127,9 +123,7 @@ def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, fla
     changed = copy.index[:different]
     copy.loc[changed, "factuality_left"] = 6 - copy.loc[changed, "factuality_left"]
     copy.loc[changed, "usefulness_left"] = 9 - copy.loc[changed, "usefulness_left"]
-    votes = replace(
-        example_votes(), frame=pd.concat([three, copy]), raters=("rater3", "rater4")
-    )
+    votes = replace(example_votes(), frame=pd.concat([three, copy]), raters=("rater3", "rater4"))
     assert rater_checks.duplicate_raters(panel_of(votes))["suspicious"].all() == flagged
 
 
@@ -158,9 +152,7 @@ def test_guesses_are_counted_against_the_truth():
 def test_ratings_are_compared_by_item(panel):
     table = likert_tests.rating_tests(panel, n_boot=2000)
     assert table["difference"].round(3).tolist() == [0.545, 0.275]
-    wider = (table["both high"] - table["both low"]) > (
-        table["difference high"] - table["difference low"]
-    )
+    wider = (table["both high"] - table["both low"]) > (table["difference high"] - table["difference low"])
     assert wider.all() and (table["n"] == 50).all()
     raters = likert_tests.rater_rating_tests(panel)
     assert len(raters) == 8
@@ -173,10 +165,7 @@ def test_missing_ratings_are_counted():
     gaps = frame["factuality_left"].where(frame["place"] > 5)
     panel = panel_of(changed(factuality_left=gaps))
     table = likert_tests.rating_means(panel, n_boot=200)
-    assert table.groupby("scale")["missing"].sum().to_dict() == {
-        "factuality": 20,
-        "usefulness": 0,
-    }
+    assert table.groupby("scale")["missing"].sum().to_dict() == {"factuality": 20, "usefulness": 0}
     counts = likert_tests.rating_counts(panel)
     assert counts.groupby("scale")["count"].sum()["factuality"] == 380
 
@@ -195,9 +184,7 @@ def test_agreement_of_the_example(panel):
     found = table.set_index("coefficient")["estimate"]
     assert found["fleiss_kappa"] == pytest.approx(0.13015369243880234, abs=1e-15)
     assert found["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-15)
-    assert {"krippendorff_alpha_ordinal", "gwet_ac1", "conger_kappa"} <= set(
-        found.index
-    )
+    assert {"krippendorff_alpha_ordinal", "gwet_ac1", "conger_kappa"} <= set(found.index)
     pairs = agreement_tables.pairwise_agreement(panel, n_boot=20)
     assert len(pairs) == 6 * 3
     assert len(agreement_tables.without_each_rater(panel)) == 8

@@ -71,9 +71,7 @@ def test_the_published_counts(votes):
     chosen = table["preferred"].where(table["preferred"] == "Tie")
     chosen = chosen.fillna((table["preferred"] == table["rag_side"]).astype(str))
     counts = pd.crosstab(table["rater"], chosen)[["True", "False", "Tie"]]
-    assert counts.to_numpy().tolist() == [
-        *([13, 20, 17], [28, 15, 7], [36, 14, 0], [36, 14, 0])
-    ]
+    assert counts.to_numpy().tolist() == [*([13, 20, 17], [28, 15, 7], [36, 14, 0], [36, 14, 0])]
 
 
 def test_the_workbooks_give_the_same_frame(votes, workbooks, tmp_path):
@@ -88,9 +86,7 @@ def test_the_workbooks_give_the_same_frame(votes, workbooks, tmp_path):
     assert read_split(card, files, "all").fingerprint == votes.fingerprint
 
 
-def test_workbooks_from_the_public_place_are_found_in_the_cache(
-    votes, workbooks, tmp_path, monkeypatch
-):
+def test_workbooks_from_the_public_place_are_found_in_the_cache(votes, workbooks, tmp_path, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR")
     monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
     asked = []
@@ -111,9 +107,7 @@ def test_workbooks_from_the_public_place_are_found_in_the_cache(
         load(KEY, kind="votes")
 
 
-def test_a_chapter_on_the_reconstruction_is_stale_once_the_votes_are_there(
-    votes, mirror, tmp_path, monkeypatch
-):
+def test_a_chapter_on_the_reconstruction_is_stale_once_the_votes_are_there(votes, mirror, tmp_path, monkeypatch):
     name = f"rater_agreement-{KEY}"
     (cell,) = [cell for cell in load_grid(DEFAULT_GRID) if cell.name == name]
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))

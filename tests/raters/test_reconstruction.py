@@ -18,11 +18,7 @@ PRINTED = {
     "rater4": (36, 14, 0, 0.0026021714567221466, 4.32, 4.14, 3.16, 3.64),
 }
 POOLED = (113, 63, 24, 0.00020218969307107758, 4.5, 4.225, 3.955, 3.95)
-RATINGS = [
-    f"{scale}_{arm}"
-    for arm in ("rag", "base")
-    for scale in ("factuality", "usefulness")
-]
+RATINGS = [f"{scale}_{arm}" for arm in ("rag", "base") for scale in ("factuality", "usefulness")]
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +77,7 @@ def test_raters_3_and_4_as_published(example_rows, panel):
 def test_heterogeneity_of_raters_as_published(example_rows):
     untied = example_rows[example_rows["preference"] != "Tie"]
     table = pd.crosstab(untied["rater"], untied["preference"])
-    assert stats.chi2_contingency(table, correction=False).pvalue == pytest.approx(
-        0.009, abs=5e-4
-    )
+    assert stats.chi2_contingency(table, correction=False).pvalue == pytest.approx(0.009, abs=5e-4)
 
 
 def test_sides_and_rows(example_rows):

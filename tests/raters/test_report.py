@@ -69,9 +69,7 @@ def test_cohens_kappa_stands_for_every_pair(example):
     votes = example.panel.votes
     assert len(pairs) == 6
     for (one, other), row in pairs.iterrows():
-        assert row["kappa"] == pytest.approx(
-            cohen_kappa_score(votes[one], votes[other]), abs=1e-12
-        )
+        assert row["kappa"] == pytest.approx(cohen_kappa_score(votes[one], votes[other]), abs=1e-12)
         assert row["kappa low"] < row["kappa"] < row["kappa high"]
 
 

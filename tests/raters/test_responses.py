@@ -18,14 +18,7 @@ def kinds(form):
 
 def only(form):
     (defect,) = form.defects
-    return (
-        defect.sheet,
-        defect.row,
-        defect.column,
-        defect.kind,
-        defect.found,
-        defect.effect,
-    )
+    return (defect.sheet, defect.row, defect.column, defect.kind, defect.found, defect.effect)
 
 
 def setting(cell, value):
@@ -91,9 +84,7 @@ def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
         ("A4", '="q"&3', "q3", "prompt_id"),
     ],
 )
-def test_of_a_formula_the_stored_value_is_read(
-    edited, tmp_path, cell, formula, value, column
-):
+def test_of_a_formula_the_stored_value_is_read(edited, tmp_path, cell, formula, value, column):
     path = edited(setting(cell, formula))
     text = getattr(formula, "text", formula)
     with pytest.raises(InputError, match=rf"row 4, column '{column}': the formula"):
@@ -153,9 +144,7 @@ def unblinded(returned, key, edited, change, **options):
         (swap_rows, (None, "prompt_id", "reordered", "note")),
     ],
 )
-def test_edits_and_order_are_named_and_cost_nothing(
-    returned, key, edited, change, expected
-):
+def test_edits_and_order_are_named_and_cost_nothing(returned, key, edited, change, expected):
     votes = unblinded(returned, key, edited, change)
     clean = unblind(read_forms(returned), key)
     (defect,) = votes.defects
@@ -210,9 +199,7 @@ def test_missing_and_extra_columns_are_named(edited):
 
 def test_a_formula_outside_the_form_is_named(edited):
     form = read_form(edited(setting("M3", "=SUM(F2:F5)")))
-    assert only(form) == (
-        *("ratings", 3, "number 13", "formula", "'=SUM(F2:F5)'", "note"),
-    )
+    assert only(form) == (*("ratings", 3, "number 13", "formula", "'=SUM(F2:F5)'", "note"),)
 
 
 def test_several_defects_are_all_reported(edited):

@@ -23,10 +23,7 @@ class HashingEncoder:
             digest = hashlib.sha256(word.lower().encode()).digest()
             return int.from_bytes(digest[:4]) % self.vocabulary_size
 
-        return [
-            np.array([identity(w) for w in text.split()], dtype=np.int64)
-            for text in texts
-        ]
+        return [np.array([identity(w) for w in text.split()], dtype=np.int64) for text in texts]
 
     def count_tokens(self, texts):
         return np.array([len(ids) + 2 for ids in self.token_ids(texts)])
@@ -42,9 +39,7 @@ class HashingEncoder:
     def encode_documents(self, texts):
         tokens = self.token_vectors(texts)
         pooled = np.zeros((len(texts), 24), dtype=np.float32)
-        np.add.at(
-            pooled, np.repeat(np.arange(len(texts)), tokens.lengths), tokens.vectors
-        )
+        np.add.at(pooled, np.repeat(np.arange(len(texts)), tokens.lengths), tokens.vectors)
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         return pooled / np.where(norms > 0, norms, 1)
 

@@ -49,9 +49,7 @@ def test_interval_verdict_tie_class_star_sentence_and_count_agree():
     study = disagreeing()
     found = study.compare("nDCG@10", "full", n_boot=5000)
     pairs, table = found.pairs, found.systems.set_index("system")
-    everything = contrasts(
-        study.scores["nDCG@10"], pairs[["system_a", "system_b"]].to_numpy()
-    )
+    everything = contrasts(study.scores["nDCG@10"], pairs[["system_a", "system_b"]].to_numpy())
     of_full = pairs["system_a"] == "full"
     decided = pairs["verdict"].isin(["better", "worse"])
     # The case: max-T decides pairs of full that Holm over all pairs leaves undecided.
@@ -84,12 +82,8 @@ def test_interval_verdict_tie_class_star_sentence_and_count_agree():
 def test_the_best_system_is_named_whichever_it_is():
     rng = np.random.default_rng(0)
     base = rng.uniform(0, 1, 60)
-    study = made(
-        {"full": base * 0.7, "bm25": base * 0.6, "dense": base * 0.5, "rrf": base * 0.9}
-    )
-    text = report.answer(
-        study, study.compare("nDCG@10", "full", 500), study.numbers(n_boot=500)
-    )
+    study = made({"full": base * 0.7, "bm25": base * 0.6, "dense": base * 0.5, "rrf": base * 0.9})
+    text = report.answer(study, study.compare("nDCG@10", "full", 500), study.numbers(n_boot=500))
     assert "the best of 4 systems is **rrf**" in text
     assert re.search(r"Full minus rrf: -0\.\d+ .*, worse \(the strongest other", text)
     assert re.search(r"Full minus bm25: .*, better \(the strongest single list", text)
@@ -126,9 +120,7 @@ def test_headline_intervals_are_over_groups_and_five_groups_give_none():
     assert set(found.pairs["verdict"]) == {"undecided"}
     text = report.answer(five, found, five.numbers(n_boot=500))
     assert "5 groups" in text
-    assert re.search(
-        "full minus bm25: .* no interval, .*: fewer than six clusters", text, re.I
-    )
+    assert re.search("full minus bm25: .* no interval, .*: fewer than six clusters", text, re.I)
     shown = five.by_questions("nDCG@10", n_boot=500).iloc[0]
     assert np.isnan(shown["over groups low"]) and shown["over queries low"] > 0
 
@@ -158,9 +150,7 @@ def drawn(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resamples", [150, 160])
-def test_one_number_of_resamples_reaches_every_draw_of_the_chapter(
-    drawn, resamples, tmp_path, monkeypatch
-):
+def test_one_number_of_resamples_reaches_every_draw_of_the_chapter(drawn, resamples, tmp_path, monkeypatch):
     import matplotlib
 
     from casebook import paths

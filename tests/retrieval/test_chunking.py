@@ -9,9 +9,7 @@ from hypothesis import given
 from casebook.errors import InputError
 from casebook.retrieval.chunking import chunk_documents
 
-texts = st.lists(
-    st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4
-)
+texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 settings = st.tuples(st.integers(1, 6), st.integers(0, 5)).filter(lambda s: s[1] < s[0])
 
 
@@ -37,9 +35,7 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit, sente
     assert sorted(set(chunks.owner.tolist())) == list(range(len(texts)))
     assert (np.diff(chunks.owner) >= 0).all()
     covered = [np.zeros(len(text), dtype=bool) for text in texts]
-    for text, owner, start, end in zip(
-        chunks.texts, chunks.owner, chunks.start, chunks.end, strict=True
-    ):
+    for text, owner, start, end in zip(chunks.texts, chunks.owner, chunks.start, chunks.end, strict=True):
         assert text == texts[owner][start:end]
         assert len(text.split()) <= words[0]
         assert limit is None or letters(text) <= limit
@@ -64,20 +60,12 @@ def test_windows_are_full_and_overlap_as_asked(n_words, words):
 
 def test_chunks_end_with_a_sentence_where_one_ends_in_the_second_half():
     text = "one. two three four. five six seven eight nine ten"
-    chunks = chunk_documents(
-        [text], max_words=5, overlap=0, sentence_ends=sentence_ends
-    )
-    assert chunks.texts == [
-        "one. two three four.",
-        "five six seven eight nine",
-        "ten",
-    ]
+    chunks = chunk_documents([text], max_words=5, overlap=0, sentence_ends=sentence_ends)
+    assert chunks.texts == ["one. two three four.", "five six seven eight nine", "ten"]
 
 
 def test_a_word_longer_than_the_limit_is_cut():
-    chunks = chunk_documents(
-        ["ab " + "_" * 10], max_words=5, overlap=0, token_counter=letters, max_tokens=4
-    )
+    chunks = chunk_documents(["ab " + "_" * 10], max_words=5, overlap=0, token_counter=letters, max_tokens=4)
     assert "".join(chunks.texts) == "ab" + "_" * 10
     assert max(map(letters, chunks.texts)) <= 4
 
@@ -133,17 +121,13 @@ def test_a_chunk_of_exactly_the_limit_fits():
     ],
 )
 def test_the_second_half_begins_after_the_middle_word(text, first):
-    chunks = chunk_documents(
-        [text], max_words=6, overlap=0, sentence_ends=sentence_ends
-    )
+    chunks = chunk_documents([text], max_words=6, overlap=0, sentence_ends=sentence_ends)
     assert chunks.texts[0] == first
     assert " ".join(chunks.texts) == text
 
 
 def test_a_chunk_cut_short_shares_proportionally_less():
     text = "a b c d. e f g h i j k"
-    chunks = chunk_documents(
-        [text], max_words=6, overlap=3, sentence_ends=sentence_ends
-    )
+    chunks = chunk_documents([text], max_words=6, overlap=3, sentence_ends=sentence_ends)
     # Four of six words: two of the three shared ones.
     assert chunks.texts[:2] == ["a b c d.", "c d. e f g h"]

@@ -11,8 +11,7 @@ from casebook.retrieval.rankings import from_scores
 small = st.integers(-2, 2).map(float)
 collections = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
-        arrays(np.float32, shape, elements=small),
-        arrays(np.float32, (3, shape[1]), elements=small),
+        arrays(np.float32, shape, elements=small), arrays(np.float32, (3, shape[1]), elements=small)
     )
 )
 
@@ -87,9 +86,7 @@ def test_approximate_indexes_report_their_recall(kind):
     assert index.measured_recall(queries, 10, sample=5, seed=1) <= 1
     mask = np.arange(2000) % 2 == 0
     filtered = index.search(queries, 10, mask)
-    np.testing.assert_array_equal(
-        filtered.ids, DenseIndex(vectors).search(queries, 10, mask).ids
-    )
+    np.testing.assert_array_equal(filtered.ids, DenseIndex(vectors).search(queries, 10, mask).ids)
 
 
 def test_exact_search_has_recall_one_and_auto_is_exact_when_small(monkeypatch):

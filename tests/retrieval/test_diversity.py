@@ -9,11 +9,7 @@ from casebook.retrieval.diversity import maximal_marginal_relevance
 
 pools = st.tuples(st.integers(1, 3), st.integers(1, 7), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
-        arrays(
-            float,
-            shape[:2],
-            elements=st.sampled_from([-np.inf, 0.0, 0.125, 0.5, 1.0]),
-        ),
+        arrays(float, shape[:2], elements=st.sampled_from([-np.inf, 0.0, 0.125, 0.5, 1.0])),
         arrays(float, shape, elements=st.integers(-3, 3).map(float)),
     )
 )
@@ -34,9 +30,7 @@ def is_best_choice(relevance, vectors, picked, pick, lambda_):
         return lambda_ * relevance[candidate] - (1 - lambda_) * redundancy
 
     rest = [
-        candidate
-        for candidate in range(len(relevance))
-        if candidate not in picked and relevance[candidate] > -np.inf
+        candidate for candidate in range(len(relevance)) if candidate not in picked and relevance[candidate] > -np.inf
     ]
     values = np.array([value(candidate) for candidate in rest])
     clear = [c for c, v in zip(rest, values, strict=True) if v > value(pick) + 1e-9]
@@ -55,9 +49,7 @@ def test_every_pick_is_the_best_of_a_naive_loop(pool, lambda_, k):
         assert (picks[len(entries) :] == -1).all()
         assert (values[row, len(entries) :] == -np.inf).all()
         for step, pick in enumerate(entries):
-            assert is_best_choice(
-                relevance[row], vectors[row], entries[:step], pick, lambda_
-            )
+            assert is_best_choice(relevance[row], vectors[row], entries[:step], pick, lambda_)
 
 
 @given(pools, st.integers(1, 9))
@@ -85,18 +77,14 @@ def test_vectors_by_candidate_id_give_the_same_picks(pool, lambda_):
 
 @pytest.mark.parametrize("lambda_", [0.0, 0.3, 0.7, 1.0])
 def test_selections_of_langchain_core(lambda_):
-    utils = pytest.importorskip(
-        "langchain_core.vectorstores.utils", reason="a benchmark peer, not required"
-    )
+    utils = pytest.importorskip("langchain_core.vectorstores.utils", reason="a benchmark peer, not required")
     rng = np.random.default_rng(1)
     vectors, queries = rng.normal(size=(40, 25, 16)), rng.normal(size=(40, 16))
     lengths = np.linalg.norm(vectors, axis=2) * np.linalg.norm(queries, axis=1)[:, None]
     relevance = np.matmul(vectors, queries[:, :, None])[:, :, 0] / lengths
     order, _ = maximal_marginal_relevance(relevance, vectors, lambda_, 12)
     for row in range(40):
-        theirs = utils.maximal_marginal_relevance(
-            queries[row], list(vectors[row]), lambda_mult=lambda_, k=12
-        )
+        theirs = utils.maximal_marginal_relevance(queries[row], list(vectors[row]), lambda_mult=lambda_, k=12)
         assert order[row].tolist() == theirs
 
 
@@ -117,9 +105,7 @@ def test_ties_go_to_the_earlier_candidate():
 def test_scaling_brings_relevance_to_the_unit_interval():
     vectors = np.eye(3)[None]
     relevance = np.array([[0.02, 0.04, 0.03]])
-    _, values = maximal_marginal_relevance(
-        relevance, vectors, 0.7, 3, scale_relevance=True
-    )
+    _, values = maximal_marginal_relevance(relevance, vectors, 0.7, 3, scale_relevance=True)
     np.testing.assert_allclose(values, [[0.7, 0.35, 0.0]])
 
 

@@ -22,10 +22,7 @@ def several_lists(draw):
     values = st.sampled_from([-np.inf, 0.0, 0.25, 1.0, 3.0])
     row = st.lists(values, min_size=n_items, max_size=n_items)
     scores = st.lists(row, min_size=n_queries, max_size=n_queries)
-    return [
-        from_scores(draw(scores), draw(st.integers(1, n_items)))
-        for _ in range(draw(st.integers(1, 3)))
-    ]
+    return [from_scores(draw(scores), draw(st.integers(1, n_items))) for _ in range(draw(st.integers(1, 3)))]
 
 
 def rows_of(lists):
@@ -168,10 +165,7 @@ def test_equal_to_ranx_without_ties():
         check=True,
     )
     rrf, wsum = json.loads(theirs.stdout)
-    for ours, theirs in (
-        (reciprocal_rank_fusion(lists, 20), rrf),
-        (weighted_sum(lists, (0.3, 0.7)), wsum),
-    ):
+    for ours, theirs in ((reciprocal_rank_fusion(lists, 20), rrf), (weighted_sum(lists, (0.3, 0.7)), wsum)):
         found = to_run(ours, queries, items)
         assert found.keys() == theirs.keys()
         for query, scores in found.items():

@@ -12,9 +12,7 @@ from casebook.runs.manifest import LATEST, read_manifest
 
 
 def collection(texts):
-    documents = pd.DataFrame(
-        {"doc_id": [f"d{n}" for n in range(len(texts))], "title": "", "text": texts}
-    )
+    documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(len(texts))], "title": "", "text": texts})
     queries = pd.DataFrame({"query_id": ["q"], "text": ["water"]})
     return RetrievalDataset("mine", "test", documents, queries, {"q": {"d0": 1}})
 

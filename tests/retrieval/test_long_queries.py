@@ -88,9 +88,7 @@ def test_full_is_not_significantly_below_any_part_on_long_queries(name):
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not here("consumer_contracts_qa"), reason="the contracts are not here"
-)
+@pytest.mark.skipif(not here("consumer_contracts_qa"), reason="the contracts are not here")
 def test_the_same_weights_for_every_query_lose_where_full_does_not():
     data = halves("consumer_contracts_qa")
     frame = scores(data, ["full", "constant_weights", *PARTS])
@@ -167,16 +165,7 @@ def test_long_and_short_queries_together_rank_as_alone(index):
 
 def test_a_long_document_keeps_its_central_passages(hashing):
     about = "the lessee repudiated the tenancy agreement"
-    texts = [
-        " ".join(
-            [
-                *(f"aside{n}" for n in range(60)),
-                *[about] * 4,
-                *(f"end{n}" for n in range(60)),
-            ]
-        ),
-        "short text",
-    ]
+    texts = [" ".join([*(f"aside{n}" for n in range(60)), *[about] * 4, *(f"end{n}" for n in range(60))]), "short text"]
     index = CorpusIndex(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}), hashing)
     settings = PipelineConfig(max_words=10, overlap=0, max_passages=3)
     kept = index.passages(settings)
@@ -184,9 +173,7 @@ def test_a_long_document_keeps_its_central_passages(hashing):
     assert any("tenancy agreement" in text for text in kept.texts)
     assert all(
         text == texts[owner][start:end]
-        for text, owner, start, end in zip(
-            kept.texts, kept.owner, kept.start, kept.end, strict=True
-        )
+        for text, owner, start, end in zip(kept.texts, kept.owner, kept.start, kept.end, strict=True)
     )
     whole = index.passages(settings.changed(max_passages=None))
     assert len(whole) > len(kept)

@@ -43,11 +43,7 @@ def test_everything_is_ranked_when_asked_for(index, mode):
     sources=st.sets(st.sampled_from(["act", "policy"])),
     k=st.integers(1, 45),
 )
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_hit_satisfies_the_filter(index, mode, low, width, sources, k):
     filters = {"year": {"gte": low, "lte": low + width}}
     if sources:
@@ -78,9 +74,7 @@ def test_candidate_pools_are_ranked_whole(index, mode):
 
 
 def test_candidates_and_filter_both_hold(index):
-    result = retriever(index).retrieve_many(
-        ["sue"], filters={"year": 2003}, candidates=[["d3", "d4"]]
-    )
+    result = retriever(index).retrieve_many(["sue"], filters={"year": 2003}, candidates=[["d3", "d4"]])
     assert result.final.ids[0, 0] == 3
     assert result.final.lengths.tolist() == [1]
 
@@ -98,9 +92,7 @@ def test_results_do_not_depend_on_what_was_built_before(index, collection, hashi
     shared = retriever(index).retrieve_many(QUERIES)
     np.testing.assert_array_equal(fresh.final.ids, shared.final.ids)
     for stage in fresh.stages:
-        np.testing.assert_array_equal(
-            fresh.stages[stage].scores, shared.stages[stage].scores
-        )
+        np.testing.assert_array_equal(fresh.stages[stage].scores, shared.stages[stage].scores)
 
 
 def test_single_list_modes_are_the_lists_themselves(index, hashing):

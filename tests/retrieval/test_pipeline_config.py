@@ -47,12 +47,7 @@ def test_unknown_mode_names_the_known_ones():
 def test_defaults_are_the_documented_ones():
     config = config_for("full")
     assert config == PipelineConfig()
-    assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (
-        20,
-        50,
-        0.7,
-        50,
-    )
+    assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (20, 50, 0.7, 50)
 
 
 def test_every_mode_is_valid_described_and_different():

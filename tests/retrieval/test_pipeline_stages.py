@@ -14,16 +14,12 @@ from casebook.retrieval.pipeline import HybridRetriever
 def test_chunked_document_stands_at_its_best_chunk(index, hashing):
     result = retriever(index, "dense_chunked").retrieve_many(QUERIES[:2])
     passages = index.passages(result.config)
-    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(
-        passages.texts
-    ).T.astype(np.float64)
+    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(passages.texts).T.astype(np.float64)
     assert len(passages) > len(index)
     for row in range(2):
         for hit in result.hits(row):
             own = np.flatnonzero(passages.owner == int(hit.doc_id[1:]))
-            assert hit.scores["dense"] == pytest.approx(
-                similarity[row, own].max(), abs=1e-6
-            )
+            assert hit.scores["dense"] == pytest.approx(similarity[row, own].max(), abs=1e-6)
             assert hit.text == passages.texts[own[similarity[row, own].argmax()]]
 
 
@@ -66,17 +62,13 @@ def test_marginal_relevance_may_drop_and_the_reranker_only_permutes(index):
     for row in range(len(QUERIES)):
         kept = set(stages["mmr"].ids[row])
         assert kept <= set(stages["fused"].ids[row])
-        assert (
-            kept == set(stages["reranked"].ids[row]) == set(stages["rerank"].ids[row])
-        )
+        assert kept == set(stages["reranked"].ids[row]) == set(stages["rerank"].ids[row])
     assert stages["mmr"].scores[:, 0].tolist() == [0.2] * len(QUERIES)
 
 
 def test_duplicates_are_pushed_down_by_marginal_relevance(index):
     def ranks(mode, **changes):
-        hits = retriever(index, mode, top_k=40, **changes).retrieve(
-            index.texts[3], top_k=40
-        )
+        hits = retriever(index, mode, top_k=40, **changes).retrieve(index.texts[3], top_k=40)
         return {hit.doc_id: hit.rank for hit in hits}
 
     wide = {"pool": 50, "mmr_pool": 50, "chunking": False}
@@ -96,9 +88,7 @@ def test_pass_through_keeps_the_order_and_scores_by_position(index):
 
 def test_reranker_alone_is_the_order_of_its_own_scores(index):
     result = retriever(index, "reranker_only").retrieve_many(QUERIES)
-    np.testing.assert_array_equal(
-        result.stages["rerank"].ids, result.stages["reranked"].ids
-    )
+    np.testing.assert_array_equal(result.stages["rerank"].ids, result.stages["reranked"].ids)
 
 
 def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
@@ -114,9 +104,7 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
 
     monkeypatch.setattr("casebook.retrieval.index.CrossEncoderReranker", Longest)
     system = retriever(
-        CorpusIndex(index.documents, index.encoder()),
-        reranker="cross-encoder:some/model",
-        first_stage_weight=0.0,
+        CorpusIndex(index.documents, index.encoder()), reranker="cross-encoder:some/model", first_stage_weight=0.0
     )
     hits = system.retrieve(QUERIES[0])
     sizes = [len(hit.text) for hit in hits]
@@ -126,9 +114,7 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
 
 
 def test_second_encoder_gives_a_third_list(collection, hashing):
-    system = HybridRetriever(
-        collection, hashing, second_encoder=hashing, lists=["bm25", "dense", "dense2"]
-    )
+    system = HybridRetriever(collection, hashing, second_encoder=hashing, lists=["bm25", "dense", "dense2"])
     stages = system.retrieve_many(QUERIES).stages
     np.testing.assert_array_equal(stages["dense"].ids, stages["dense2"].ids)
     with pytest.raises(InputError, match="dense2 needs a second_encoder"):

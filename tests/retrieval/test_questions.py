@@ -28,10 +28,7 @@ def test_kept_ranks_give_the_scores_that_stand_beside_them(study):
     assert len(found["items"]) == found["asked"] == len(study.dataset.queries)
     for place in range(len(found["systems"])):
         qrels = {q["id"]: {ids[d]: 1 for d in q["relevant"]} for q in found["items"]}
-        run = {
-            q["id"]: {ids[d]: 1 / (r + 1) for r, d in enumerate(q["top"][place])}
-            for q in found["items"]
-        }
+        run = {q["id"]: {ids[d]: 1 / (r + 1) for r, d in enumerate(q["top"][place])} for q in found["items"]}
         again = evaluate(qrels, run, ["RR@10", "R@10"]).frame()
         for question in found["items"]:
             kept = dict(zip(found["measures"], question["scores"][place], strict=True))

@@ -5,18 +5,10 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.rankings import (
-    RankedLists,
-    collapse,
-    from_scores,
-    stack,
-    to_run,
-)
+from casebook.retrieval.rankings import RankedLists, collapse, from_scores, stack, to_run
 
 tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
-    lambda shape: arrays(
-        float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0])
-    )
+    lambda shape: arrays(float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0]))
 )
 
 
@@ -50,9 +42,7 @@ def test_truncation_is_the_shorter_search(scores):
 @given(tied_scores, st.data())
 def test_ranks_and_scores_of_agree_with_a_search_by_hand(scores, data):
     lists = from_scores(scores, scores.shape[1])
-    wanted = data.draw(
-        arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3))
-    )
+    wanted = data.draw(arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3)))
     ranks, values = lists.ranks_of(wanted), lists.scores_of(wanted)
     for row, column in np.ndindex(wanted.shape):
         entries = lists.ids[row, : lists.lengths[row]].tolist()

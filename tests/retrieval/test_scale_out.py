@@ -52,9 +52,7 @@ def test_a_function_of_positions_reads_like_a_list(tmp_path):
 
     read.n_documents = len(TEXTS)
     one, other = ShardStore(tmp_path / "a"), ShardStore(tmp_path / "b")
-    assert encode_shards(TEXTS, encode, one, 60) == encode_shards(
-        read, encode, other, 60
-    )
+    assert encode_shards(TEXTS, encode, one, 60) == encode_shards(read, encode, other, 60)
 
 
 def test_only_what_is_missing_or_changed_is_encoded_again(tmp_path):
@@ -96,10 +94,7 @@ def test_a_cluster_gives_the_files_and_lists_of_one_process(tmp_path):
 
     here, there = ShardStore(tmp_path / "here"), ShardStore(tmp_path / "there")
     encode_shards(TEXTS, encode, here, 40)
-    with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         encode_shards(TEXTS, encode, there, 40, client)
         same(search_shards(there, encode(TEXTS[:9]), 30, client), expected(30))
     names = sorted(path.name for path in (tmp_path / "here").iterdir())

@@ -31,9 +31,7 @@ def test_default_scores_are_those_of_the_formula():
 
 def test_okapi_ranks_as_rank_bm25_does():
     texts = ["a a b", "b c", "b c c d", "b e"]
-    index = BM25Index(
-        texts, "okapi", k1=1.2, b=0.3, stopwords=None, token_pattern=r"\w+"
-    )
+    index = BM25Index(texts, "okapi", k1=1.2, b=0.3, stopwords=None, token_pattern=r"\w+")
     lists = index.search(["b c"], 4)
     words = [text.split() for text in texts]
     df = Counter(word for text in words for word in set(text))
@@ -43,12 +41,7 @@ def test_okapi_ranks_as_rank_bm25_does():
 
     def score(text):
         length = 1.2 * (1 - 0.3 + 0.3 * len(text) / mean_length)
-        return sum(
-            (idf[w] if idf[w] >= 0 else floor)
-            * text.count(w)
-            / (text.count(w) + length)
-            for w in "bc"
-        )
+        return sum((idf[w] if idf[w] >= 0 else floor) * text.count(w) / (text.count(w) + length) for w in "bc")
 
     expected = sorted(range(4), key=lambda i: (-score(words[i]), i))
     assert lists.ids[0].tolist() == expected
@@ -160,12 +153,9 @@ def test_the_stored_report_of_pdpabench_is_reproduced(pdpabench):
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("preset", "settings"),
-    [("okapi_porter", "k1.2_b0.3"), ("okapi_porter_untuned", "k1.5_b0.75")],
+    ("preset", "settings"), [("okapi_porter", "k1.2_b0.3"), ("okapi_porter_untuned", "k1.5_b0.75")]
 )
-def test_rankings_are_those_of_the_stored_okapi_runs(
-    mirror, pdpabench, preset, settings
-):
+def test_rankings_are_those_of_the_stored_okapi_runs(mirror, pdpabench, preset, settings):
     stored = defaultdict(list)
     file = mirror / "pdpabench_beir" / f"run.okapi_porter_{settings}.trec"
     for row in file.read_text().splitlines():

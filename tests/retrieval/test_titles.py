@@ -113,9 +113,7 @@ def test_titles_count_in_the_hash_and_in_what_is_embedded(titled, tmp_path, hash
 
 
 def test_shards_hold_titles(titled, tmp_path):
-    stores = {
-        flag: ShardStore(str(tmp_path / f"shards{flag}")) for flag in (True, False)
-    }
+    stores = {flag: ShardStore(str(tmp_path / f"shards{flag}")) for flag in (True, False)}
     for flag, store in stores.items():
         encode_folder(titled, store.url, titles=flag)
     vectors = {f: s.vectors(s.index()["shards"][0]) for f, s in stores.items()}

@@ -104,10 +104,7 @@ def test_answer_and_tables_quote_the_numbers(study):
 def test_parity_keys_stand_beside_the_standard_measure(study):
     table = report.parity_table(study).set_index("documented")
     assert table.loc["original:map@1", "standard"] == "RR"
-    assert (
-        table.loc["original:map@1", "value"]
-        == table.loc["original:map@1", "standard value"]
-    )
+    assert table.loc["original:map@1", "value"] == table.loc["original:map@1", "standard value"]
     random = study.scores["nDCG@10"]["random"].mean()
     assert table.loc["original:NDCG@10", "control"] == pytest.approx(random)
     assert (table["n"] == 34).all()

@@ -41,9 +41,7 @@ def test_the_other_spelling_is_read_in_any_case_and_with_a_byte_order_mark(tmp_p
     assert (back.workflow, back.started, back.success) == ("w", MOMENT, True)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[1]", "{}", '{"RunId": 1, "Workflow": "w"}']
-)
+@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"RunId": 1, "Workflow": "w"}'])
 def test_a_damaged_record_is_one_clear_line(tmp_path, text):
     path = tmp_path / "run.json"
     path.write_text(text)

@@ -28,11 +28,7 @@ WHY = Reason("test")
 def write(layout, name, score):
     moment = now()
     record = RunRecord.model_construct(
-        run_id=name,
-        workflow="w",
-        started=moment,
-        completed=moment,
-        metrics={"ndcg@3": score},
+        run_id=name, workflow="w", started=moment, completed=moment, metrics={"ndcg@3": score}
     )
     record_run(layout, record)
 
@@ -100,8 +96,7 @@ def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
     here = str(request.path.parent)
     for number in range(kills):
         child = subprocess.Popen(
-            [sys.executable, "-c", ENDLESS, here, str(layout.root), str(number)],
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", ENDLESS, here, str(layout.root), str(number)], stdout=subprocess.PIPE
         )
         child.stdout.readline()
         time.sleep(chance.uniform(0.01, 0.25))

@@ -6,12 +6,7 @@ import pandas as pd
 import pytest
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
-from casebook.errors import (
-    CheckFailed,
-    Incomparable,
-    InputError,
-    Undecided,
-)
+from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.inference.power import minimal_detectable_effect
 from casebook.runs.decision import apply, decide
 from casebook.runs.evidence import judge, settle
@@ -45,10 +40,7 @@ def test_the_first_run_is_promoted(registry):
     assert again.delta == 0
 
 
-@pytest.mark.parametrize(
-    ("eps", "action", "verdict"),
-    [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")],
-)
+@pytest.mark.parametrize(("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")])
 def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     registry.add("old", 0.6000)
     decided(registry)
@@ -193,9 +185,7 @@ def test_the_report_of_a_decision_has_the_documented_keys(registry, tmp_path):
     documented |= {"candidate", "active", "action", "delta", "reason", "profile"}
     assert documented <= set(stored)
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
-    assert (
-        first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
-    )
+    assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
 
 
 def test_judge_at_the_margin():
@@ -208,11 +198,7 @@ def test_judge_at_the_margin():
 
 @pytest.mark.parametrize(
     ("verdict", "error", "code"),
-    [
-        ("fail", CheckFailed, 2),
-        ("undecided", Undecided, 4),
-        ("incomparable", Incomparable, 5),
-    ],
+    [("fail", CheckFailed, 2), ("undecided", Undecided, 4), ("incomparable", Incomparable, 5)],
 )
 def test_exit_codes(verdict, error, code):
     with pytest.raises(error) as caught:
@@ -250,10 +236,7 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path, casebook):
     groups = np.repeat(np.arange(12), 5)
     before = rng.normal(0.5, 0.1, 60)
     after = before + rng.normal(0.05, 0.1, 12)[groups]
-    grouped = [
-        write_run(tmp_path / name, scores, groups)
-        for name, scores in (("new", after), ("old", before))
-    ]
+    grouped = [write_run(tmp_path / name, scores, groups) for name, scores in (("new", after), ("old", before))]
     found = compare_runs(*grouped, METRIC)
     # Equal sizes: the same test on the twelve means of the groups.
     means = pd.Series(after - before).groupby(groups).mean().to_numpy()
@@ -266,10 +249,7 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path, casebook):
     # A run whose rows name no groups takes those of the other one.
     write_run(tmp_path / "old", before)
     assert compare_runs(*grouped, METRIC).p_value == found.p_value
-    code, out, _ = casebook(
-        *("runs", "compare", "new", "old", "-m", METRIC),
-        *("--runs-root", tmp_path, "--json"),
-    )
+    code, out, _ = casebook(*("runs", "compare", "new", "old", "-m", METRIC), *("--runs-root", tmp_path, "--json"))
     assert code == 0 and json.loads(out)["groups"] == 12
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
@@ -322,8 +302,7 @@ def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
     old = find(listing, "old")
     gate = Gate({"ndcg@3": 0.005, "map@1": 0.005})
     verdicts = {
-        name: apply_gate(listing, find(listing, name), old, gate).verdict
-        for name in ("same", "worse", "noise")
+        name: apply_gate(listing, find(listing, name), old, gate).verdict for name in ("same", "worse", "noise")
     }
     assert verdicts == {"same": "pass", "worse": "fail", "noise": "undecided"}
     absent = apply_gate(listing, old, old, Gate({"p@1": 0.0}))

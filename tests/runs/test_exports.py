@@ -28,11 +28,7 @@ LABELS = {
     "ContentKey": "k",
     "Version": "0.1.0",
     "Environment": {"python": "3.11", "platform": "Linux", "machine": "x86_64"},
-    "Inputs": {
-        "data": {"dataset": "abc"},
-        "library": "def",
-        "parameters": {"dataset": "set", "k": 10},
-    },
+    "Inputs": {"data": {"dataset": "abc"}, "library": "def", "parameters": {"dataset": "set", "k": 10}},
 }
 
 
@@ -165,9 +161,7 @@ def test_what_we_export_comes_back(record, tmp_path):
     assert back.metrics["set.dense.rr@10"] == 0.58825
 
 
-@pytest.mark.parametrize(
-    "change", [{"scores": {}}, {"scores": {"test": []}}, {"scores": {"test": [{}]}}]
-)
+@pytest.mark.parametrize("change", [{"scores": {}}, {"scores": {"test": []}}, {"scores": {"test": [{}]}}])
 def test_other_files_are_not_results(tmp_path, change):
     path = published(tmp_path / "result.json", **change)
     with pytest.raises(InputError, match=r"result\.json: "):
@@ -185,8 +179,7 @@ def table(required, **properties):
 
 
 EVERY_EVAL = table(
-    "schema_version evaluation_id retrieved_timestamp source_metadata model_info "
-    "eval_library evaluation_results",
+    "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library evaluation_results",
     schema_version={"const": "0.3.0"},
     evaluation_id=TEXT,
     evaluation_timestamp=TEXT,
@@ -195,9 +188,7 @@ EVERY_EVAL = table(
         "source_type source_organization_name evaluator_relationship",
         source_name=TEXT,
         source_type={"enum": ["documentation", "evaluation_run"]},
-        evaluator_relationship={
-            "enum": ["first_party", "third_party", "collaborative", "other"]
-        },
+        evaluator_relationship={"enum": ["first_party", "third_party", "collaborative", "other"]},
         additional_details=TEXTS,
     ),
     eval_library=table("name version", name=TEXT, version=TEXT),
@@ -205,17 +196,14 @@ EVERY_EVAL = table(
         "name id additional_details",
         name=TEXT,
         id=TEXT,
-        additional_details=TEXTS
-        | {"required": ["deployment_type", "model_availability"]},
+        additional_details=TEXTS | {"required": ["deployment_type", "model_availability"]},
     ),
     evaluation_results={
         "type": "array",
         "minItems": 1,
         "items": table(
             "evaluation_name source_data metric_config score_details",
-            source_data=table(
-                "dataset_name source_type", source_type={"const": "other"}
-            ),
+            source_data=table("dataset_name source_type", source_type={"const": "other"}),
             metric_config=table(
                 "lower_is_better score_type min_score max_score",
                 lower_is_better={"type": "boolean"},
@@ -229,9 +217,7 @@ EVERY_EVAL = table(
                 uncertainty=table(
                     "",
                     num_samples={"type": "integer"},
-                    confidence_interval=table(
-                        "lower upper", lower=NUMBER, upper=NUMBER
-                    ),
+                    confidence_interval=table("lower upper", lower=NUMBER, upper=NUMBER),
                 ),
             ),
         ),
@@ -244,9 +230,7 @@ def test_every_eval_ever_with_intervals_of_the_report(record, results):
     number = {"value": 0.656, "ci": [0.61, 0.69], "n": 396}
     numbers = results / "mine" / "numbers" / "c.json"
     numbers.parent.mkdir(parents=True)
-    numbers.write_text(
-        json.dumps({"ablation": {"set": {"dense": {"nDCG@10": number}}}})
-    )
+    numbers.write_text(json.dumps({"ablation": {"set": {"dense": {"nDCG@10": number}}}}))
     found = every_eval(record, "dense", folder)
     jsonschema.validate(found, EVERY_EVAL)
     by_name = {r["metric_config"]["metric_id"]: r for r in found["evaluation_results"]}

@@ -27,9 +27,7 @@ def _numbers(run):
 def test_a_chapter_says_it_itself(run):
     number = _numbers(run)[1]["query_length"]["smoke"]["full, long"]["nDCG@10"]
     assert number["n"] == 17
-    assert figure(run, METRIC) == {
-        name: number[name] for name in number if name != "value"
-    }
+    assert figure(run, METRIC) == {name: number[name] for name in number if name != "value"}
 
 
 def test_numbers_of_another_time_are_not_used(run):

@@ -44,9 +44,7 @@ def test_counts_lineage_and_hashes():
     assert set(first) == {"id", "doc", "chunkIndex", "charCount", "textSha256"}
     assert first["textSha256"] == hashlib.sha256(b"one").hexdigest()
     assert uuid.UUID(first["id"]).version == 5
-    assert (
-        read_manifest(folder() / "manifest_latest.json", np.zeros((3, 8))) == manifest
-    )
+    assert read_manifest(folder() / "manifest_latest.json", np.zeros((3, 8))) == manifest
 
 
 def test_equal_ingests_have_one_id_and_others_not():
@@ -56,8 +54,7 @@ def test_equal_ingests_have_one_id_and_others_not():
 
 
 @pytest.mark.parametrize(
-    ("chunks", "shape"),
-    [([], (0, 8)), ([], (0, 0)), (CHUNKS, (2, 8)), (CHUNKS, (3, 0)), (CHUNKS, (3,))],
+    ("chunks", "shape"), [([], (0, 8)), ([], (0, 0)), (CHUNKS, (2, 8)), (CHUNKS, (3, 0)), (CHUNKS, (3,))]
 )
 def test_an_empty_or_short_ingest_is_an_error(chunks, shape):
     with pytest.raises(InputError, match="one vector"):
@@ -83,9 +80,7 @@ def test_changes_after_the_ingest_are_found():
     index.unlink()
     with pytest.raises(InputError, match="missing"):
         read_manifest(latest)
-    latest.write_text(
-        latest.read_text().replace('"totalChunks": 3', '"totalChunks": 0')
-    )
+    latest.write_text(latest.read_text().replace('"totalChunks": 3', '"totalChunks": 0'))
     with pytest.raises(InputError, match="totalChunks"):
         read_manifest(latest)
     with pytest.raises(InputError, match="no such manifest"):

@@ -65,19 +65,9 @@ def test_the_example_that_others_keep_is_read(mirror):
         ('{"variants": [{"args": ["x"]}]}', "variant 1: name"),
         ('{"variants": [{"name": "../a", "args": ["x"]}]}', "not allowed"),
         ('{"variants": [{"name": "a", "args": ["x"], "colour": 1}]}', "unknown colour"),
-        (
-            '{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 0}]}',
-            "timeout",
-        ),
-        (
-            '{"variants": [{"name": "a", "args": ["x"]},'
-            ' {"name": "A", "args": ["y"]}]}',
-            "share a name",
-        ),
-        (
-            '{"variants": [{"name": "a", "args": ["x"]}], "after": {"x": 1}}',
-            "unknown x",
-        ),
+        ('{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 0}]}', "timeout"),
+        ('{"variants": [{"name": "a", "args": ["x"]}, {"name": "A", "args": ["y"]}]}', "share a name"),
+        ('{"variants": [{"name": "a", "args": ["x"]}], "after": {"x": 1}}', "unknown x"),
         *(
             (f'{{"variants": [{{"name": "a", "args": ["x"]}}], "after": {after}}}', why)
             for after, why in (
@@ -154,18 +144,14 @@ def test_a_timeout_ends_the_whole_group(tmp_path, monkeypatch):
 def record(folder, **labels):
     write_record(
         folder / "run.json",
-        RunRecord.model_construct(
-            run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}
-        ),
+        RunRecord.model_construct(run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}),
     )
     return folder
 
 
 def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
     inputs = {"parameters": {"dataset": "smoke", "k": 3}}
-    folder = record(
-        tmp_path / "nightly" / "runs" / "e-smoke", Cell="e-smoke", Inputs=inputs
-    )
+    folder = record(tmp_path / "nightly" / "runs" / "e-smoke", Cell="e-smoke", Inputs=inputs)
     request = rerun.request_of(folder)
     head = ["run", "e-smoke", "--run", "nightly-rerun", "--force"]
     assert request.arguments[:5] == head

@@ -2,13 +2,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.runs.comparability import comparability_key
-from casebook.runs.metrics import (
-    canonical,
-    canonical_metrics,
-    file_part,
-    higher_is_better,
-    label,
-)
+from casebook.runs.metrics import canonical, canonical_metrics, file_part, higher_is_better, label
 
 
 def test_one_spelling_and_no_value_that_is_not_a_number():

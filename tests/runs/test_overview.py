@@ -32,12 +32,8 @@ def test_scores_are_parsed_newest_first_and_failed_runs_left_out(listing):
 def test_matrix_holds_the_newest_score_and_the_best_system_first(listing):
     scores = overview.score_table(listing, "nDCG@10")
     table = overview.matrix(scores, "ablation")
-    expected = pd.DataFrame(
-        {"bm25": [0.6, 0.7], "full": [0.8, 0.5]}, index=pd.Index(["x", "y"])
-    )
-    pd.testing.assert_frame_equal(
-        table[["bm25", "full"]], expected, check_names=False, check_index_type=False
-    )
+    expected = pd.DataFrame({"bm25": [0.6, 0.7], "full": [0.8, 0.5]}, index=pd.Index(["x", "y"]))
+    pd.testing.assert_frame_equal(table[["bm25", "full"]], expected, check_names=False, check_index_type=False)
 
 
 def test_history_is_oldest_first(listing):

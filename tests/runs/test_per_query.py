@@ -15,9 +15,7 @@ def test_documented_fields_and_names(tmp_path, rows_of):
     records = json.loads(path.read_text())
     assert set(records[0]) == set(FIELDS) - set(FIELDS[7:])
     # Ranks 1 to 4, as documented: 1, 0.631, 0.5 and nothing.
-    assert [r["Ndcg3"] for r in records] == pytest.approx(
-        [1, 0.63093, 0.5, 0], abs=1e-5
-    )
+    assert [r["Ndcg3"] for r in records] == pytest.approx([1, 0.63093, 0.5, 0], abs=1e-5)
     back = read_per_query(path)
     assert list(back.columns) == list(FIELDS)
     assert back["Rank"].tolist() == [1, 2, 3, 4]
@@ -65,12 +63,8 @@ def test_other_files_are_refused(tmp_path, text):
 
 def test_rows_of_a_run_are_those_of_its_metric(registry):
     folder = registry.add("r", ranks=[1, 2, 4])
-    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx(
-        [1, 0.63093, 0]
-    )
-    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx(
-        (1 + 0.5 + 0.25) / 3
-    )
+    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx([1, 0.63093, 0])
+    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
     for metric in ("ndcg@10", "p@1"):
         with pytest.raises(NoRows, match="holds no value of"):
             query_scores(folder, metric)

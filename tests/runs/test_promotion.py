@@ -256,8 +256,5 @@ def test_a_pointer_behind_the_log_is_not_a_fault(three):
 def test_a_held_lock_names_its_owner(three, monkeypatch):
     monkeypatch.setattr(chain, "PATIENCE", 0.05)
     root = three.layout.root
-    with (
-        chain.writing(root / "_active"),
-        pytest.raises(InputError, match=r"held by pid \d+ on "),
-    ):
+    with chain.writing(root / "_active"), pytest.raises(InputError, match=r"held by pid \d+ on "):
         promote_all(three, "low")

@@ -19,13 +19,10 @@ BAD = {
     "other": b'{"name": "package", "version": "1"}',
     "binary": bytes(range(256)),
     "deep": b"[" * 100_000,
-    "future": b'{"SchemaVersion":2,"RunId":"a","Workflow":"w",'
-    b'"StartedAtUtc":"2026-01-02T00:00:00Z"}',
+    "future": b'{"SchemaVersion":2,"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z"}',
     "early": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"0001-01-01T00:00:00+14:00"}',
-    "huge": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z",'
-    b'"Metrics":[' + b"9" * 5000 + b"]}",
-    "text": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z",'
-    b'"Metrics":{"x":"high"}}',
+    "huge": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z","Metrics":[' + b"9" * 5000 + b"]}",
+    "text": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z","Metrics":{"x":"high"}}',
 }
 
 

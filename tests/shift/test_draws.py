@@ -6,13 +6,7 @@ import nbformat
 from casebook import estimates, paths
 from casebook.stats import intervals, tests
 
-SETTINGS = {
-    "encoder": "semantic-hash",
-    "draws": 2,
-    "drift_seeds": [1],
-    "seed": 7,
-    "resamples": 120,
-}
+SETTINGS = {"encoder": "semantic-hash", "draws": 2, "drift_seeds": [1], "seed": 7, "resamples": 120}
 
 
 def test_resamples_and_seed_reach_every_draw(monkeypatch, tmp_path):

@@ -16,9 +16,7 @@ def test_every_question_is_scored_at_every_stage(rows):
 
 
 def test_baseline_depends_on_the_stage_and_not_on_the_system(rows):
-    table = rows.pivot_table(
-        index=["seed", "stage", "query_id"], columns="system", values="baseline"
-    )
+    table = rows.pivot_table(index=["seed", "stage", "query_id"], columns="system", values="baseline")
     assert (table["ridge"] == table["posneg-uniform"]).all()
     means = rows.groupby("stage")["baseline"].mean()
     assert means[1] <= means[0]  # confusers answer nothing

@@ -102,10 +102,7 @@ def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     documents = {"a": [1.0, 0], "b": [0.5, 0.5], "c": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [1.0, 0], "q3": [1.0, 0]}
     data = planted(
-        queries,
-        documents,
-        {"q1": {"c": 1}, "q2": {"a": 1}},
-        candidates={"q1": ["b", "c"], "q2": ["b", "c"]},
+        queries, documents, {"q1": {"c": 1}, "q2": {"a": 1}}, candidates={"q1": ["b", "c"], "q2": ["b", "c"]}
     )
     assert data.query_ids == ["q1"]
     assert set(data.run(data.queries)["q1"]) == {"b", "c"}

@@ -78,9 +78,7 @@ def moved(decoys):
     return run
 
 
-@pytest.mark.parametrize(
-    ("amount", "verdict"), [(1.0, "pass"), (0.0, "pass"), (-2.0, "fail")]
-)
+@pytest.mark.parametrize(("amount", "verdict"), [(1.0, "pass"), (0.0, "pass"), (-2.0, "fail")])
 def test_gate_verdicts(moved, amount, verdict):
     for decision in gate.DECISIONS:
         report = gate.judge(moved(amount), decision=decision)
@@ -168,9 +166,7 @@ def test_bad_thresholds_are_refused(moved, eps):
 def test_gate_file(moved, tmp_path):
     run = moved(1.0)
     report = gate.judge(run, "rank-cosine", eps=0.01)
-    path = gate.write_gate(
-        tmp_path / gate.FILE, report, run.metrics, Dataset="decoys", RunId="1"
-    )
+    path = gate.write_gate(tmp_path / gate.FILE, report, run.metrics, Dataset="decoys", RunId="1")
     found = json.loads(path.read_text())
     assert found["GateProfile"] == "rank-cosine" and found["Epsilon"] == 0.01
     assert len(found["Notes"]) == 3

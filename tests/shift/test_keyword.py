@@ -6,12 +6,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.measures.ranking_ties import tie_bounds
 from casebook.shift.embedded import embed
-from casebook.shift.keyword import (
-    KeywordEncoder,
-    aggregate,
-    first_delta,
-    train_amplitude,
-)
+from casebook.shift.keyword import KeywordEncoder, aggregate, first_delta, train_amplitude
 
 KEYS = ("Baseline", "First", "FirstPlusDelta", "DeltaFirstVsBaseline")
 KEYS += ("DeltaFirstPlusDeltaVsBaseline",)

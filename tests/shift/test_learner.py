@@ -29,18 +29,12 @@ def test_built_in_samples_give_the_documented_values(expected, samples, label, t
     assert (shift.cancel_reason is not None) is case["IsCancelled(eps=1e-3)"]
     for name, moved in (("baseline", 0.0), ("posneg", 1.0)):
         vectors = data.queries + moved * shift.move(data.queries)
-        scores = data.score(
-            vectors, measures=["original:map@1", "original:ndcg@3", "P@1"]
-        )
+        scores = data.score(vectors, measures=["original:map@1", "original:ndcg@3", "P@1"])
         assert dict(zip(data.query_ids, 1 / scores["original:map@1"], strict=True)) == (
             pytest.approx(case[name]["ranks"])
         )
-        assert scores["original:map@1"].mean() == pytest.approx(
-            case[name]["map@1"], abs=1e-15
-        )
-        assert scores["original:ndcg@3"].mean() == pytest.approx(
-            case[name]["ndcg@3"], abs=1e-15
-        )
+        assert scores["original:map@1"].mean() == pytest.approx(case[name]["map@1"], abs=1e-15)
+        assert scores["original:ndcg@3"].mean() == pytest.approx(case[name]["ndcg@3"], abs=1e-15)
         assert scores["P@1"].mean() == case[name]["precision@1"]
 
 

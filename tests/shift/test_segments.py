@@ -10,12 +10,7 @@ from casebook.errors import InputError
 from casebook.runs.per_query import write_per_query
 from casebook.shift.per_query import per_query
 from casebook.shift.segments import compare_segments, fit_tau, gap_gain, oracle
-from casebook.shift.segments_file import (
-    Segments,
-    decisions_of,
-    read_segments,
-    write_segments,
-)
+from casebook.shift.segments_file import Segments, decisions_of, read_segments, write_segments
 
 
 def records(ranks, second=0.5):
@@ -71,9 +66,7 @@ def test_means_counts_and_gains(write):
     counts["groups"] = 3
     assert found["counts"] == counts
     kpi = {name: part["map@1"]["value"] for name, part in found["kpi"].items()}
-    assert kpi == pytest.approx(
-        {"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0}
-    )
+    assert kpi == pytest.approx({"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0})
     gain = found["delta"]["Segmented"]["map@1"]
     assert gain["value"] == pytest.approx(1.25 / 3)
     assert gain["ci"] == [None, None] and gain["reason"] == "fewer_than_six_clusters"

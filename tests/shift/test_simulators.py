@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.shift.simulators import (
-    SimulatedEncoder,
-    load_embedder,
-    semantic_hash_vector,
-    sha256_vector,
-)
+from casebook.shift.simulators import SimulatedEncoder, load_embedder, semantic_hash_vector, sha256_vector
 from casebook.shift.words import fnv1a, mix, stem, tokens
 
 
@@ -48,8 +43,7 @@ def test_text_of_another_platform_has_the_same_vector():
 
 
 @pytest.mark.parametrize(
-    ("word", "expected_stem"),
-    [("flooding", "flood"), ("bring", "bring"), ("houses", "hous"), ("fees", "fees")],
+    ("word", "expected_stem"), [("flooding", "flood"), ("bring", "bring"), ("houses", "hous"), ("fees", "fees")]
 )
 def test_stems(word, expected_stem):
     assert stem(word) == expected_stem
@@ -73,11 +67,7 @@ def test_noise_is_seeded_by_text_and_seed():
 
 @pytest.mark.parametrize(
     ("name", "noise", "message"),
-    [
-        ("sha512", 0.0, "unknown simulator"),
-        ("sha256", -1.0, "between 0"),
-        ("sha256", 1e308, "between"),
-    ],
+    [("sha512", 0.0, "unknown simulator"), ("sha256", -1.0, "between 0"), ("sha256", 1e308, "between")],
 )
 def test_wrong_settings(name, noise, message):
     with pytest.raises(InputError, match=message):

@@ -40,9 +40,7 @@ def test_numbers_carry_interval_n_control_and_reason(study, gained):
     assert set(numbers) == set(study.scores[MEASURE])
     number = numbers["ridge"][f"{MEASURE} gain"]
     assert set(number) == {"value", "ci", "n", "control", "reason"}
-    assert (
-        numbers["ridge"]["original:map@1"]["value"] == numbers["ridge"]["RR"]["value"]
-    )
+    assert numbers["ridge"]["original:map@1"]["value"] == numbers["ridge"]["RR"]["value"]
     assert number["n"] == len(study.data)
 
 
@@ -55,9 +53,7 @@ def test_sentences_and_tables(study, gained):
     assert "posneg-uniform, learned and scaled on other groups" in text
     row = gained.set_index("system").loc["posneg-uniform"]
     assert f"[{row['gain low']:+z.4f}, {row['gain high']:+z.4f}] over" in text
-    assert (gained["verdict"] == "not tested").sum() == gained[
-        "p_adjusted"
-    ].isna().sum()
+    assert (gained["verdict"] == "not tested").sum() == gained["p_adjusted"].isna().sum()
     assert f"{(gained['verdict'] == 'undecided').sum()} undecided" in text
     assert len(report.choices(study)) == 5 * len(study.fits)
     assert report.learning(study)["resultant length"].between(0, 1).all()

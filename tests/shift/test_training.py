@@ -65,10 +65,7 @@ def test_cancelled_trainings_are_latest_but_not_best(store):
 
 def test_documented_selection_without_a_score(tmp_path):
     """Of files without a selection score the larger improvement wins, not the newer."""
-    for name, created, value in (
-        ("1", "2025-01-01", 0.010),
-        ("2", "2025-02-01", 0.005),
-    ):
+    for name, created, value in (("1", "2025-01-01", 0.010), ("2", "2025-02-01", 0.005)):
         folder = tmp_path / f"w-training_{name}"
         folder.mkdir()
         fields = {"workflowName": "w", "createdUtc": f"{created}T00:00:00Z"}

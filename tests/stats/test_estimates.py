@@ -34,10 +34,7 @@ def test_p_and_interval_are_those_of_all_sign_patterns():
     row = one(d)
     assert row.p == row.p_adjusted == pytest.approx(p)
     theirs = stats.permutation_test(
-        (d, np.zeros(11)),
-        lambda a, b: np.mean(a - b),
-        permutation_type="samples",
-        n_resamples=np.inf,
+        (d, np.zeros(11)), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=np.inf
     )
     assert row.p == pytest.approx(theirs.pvalue)
     # Just inside the bounds a shift is not rejected, just outside it is.
@@ -59,12 +56,7 @@ def test_clusters_are_turned_as_a_whole():
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 10**6),
-    st.integers(1, 5),
-    st.sampled_from([6, 9, 25, 60]),
-    st.sampled_from([0.0, 0.3, 1.0]),
-)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([6, 9, 25, 60]), st.sampled_from([0.0, 0.3, 1.0]))
 def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effect):
     rng = np.random.default_rng(seed)
     scores = pd.DataFrame(np.round(rng.normal(size=(n, k + 1)), 1))
@@ -75,9 +67,7 @@ def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effec
     assert decided.tolist() == ((found["low"] > 0) | (found["high"] < 0)).tolist()
     assert (found["p"] <= found["p_adjusted"]).all()
     turned = contrasts(scores, [(j, 0) for j in range(1, k + 1)], n_resamples=500)
-    assert turned["low"].to_numpy() == pytest.approx(
-        -found["high"].to_numpy(), nan_ok=True
-    )
+    assert turned["low"].to_numpy() == pytest.approx(-found["high"].to_numpy(), nan_ok=True)
     assert turned["p_adjusted"].tolist() == found["p_adjusted"].tolist()
 
 
@@ -89,9 +79,7 @@ def test_one_rule_where_holm_and_max_t_disagree():
     scores[0] += 0.25
     found = compare_systems(scores, n_resamples=10_000)
     pairs = found.pairs
-    disagree = (np.array(holm(pairs["p_randomisation"])) > 0.05) & (
-        pairs["p_max_t"] <= 0.05
-    )
+    disagree = (np.array(holm(pairs["p_randomisation"])) > 0.05) & (pairs["p_max_t"] <= 0.05)
     assert disagree.any()
     decided = pairs["verdict"].isin(["better", "worse"])
     assert decided.tolist() == (pairs["p_max_t"] <= 0.05).tolist()

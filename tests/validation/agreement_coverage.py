@@ -5,12 +5,7 @@
 
 import numpy as np
 import pandas as pd
-from severity_model import (
-    Design,
-    pair_distribution,
-    simulate,
-    true_value,
-)
+from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.files import write_text
 from casebook.inference.proportions import wilson
@@ -131,9 +126,7 @@ def write_table(path=TABLE, n_studies=2000):
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     table["coefficient"] = table["coefficient"].map(TITLES)
     table.columns = table.columns.str.replace("_", " ")
-    return write_text(
-        path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-    )
+    return write_text(path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n"))
 
 
 if __name__ == "__main__":

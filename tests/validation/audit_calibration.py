@@ -76,10 +76,7 @@ def _first(labels):
 
 
 def _only(labels, keep):
-    splits = {
-        name: {q: d for q, d in questions.items() if q in keep}
-        for name, questions in labels.splits.items()
-    }
+    splits = {name: {q: d for q, d in questions.items() if q in keep} for name, questions in labels.splits.items()}
     return replace(labels, splits={n: part for n, part in splits.items() if part})
 
 
@@ -154,15 +151,8 @@ def planted(labels, rng):
         "dealt in order": dealt(np.arange(len(documents)), names),
         "dealt in permuted order": dealt(order, names),
         "dealt, questions shuffled": dealt(order, shuffled),
-        "one list for all": replace(
-            labels,
-            splits={"all": {q: list(few) for q in names}},
-            candidates={},
-            groups={},
-        ),
-        "labels drawn by lot": replace(
-            relabelled(labels, rng), query_texts=labels.query_texts
-        ),
+        "one list for all": replace(labels, splits={"all": {q: list(few) for q in names}}, candidates={}, groups={}),
+        "labels drawn by lot": replace(relabelled(labels, rng), query_texts=labels.query_texts),
     }
 
 
@@ -201,25 +191,19 @@ def calibrate(sets, repeats=10, seed=0):
             "relabelled": [relabelled(labels, rng) for _ in range(repeats)],
         }
     audits = {
-        name: {kind: [audit_labels(s) for s in group] for kind, group in parts.items()}
-        for name, parts in forms.items()
+        name: {kind: [audit_labels(s) for s in group] for kind, group in parts.items()} for name, parts in forms.items()
     }
     largest = {name: excesses(parts["as it is"]) for name, parts in audits.items()}
     own = dict(auditor.EXCESS)
     for name, parts in audits.items():
         others = [found for other, found in largest.items() if other != name]
-        without = {
-            check: max([LEAST, *(HEADROOM * found[check] for found in others)])
-            for check in own
-        }
+        without = {check: max([LEAST, *(HEADROOM * found[check] for found in others)]) for check in own}
         for kind, group in parts.items():
             again = [any(_nearly(f, without) for f in judged(a)) for a in group]
             auditor.EXCESS.update(without)
             left = [
                 audit_labels(labels) if differs else audit
-                for labels, audit, differs in zip(
-                    forms[name][kind], group, again, strict=True
-                )
+                for labels, audit, differs in zip(forms[name][kind], group, again, strict=True)
             ]
             auditor.EXCESS.update(own)
             rows.append(
@@ -228,12 +212,8 @@ def calibrate(sets, repeats=10, seed=0):
                     "labels": kind,
                     "checks": sum(len(judged(a)) for a in group),
                     "flagged": sum(len(flags(a)) for a in group),
-                    "flagged, thresholds from the others": sum(
-                        len(flags(a)) for a in left
-                    ),
-                    "which": ", ".join(
-                        sorted({c for a in [*group, *left] for c in flags(a)})
-                    ),
+                    "flagged, thresholds from the others": sum(len(flags(a)) for a in left),
+                    "which": ", ".join(sorted({c for a in [*group, *left] for c in flags(a)})),
                 }
             )
     return pd.DataFrame(rows), largest

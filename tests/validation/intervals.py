@@ -35,11 +35,7 @@ def grouped(sizes):
 
 
 UNEQUAL = [1, 2, 3, 4, 6, 8, 12, 16, 22, 30]
-GROUPS = {
-    "6 groups of 20": [20] * 6,
-    "15 groups of 8": [8] * 15,
-    "10 groups of 1 to 30": UNEQUAL,
-}
+GROUPS = {"6 groups of 20": [20] * 6, "15 groups of 8": [8] * 15, "10 groups of 1 to 30": UNEQUAL}
 
 
 def ndcg_like(n):
@@ -68,9 +64,7 @@ def differences(studies):
         rng, rejected, excluded = np.random.default_rng(0), 0, 0
         for seed in range(studies):
             scores = pd.DataFrame({"a": draw(rng), "b": 0.0})
-            found = contrasts(
-                scores, [("a", "b")], clusters, n_resamples=2000, seed=seed
-            )
+            found = contrasts(scores, [("a", "b")], clusters, n_resamples=2000, seed=seed)
             row = found.iloc[0]
             rejected += row.p <= 0.05
             excluded += row.low > 0 or row.high < 0
@@ -94,11 +88,7 @@ def coverage(studies):
     """Coverage of the interval of a mean."""
     shares = {"93 % zeros": 0.07, "60 % zeros": 0.4, "85 % ones": 0.85}
     designs = {
-        f"{name}, n = {n}": (
-            lambda rng, n=n, share=share: (rng.random(n) < share).astype(float),
-            None,
-            share,
-        )
+        f"{name}, n = {n}": (lambda rng, n=n, share=share: (rng.random(n) < share).astype(float), None, share)
         for name, share in shares.items()
         for n in (50, 200)
     }
@@ -124,16 +114,12 @@ def public_paths(studies):
         for seed in range(studies):
             lines = pd.DataFrame({"now": draw(rng), "before": 0.0, "cluster": labels})
             lines.attrs["left out"] = 0
-            [line] = comparison.tested([("cell", "system", "nDCG@10", lines)]).to_dict(
-                "records"
-            )
+            [line] = comparison.tested([("cell", "system", "nDCG@10", lines)]).to_dict("records")
             changed += line["verdict"] != "undecided"
             # Claims of a group are right or wrong together more often than not.
             easy = rng.normal(size=(2, len(sizes)))[:, labels]
             right = easy + rng.normal(size=easy.shape) > 0
-            found = compare_verdicts(
-                right[0], {"b": right[1]}, clusters=labels, n_resamples=2000, seed=seed
-            )
+            found = compare_verdicts(right[0], {"b": right[1]}, clusters=labels, n_resamples=2000, seed=seed)
             rightness += found["verdict"][0] not in ("undecided", "same")
             study = Scored(pd.DataFrame({"a": draw(rng)}), labels)
             low, high = study.numbers(n_boot=2000, seed=seed)["a"]["nDCG@10"]["ci"]

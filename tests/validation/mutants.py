@@ -120,14 +120,7 @@ def survives(copy, tests, patience):
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     env = os.environ | {"PYTHONPATH": str(copy / "lib")}
     try:
-        run = subprocess.run(
-            [*command, *tests],
-            cwd=copy,
-            env=env,
-            capture_output=True,
-            timeout=patience,
-            check=False,
-        )
+        run = subprocess.run([*command, *tests], cwd=copy, env=env, capture_output=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
         return False
     return run.returncode == 0
@@ -142,11 +135,7 @@ def main():
     parser.add_argument("--under", default="lib/casebook", help="folder to change")
     options = parser.parse_args()
     graph = importers()
-    places = [
-        (path, *site)
-        for path in sorted((ROOT / options.under).rglob("*.py"))
-        for site in sites(path)
-    ]
+    places = [(path, *site) for path in sorted((ROOT / options.under).rglob("*.py")) for site in sites(path)]
     chosen = random.Random(options.seed).sample(places, options.count)
     killed, survivors, sound = 0, [], {}
     with tempfile.TemporaryDirectory() as folder:

@@ -36,16 +36,9 @@ FIXED += ["rrf_chunked", "reranker_only", "constant_weights"]
 PARTS = [*FIXED, "no_mmr", "no_reranker"]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
 SHORT = {"max_passages": 4}  # minutes instead of an hour
-LISTS = {
-    "rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"},
-    "standardised sum of three": {},
-}
+LISTS = {"rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"}, "standardised sum of three": {}}
 CANDIDATES = {
-    f"{name}, {tokens}, {agreement}": {
-        **lists,
-        "question_tokens": tokens,
-        "agreement": agreement,
-    }
+    f"{name}, {tokens}, {agreement}": {**lists, "question_tokens": tokens, "agreement": agreement}
     for (name, lists), tokens, agreement in itertools.product(
         LISTS.items(), (None, 32, 64, 128), (None, (0.5, 0.8), (0.6, 0.8))
     )
@@ -59,12 +52,8 @@ def collection(name, documents, queries, relevant):
     return RetrievalDataset(
         key=name,
         split="all",
-        documents=pd.DataFrame(
-            {"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}
-        ),
-        queries=pd.DataFrame(
-            {"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}
-        ),
+        documents=pd.DataFrame({"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}),
+        queries=pd.DataFrame({"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}),
         qrels={f"q{n}": {f"d{row}": 1 for row in relevant[n]} for n in found},
     )
 
@@ -128,8 +117,7 @@ def claims(key, asked, held):
     link = re.compile(r"\[\[[^|\]]*\|([^\]]*)\]\]")
     evidence = data.evidence[data.evidence["claim_id"].isin(chosen["claim_id"])]
     texts = [
-        link.sub(r"\1", f"{source}: {text}")
-        for source, text in zip(evidence["source"], evidence["text"], strict=True)
+        link.sub(r"\1", f"{source}: {text}") for source, text in zip(evidence["source"], evidence["text"], strict=True)
     ]
     rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     says = evidence["label"].fillna("SUPPORTED").isin(["SUPPORTED", "NOT_SUPPORTED"])
@@ -172,8 +160,7 @@ def statute_answers():
     queries = data.queries.head(200)
     citation = re.compile(r"PDPA s\.[\w()]+")
     texts = [
-        " ".join([row.text, *row.variants, citation.sub("the Act", row.gold_answer)])
-        for row in queries.itertuples()
+        " ".join([row.text, *row.variants, citation.sub("the Act", row.gold_answer)]) for row in queries.itertuples()
     ]
     kept = data.subset(queries["query_id"], "answers")
     return replace(kept, queries=kept.queries.assign(text=texts), groups=None)
@@ -271,10 +258,7 @@ def report(frames):
     """Print and write the leave-one-family-out choice and the table of parts."""
     falls = pd.DataFrame(
         {
-            name: {
-                key: shortfall(frame, key) if key in frame else np.inf
-                for key in CANDIDATES
-            }
+            name: {key: shortfall(frame, key) if key in frame else np.inf for key in CANDIDATES}
             for name, frame in frames.items()
         }
     )
@@ -299,9 +283,7 @@ def report(frames):
         below = [
             part
             for part in parts
-            if (row := contrasts(tested, [("full", part)], frame["group"]).iloc[0]).p
-            <= 0.05
-            and row.difference < 0
+            if (row := contrasts(tested, [("full", part)], frame["group"]).iloc[0]).p <= 0.05 and row.difference < 0
         ]
         lines.append(
             {
@@ -310,11 +292,7 @@ def report(frames):
                 "best part": f"{best} {frame[best].mean():.3f}",
                 "full": f"{frame['full'].mean():.3f}",
                 "difference": f"{each.difference + 0.0:+.3f}"
-                + (
-                    ""
-                    if np.isnan(each.low)
-                    else f" [{each.low:+.3f}, {each.high:+.3f}]"
-                ),
+                + ("" if np.isnan(each.low) else f" [{each.low:+.3f}, {each.high:+.3f}]"),
                 "p": f"{each.p:.3f}",
                 "above full, p < .05": " ".join(below) or "none",
                 "chosen without it": f"{held}: {scored['left out'].mean():.3f}",

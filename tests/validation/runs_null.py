@@ -10,11 +10,7 @@ from casebook.runs.artifact import RunRecord, now, write_record
 from casebook.runs.pairing import compare_runs
 
 METRIC = "null.system.ndcg@10"
-DESIGNS = {
-    "6 x 20": [20] * 6,
-    "15 x 8": [8] * 15,
-    "unequal": [2, 4, 6, 8, 10, 15, 20, 25, 30],
-}
+DESIGNS = {"6 x 20": [20] * 6, "15 x 8": [8] * 15, "unequal": [2, 4, 6, 8, 10, 15, 20, 25, 30]}
 
 
 def rejections(sizes, trials=100, seed=0, *, grouped=True):
@@ -50,11 +46,7 @@ def write_run(report, scores, groups=None):
     rows.to_csv(report / "rows" / "null.csv.gz", index=False)
     folder = report / "runs" / "null"
     record = RunRecord.model_construct(
-        run_id=report.name,
-        workflow="null",
-        started=now(),
-        completed=now(),
-        metrics={METRIC: float(np.mean(scores))},
+        run_id=report.name, workflow="null", started=now(), completed=now(), metrics={METRIC: float(np.mean(scores))}
     )
     write_record(folder / "run.json", record)
     return folder

@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_coverage import COEFFICIENTS, TABLE, coverage_study
-from severity_model import (
-    Design,
-    pair_distribution,
-    simulate,
-    true_value,
-)
+from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.measures import agreement
 
@@ -47,9 +42,7 @@ def test_study_is_reproducible_and_counts_everything():
 @pytest.mark.parametrize("rater_sd", [0.0, 0.5])
 def test_coverage(rater_sd):
     names = ["krippendorff_alpha_ordinal", "fleiss_kappa"]
-    table = coverage_study(
-        Design(rater_sd=rater_sd), 500, n_boot=500, seed=7, names=names
-    )
+    table = coverage_study(Design(rater_sd=rater_sd), 500, n_boot=500, seed=7, names=names)
     parts = dict(list(table.groupby(["interval", "truth"])))
     assert all(len(part) == len(names) for part in parts.values())
     assert parts["this panel", "this panel"]["coverage"].between(0.93, 0.97).all()

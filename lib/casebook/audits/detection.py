@@ -16,21 +16,7 @@ DRAWS = 199
 
 
 def made_labels(dealt, seed=0):
-    """Make labels of which a known share is dealt out document after document.
-
-    Parameters
-    ----------
-    dealt : float
-        Share of labels that follow the order of the collection, in [0, 1]; the others
-        are random.
-    seed : int
-        Of the random ones, and of which they are.
-
-    Returns
-    -------
-    casebook.audits.label_set.Labels
-        120 questions with four relevant documents out of 60.
-    """
+    """Make labels of which a known share is dealt out document after document."""
     rng = random.Random(f"made labels {seed}")
     names = [f"d{i:02d}" for i in range(DOCUMENTS)]
     place, questions = 0, {}
@@ -46,21 +32,7 @@ def made_labels(dealt, seed=0):
 
 
 def detection_curve(shares=SHARES, repeats=20):
-    """Measure how often dealt labels are flagged, by how many of them are dealt.
-
-    Parameters
-    ----------
-    shares : sequence of float
-        Shares dealt; 0 gives the rate of false alarms.
-    repeats : int
-        Label sets per share.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dealt, flagged (share of sets) with bounds by Wilson, n, and value (mean
-        statistic).
-    """
+    """Measure how often dealt labels are flagged, by how many of them are dealt."""
     rows = []
     for share in shares:
         sets = [made_labels(share, seed) for seed in range(repeats)]

@@ -12,30 +12,7 @@ NOT_APPLICABLE = "not applicable"
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of one check.
-
-    Attributes
-    ----------
-    check : str
-        Name of the check.
-    verdict : str
-        ``"flagged"``, ``"passed"``, ``"noted"`` (stated, not judged) or
-        ``"not applicable"``.
-    statistic : str
-        What `value` is.
-    value, low, high : float or None
-        The statistic and its 95 % interval.
-    n : int
-        Number of units it is over.
-    chance : float or None
-        Its value if labels were assigned at random.
-    p : float or None
-        p-value against chance, on the side that the check names.
-    evidence : tuple of str
-        Counts and examples.
-    reason : str or None
-        Why the check does not apply.
-    """
+    """Result of one check."""
 
     check: str
     verdict: str
@@ -56,10 +33,7 @@ def not_applicable(check, statistic, reason, n=0):
 
 
 def judged(check, flagged, statistic, interval, evidence, draws=None, side="above"):
-    """Give the finding of a check; draws of the statistic at random give chance and p.
-
-    p is that of a value as high as this, or with ``side="below"`` as low.
-    """
+    """Give the finding of a check; draws of the statistic at random give chance and p."""
     chance = p = None
     if draws is not None:
         chance, p = float(np.mean(draws)), p_value(draws, interval.estimate, side)
@@ -69,10 +43,7 @@ def judged(check, flagged, statistic, interval, evidence, draws=None, side="abov
 
 
 def p_value(draws, value, side="above"):
-    """Give the p-value of a Monte Carlo test, never 0.
-
-    Sums of the same shares in another order may differ by rounding.
-    """
+    """Give the p-value of a Monte Carlo test, never 0."""
     draws = np.asarray(draws)
     as_far = draws >= value - 1e-12 if side == "above" else draws <= value + 1e-12
     return float((1 + as_far.sum()) / (len(draws) + 1))
@@ -80,25 +51,14 @@ def p_value(draws, value, side="above"):
 
 @dataclass(frozen=True)
 class Audit:
-    """All findings about one thing.
-
-    Attributes
-    ----------
-    name : str
-        What was audited.
-    findings : tuple of Finding
-        One per check.
-    """
+    """All findings about one thing."""
 
     name: str
     findings: tuple
 
     @property
     def verdict(self):
-        """``"flagged"`` if a check is, ``"passed"`` if one passed and none is flagged.
-
-        Otherwise ``"not applicable"``.
-        """
+        """``"flagged"`` if a check is, ``"passed"`` if one passed and none is flagged."""
         verdicts = {finding.verdict for finding in self.findings}
         return next((v for v in (FLAGGED, PASSED) if v in verdicts), NOT_APPLICABLE)
 
@@ -108,10 +68,7 @@ class Audit:
 
     def frame(self):
         """Give the findings as a table, one row per check; evidence is joined."""
-        rows = [
-            {"audited": self.name, **asdict(f), "evidence": "; ".join(f.evidence)}
-            for f in self.findings
-        ]
+        rows = [{"audited": self.name, **asdict(f), "evidence": "; ".join(f.evidence)} for f in self.findings]
         return pd.DataFrame(rows)
 
     def as_json(self):

@@ -7,35 +7,7 @@ import pandas as pd
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which documents are relevant to which questions, and how they were found.
-
-    Attributes
-    ----------
-    name : str
-        What they belong to.
-    splits : dict of str to dict of str to list of str
-        Split to question to relevant documents, in the order of the file.
-    documents : list of str
-        The collection in its order; without one, the judged documents in the natural
-        order of their ids.
-    whole : bool
-        Whether `documents` is the whole collection.
-    links : pandas.DataFrame or None
-        Citations in the order in which they were resolved: ``year`` of the citation,
-        ``target`` (position in the collection) and ``target_year``.
-    query_texts, document_texts : dict of str to str
-        Texts by id; empty if unknown.
-    query_years, document_years : dict of str to int
-        Years by id; empty if unknown.
-    groups : dict of str to str
-        Questions of one label are wordings of one question.
-    candidates : dict of str to list of str
-        If given, only these are ranked for a question.
-    repeated : tuple of str
-        Judgements that stand in the file more than once.
-    copies : tuple of str
-        Documents that stand in the file more than once, under one id.
-    """
+    """Which documents are relevant to which questions, and how they were found."""
 
     name: str
     splits: dict
@@ -67,19 +39,7 @@ class Labels:
 
 
 def labels_of(datasets, name=None):
-    """Take the labels of one or more splits of a dataset.
-
-    Parameters
-    ----------
-    datasets : sequence of casebook.datasets.corpus.RetrievalDataset
-        Splits of one collection.
-    name : str, optional
-        What to call them.
-
-    Returns
-    -------
-    Labels
-    """
+    """Take the labels of one or more splits of a dataset."""
     first = datasets[0]
     ids, texts = first.documents["doc_id"], first.documents["text"]
     queries = pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
@@ -87,11 +47,7 @@ def labels_of(datasets, name=None):
         name or first.key,
         {
             dataset.split: {
-                query: [
-                    doc
-                    for doc, grade in judged.items()
-                    if grade >= 1 and doc not in dataset.lacking
-                ]
+                query: [doc for doc, grade in judged.items() if grade >= 1 and doc not in dataset.lacking]
                 for query, judged in dataset.qrels.items()
             }
             for dataset in datasets

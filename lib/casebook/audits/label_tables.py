@@ -25,25 +25,7 @@ LARGEST = 10_000_000  # every position up to the largest one is a document
 
 
 def read_labels(source):
-    """Read labels by dataset name, or from a file or folder.
-
-    Parameters
-    ----------
-    source : str or pathlib.Path
-        Name of a dataset; a folder in the BEIR layout; a file of TREC judgements; or
-        CSV files, or a folder of them, with the columns ``citation_year``,
-        ``mapped_doc_position_in_sorted_corpus``, ``mapped_doc_year`` (short: ``year``,
-        ``target``, ``target_year``), or ``query_position``, ``relevant_positions``.
-
-    Returns
-    -------
-    Labels
-
-    Raises
-    ------
-    InputError
-        If nothing of the kind is there, or it has a defect; names file and line.
-    """
+    """Read labels by dataset name, or from a file or folder."""
     path = Path(source)
     if str(source) and path.is_dir():
         if any(path.glob("corpus.jsonl*")):
@@ -99,27 +81,12 @@ def _trec(path):
     if not questions:
         raise InputError(f"{path}: no relevant document; TREC judgements are expected")
     documents = sorted({d for found in questions.values() for d in found}, key=natural)
-    return Labels(
-        path.name, {"all": questions}, documents, whole=False, repeated=tuple(repeated)
-    )
+    return Labels(path.name, {"all": questions}, documents, whole=False, repeated=tuple(repeated))
 
 
 def natural(name):
-    """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``.
-
-    Parameters
-    ----------
-    name : str
-        An id.
-
-    Returns
-    -------
-    list of tuple
-    """
-    return [
-        (1, int(part), "") if part.isdigit() else (0, 0, part)
-        for part in re.split(r"(\d+)", name)
-    ]
+    """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``."""
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _tables(name, paths, origin):

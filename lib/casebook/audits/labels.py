@@ -17,14 +17,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from casebook.audits.findings import (
-    NOTED,
-    Audit,
-    Finding,
-    judged,
-    not_applicable,
-    p_value,
-)
+from casebook.audits.findings import NOTED, Audit, Finding, judged, not_applicable, p_value
 from casebook.audits.label_tables import read_labels
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.proportions import wilson
@@ -33,13 +26,7 @@ from casebook.inference.samples import stream
 __all__ = ["audit_labels", "read_labels"]
 
 ALPHA = 0.01  # of a pattern in labels against random ones
-EXCESS = {
-    "round robin": 0.3,
-    "recurring order": 0.3,
-    "neighbours": 0.55,
-    "reused lists": 0.5,
-    "popularity": 0.3,
-}
+EXCESS = {"round robin": 0.3, "recurring order": 0.3, "neighbours": 0.55, "reused lists": 0.5, "popularity": 0.3}
 """Share of the way from chance to 1 from which a pattern may be flagged: a quarter more
 than the largest of all sound collections at hand, as they are, at least 0.3
 (tests/validation/audit_calibration.py)."""
@@ -110,13 +97,7 @@ def _unread(labels, concerned, evidence, seed):
 
 
 def round_robin(labels, seed=0, draws=DRAWS):
-    """Look for labels dealt out document after document.
-
-    Share of steps, from one label to the next in the order of the file, that advance by
-    the commonest number of documents (modulo the collection), among steps to a document
-    that was labelled before. Counted there, a collection numbered by first use is no
-    round robin. Chance: the same labels in random order.
-    """
+    """Look for labels dealt out document after document."""
     statistic = "share of steps to a used document that advance by the commonest step"
     targets, lists, queries = _sequence(labels)
     size = len(labels.documents)
@@ -133,8 +114,7 @@ def round_robin(labels, seed=0, draws=DRAWS):
     every = steps == step % size
     signed = step if step <= size // 2 else step - size
     evidence = (
-        f"{every.sum()} of {len(steps)} successive labels advance by {signed:+d} "
-        f"modulo {size}",
+        f"{every.sum()} of {len(steps)} successive labels advance by {signed:+d} modulo {size}",
         "first positions: " + " ".join(map(str, targets[:15])),
     )
     concerned = {queries[i] for i in lists[1:][every & again]} if queries else ()
@@ -159,14 +139,7 @@ def _commonest(steps, size):
 
 
 def recurring_order(labels, seed=0):
-    """Look for labels dealt out from a shuffled deck, again and again.
-
-    Where a list of labels ends with a document that ended one before, the share that is
-    followed by the same document as the last time, whatever the order of the
-    collection: 1 for a deck that is dealt twice. Of several wordings of a question the
-    first counts, and a list that begins with the document before it does not: questions
-    on one document stand together. Chance: the same lists in random order.
-    """
+    """Look for labels dealt out from a shuffled deck, again and again."""
     statistic = "share of returns to a document that the same document follows again"
     targets, lists, queries = _sequence(labels)
     ends = np.flatnonzero(np.append(np.diff(lists), 1)) + 1 if len(lists) else lists
@@ -196,20 +169,13 @@ def _sequence(labels):
     place = {document: i for i, document in enumerate(labels.documents)}
     first = {labels.group(query): query for query in reversed(labels.relevant)}
     asked = [q for q in labels.relevant if first[labels.group(q)] == q]
-    pairs = [
-        (place[document], number)
-        for number, query in enumerate(asked)
-        for document in labels.relevant[query]
-    ]
+    pairs = [(place[document], number) for number, query in enumerate(asked) for document in labels.relevant[query]]
     targets, lists = np.array(pairs, dtype=int).reshape(-1, 2).T
     return targets, lists, asked
 
 
 def _recurring(last, first):
-    """Numbers of lists whose last document ended one before; if their followers agree.
-
-    A list is followed by the next one's first document, if that is another one.
-    """
+    """Numbers of lists whose last document ended one before; if their followers agree."""
     if len(last) < 2:
         return np.array([], dtype=int), np.array([], dtype=bool)
     end, follower = last[:-1], first[1:]
@@ -222,12 +188,7 @@ def _recurring(last, first):
 
 
 def neighbours(labels, seed=0):
-    """Look for relevant documents that stand next to each other in the collection.
-
-    Mean over questions with at least three relevant documents of the share of them, all
-    but one, whose successor in the collection (the last is followed by the first) is
-    relevant too: 1 for an unbroken block. Chance: the collection in random order.
-    """
+    """Look for relevant documents that stand next to each other in the collection."""
     statistic = "mean share of relevant documents followed by another one"
     place = {document: i for i, document in enumerate(labels.documents)}
     sets = {
@@ -247,10 +208,7 @@ def neighbours(labels, seed=0):
     random = [_followed(rows, o[places], sizes, len(place)).mean() for o in orders]
     blocks = [query for query, share in zip(sets, found, strict=True) if share > 0.999]
     evidence = [f"{len(blocks)} of {len(sets)} questions have one unbroken block"]
-    evidence += [
-        f"question {query}: positions {_range(sorted(sets[query]))}"
-        for query in blocks[: SHOWN - 1]
-    ]
+    evidence += [f"question {query}: positions {_range(sorted(sets[query]))}" for query in blocks[: SHOWN - 1]]
     clusters = [str(labels.group(query)) for query in sets]
     interval = bootstrap_mean(found, clusters=clusters, n_boot=2000, seed=seed)
     concerned = [query for query, share in zip(sets, found, strict=True) if share > 0.5]
@@ -278,13 +236,7 @@ def _range(places):
 
 
 def unrelated_texts(labels, seed=0):
-    """Look for labels that have nothing to do with the words of their questions.
-
-    Share of documents relevant to other questions that share fewer words with a
-    question than its own do (tf-idf cosine, ties count half): 0.5 if labels were drawn
-    by lot, in whichever order they were dealt. Questions without a word of these
-    documents do not count, so that a collection in another language is not judged.
-    """
+    """Look for labels that have nothing to do with the words of their questions."""
     statistic = "share of other questions' documents with fewer words of the question"
     shares = _word_shares(labels, labels.relevant, seed)
     if len(shares) < FEWEST_QUESTIONS:
@@ -302,10 +254,7 @@ def unrelated_texts(labels, seed=0):
 
 
 def _word_shares(labels, queries, seed):
-    """Share of other questions' documents less similar than the own, by question.
-
-    Documents are those of a sample of questions, each one's first `LONGEST` characters.
-    """
+    """Share of other questions' documents less similar than the own, by question."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts, relevant = labels.document_texts, labels.relevant
@@ -341,14 +290,7 @@ def _drawn(names, most, rng):
 
 
 def anachronisms(labels, seed=0):
-    """Look for citations of what did not exist yet.
-
-    Share of citations whose year lies more than one year before the judgment that they
-    are resolved to, or of relevant documents more than one year younger than the
-    question's case. Chance and p: the same targets in random order, p of a share as low
-    as this. What is no year (before 1800, or after the youngest document) is counted
-    apart.
-    """
+    """Look for citations of what did not exist yet."""
     statistic = "share of links to a document younger than the citation by over a year"
     year, target = _years(labels)
     sound = (year >= FIRST_YEAR) & (year <= target.max(initial=0) + SLACK)
@@ -358,10 +300,7 @@ def anachronisms(labels, seed=0):
         return not_applicable("anachronisms", statistic, reason, n)
     late = target - year > SLACK
     rng = np.random.Generator(stream(seed, "anachronisms"))
-    random = [
-        np.mean(rng.permutation(target[sound]) - year[sound] > SLACK)
-        for _ in range(DRAWS)
-    ]
+    random = [np.mean(rng.permutation(target[sound]) - year[sound] > SLACK) for _ in range(DRAWS)]
     both = late & sound
     pairs = zip(year[both], target[both], strict=True)
     examples = [f"{y} -> {t}" for y, t in pairs][:SHOWN]
@@ -391,12 +330,7 @@ def _years(labels):
 
 
 def duplicates(labels, seed=0):
-    """Look for judgements made twice, and for unjudged twins of relevant documents.
-
-    Share of judgements that repeat another one, or whose document has a twin (the same
-    text but for space and case) that is not relevant to the question. Documents of one
-    text are counted and named whether they are judged or not.
-    """
+    """Look for judgements made twice, and for unjudged twins of relevant documents."""
     statistic = "share of judgements that repeat another or leave out a twin document"
     same = defaultdict(list)
     for document, text in labels.document_texts.items():
@@ -408,8 +342,7 @@ def duplicates(labels, seed=0):
     if not n:
         return not_applicable("duplicates", statistic, "no relevance judgements")
     left_out = {
-        (query, document): f"question {query}: {document} is relevant, its twin "
-        f"{twin} is not"
+        (query, document): f"question {query}: {document} is relevant, its twin {twin} is not"
         for query, document in pairs
         for twin in twins.get(document, ())
         if twin not in labels.relevant[query]
@@ -431,12 +364,7 @@ def duplicates(labels, seed=0):
 
 
 def reused_lists(labels, seed=0):
-    """Look for one list of relevant documents given to several questions.
-
-    Share of questions with two or more relevant documents all of which are relevant to
-    another question too; wordings of one question do not count. Chance: lists of the
-    same lengths drawn at random.
-    """
+    """Look for one list of relevant documents given to several questions."""
     statistic = "share of questions whose relevant documents are all another one's"
     relevant = {q: d for q, d in labels.relevant.items() if len(d) >= 2}
     if len(relevant) < 3:
@@ -450,15 +378,11 @@ def reused_lists(labels, seed=0):
     other = group[:, None] != group[None, :]
     inside = _inside(member, other)
     rng = np.random.Generator(stream(seed, "reused lists"))
-    random = [
-        _inside(_random_sets(member, rng), other).any(axis=1).mean()
-        for _ in range(DRAWS // 10)
-    ]
+    random = [_inside(_random_sets(member, rng), other).any(axis=1).mean() for _ in range(DRAWS // 10)]
     reused, names = inside.any(axis=1), list(relevant)
     concerned = [names[i] for i in np.flatnonzero(reused)]
     evidence = [
-        f"all {len(relevant[names[i]])} of question {names[i]} are those of question "
-        f"{names[int(inside[i].argmax())]}"
+        f"all {len(relevant[names[i]])} of question {names[i]} are those of question {names[int(inside[i].argmax())]}"
         for i in np.flatnonzero(reused)[:SHOWN]
     ]
     interval = wilson(int(reused.sum()), len(reused))
@@ -485,10 +409,7 @@ def _random_sets(member, rng):
 
 
 def random_order(labels, seed=0):
-    """State the recall at 10 of a random order: what a small collection gives away.
-
-    It is a property of the collection, chance itself, and therefore never flagged.
-    """
+    """State the recall at 10 of a random order: what a small collection gives away."""
     statistic = f"expected recall of the first {CUT} in random order"
     if not labels.whole or not labels.relevant:
         reason = "the collection is not known" if labels.relevant else "no judgements"
@@ -498,21 +419,14 @@ def random_order(labels, seed=0):
     value = float(np.mean([min(1.0, CUT / pool) for pool in pools]))
     pairs = zip(labels.relevant.values(), pools, strict=True)
     ratio = np.mean([len(documents) / pool for documents, pool in pairs])
-    evidence = (
-        f"{np.median(pools):.0f} documents are ranked (median)",
-        f"{ratio:.1%} of them are relevant (mean)",
-    )
+    evidence = (f"{np.median(pools):.0f} documents are ranked (median)", f"{ratio:.1%} of them are relevant (mean)")
     reason = "exact: an expectation has no interval"
     shown = {"evidence": evidence, "reason": reason, "n": len(pools), "chance": value}
     return Finding("random order", NOTED, statistic, value, **shown)
 
 
 def popularity(labels, seed=0):
-    """Recall at 10 of one ranking for all questions, the most relevant ones first.
-
-    Mean recall of the ten documents relevant to most questions of other groups, ties in
-    the order of the collection. Chance: the random order.
-    """
+    """Recall at 10 of one ranking for all questions, the most relevant ones first."""
     statistic = f"recall of the {CUT} documents relevant to most other questions"
     groups = {labels.group(query) for query in labels.relevant}
     if len(groups) < FEWEST_QUESTIONS or labels.candidates:
@@ -528,9 +442,7 @@ def popularity(labels, seed=0):
     clusters = [str(labels.group(query)) for query in labels.relevant]
     interval = bootstrap_mean(recalls, clusters=clusters, n_boot=2000, seed=seed)
     total = Counter(d for documents in labels.relevant.values() for d in documents)
-    evidence = [
-        "most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))
-    ]
+    evidence = ["most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))]
     chance = min(1.0, CUT / len(place))
     flagged = _excess(interval.estimate, chance) >= EXCESS["popularity"]
     if flagged:
@@ -548,9 +460,7 @@ def _popular_recalls(sets, group, size):
     recalls = np.empty(len(sets))
     order = np.argsort(group, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-        documents, own = np.unique(
-            np.concatenate([sets[i] for i in rows]), return_counts=True
-        )
+        documents, own = np.unique(np.concatenate([sets[i] for i in rows]), return_counts=True)
         # Without a group's own labels only its own documents fall behind.
         near = np.sort(ranked[: CUT + len(documents)])
         rest = total[near]
@@ -569,39 +479,22 @@ REPEATED = "share of questions whose words are also a question of the other spli
 
 
 def split_leaks(labels, seed=0):
-    """Look for relevant documents and questions that stand in two splits.
-
-    Two findings for each pair of splits. The split to learn from is the first in the
-    order of `labels.splits`; every later one is held against it.
-    """
+    """Look for relevant documents and questions that stand in two splits."""
     first, *others = list(labels.splits) or [None]
     if not others:
         reason = "there is one split only"
-        return [
-            not_applicable("split leak", STATISTIC, reason),
-            not_applicable("repeated questions", REPEATED, reason),
-        ]
+        return [not_applicable("split leak", STATISTIC, reason), not_applicable("repeated questions", REPEATED, reason)]
     return [
         finding
         for other in others
-        for finding in (
-            _shared_documents(labels, first, other, seed),
-            _repeated_questions(labels, first, other),
-        )
+        for finding in (_shared_documents(labels, first, other, seed), _repeated_questions(labels, first, other))
     ]
 
 
 def _shared_documents(labels, first, other, seed):
-    """Flag a split that keeps documents apart no better than one drawn at random.
-
-    Chance: groups of questions dealt to the splits at random. Where documents tie so
-    many questions together that no split keeps them apart, nothing is flagged.
-    """
+    """Flag a split that keeps documents apart no better than one drawn at random."""
     check = f"split leak: {other} with {first}"
-    parts = [
-        {q: set(d) for q, d in labels.splits[name].items() if d}
-        for name in (first, other)
-    ]
+    parts = [{q: set(d) for q, d in labels.splits[name].items() if d} for name in (first, other)]
     if not all(parts):
         return not_applicable(check, STATISTIC, "a split has no relevant document")
     known = set().union(*parts[0].values())
@@ -652,9 +545,7 @@ def _largest_tied(relevant):
     pairs = [(i, names[d]) for i, ds in enumerate(relevant.values()) for d in ds]
     rows, columns = np.array(pairs).T
     size = len(relevant)
-    edges = coo_matrix(
-        (np.ones(len(rows)), (rows, columns + size)), (size + len(names),) * 2
-    )
+    edges = coo_matrix((np.ones(len(rows)), (rows, columns + size)), (size + len(names),) * 2)
     _, component = connected_components(edges, directed=False)
     return int(np.bincount(component[:size]).max())
 

@@ -16,24 +16,7 @@ from casebook.paths import data_folder
 
 
 def audit_all(names=None, extra=(), seed=0):
-    """Audit the labels of datasets and of label tables of the mirror.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Datasets; by default all that have a card and relevance labels.
-    extra : sequence of str
-        Folders of the dataset mirror with label tables.
-    seed : int
-        Of permutations and intervals.
-
-    Returns
-    -------
-    audits : list of casebook.audits.findings.Audit
-        One per dataset on this machine.
-    absent : dict of str to str
-        Name to why it could not be audited.
-    """
+    """Audit the labels of datasets and of label tables of the mirror."""
     audits, absent = [], {}
     for name in [*(registry.list_datasets() if names is None else names), *extra]:
         try:
@@ -60,18 +43,7 @@ def _table(name):
 
 
 def findings_table(audits):
-    """Join the findings of several audits.
-
-    Parameters
-    ----------
-    audits : sequence of casebook.audits.findings.Audit
-        Audits, at least one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per audit and check, named for `casebook.tables.with_intervals`.
-    """
+    """Join the findings of several audits."""
     frame = pd.concat([audit.frame() for audit in audits], ignore_index=True)
     names = {"low": "value low", "high": "value high"}
     frame = frame.rename(columns=names)
@@ -80,38 +52,13 @@ def findings_table(audits):
 
 
 def overview(table):
-    """Reduce the names of checks on pairs of splits to the check, for the figure.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `findings_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns audited, check, verdict.
-    """
+    """Reduce the names of checks on pairs of splits to the check, for the figure."""
     short = table["check"].str.partition(":")[0]
     return table[["audited", "verdict"]].assign(check=short)
 
 
 def answer(audits, absent, curve):
-    """Answer the chapter's question on labels.
-
-    Parameters
-    ----------
-    audits, absent
-        From `audit_all`.
-    curve : pandas.DataFrame
-        From `casebook.audits.detection.detection_curve`.
-
-    Returns
-    -------
-    str
-        Markdown: what is flagged and why, what passes, what is absent, and the rate of
-        false alarms.
-    """
+    """Answer the chapter's question on labels."""
     lines = []
     for audit in audits:
         flagged = [f for f in audit.findings if f.verdict == FLAGGED]
@@ -139,23 +86,7 @@ def judged_of(audit):
 
 
 def audit_numbers(audits, curve):
-    """Collect what the book may quote.
-
-    Parameters
-    ----------
-    audits : sequence of casebook.audits.findings.Audit
-        Audits.
-    curve : pandas.DataFrame
-        From `casebook.audits.detection.detection_curve`.
-
-    Returns
-    -------
-    dict
-        {audited: {"labels": {check: {"value", "ci", "n", "control", "reason"}}}}, the
-        control being the chance level, and ``flagged``: the share of applicable checks
-        that are flagged, against the share of false alarms. A handful of checks is no
-        sample: their share has no interval.
-    """
+    """Collect what the book may quote."""
     alarms = float(curve.loc[curve["dealt"] == 0, "flagged"].iloc[0])
     found = {}
     for audit in audits:
@@ -184,16 +115,5 @@ def _number(finding):
 
 
 def absent_table(absent):
-    """List what could not be audited.
-
-    Parameters
-    ----------
-    absent : dict of str to str
-        From `audit_all`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns data and reason.
-    """
+    """List what could not be audited."""
     return pd.DataFrame(list(absent.items()), columns=["data", "reason"])

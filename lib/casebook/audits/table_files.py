@@ -15,29 +15,7 @@ COLUMNS = {"row", *_ADDED, *MEASURES}
 
 
 def read_tables(path, n=None, positives=None):
-    """Read reported rows.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV or JSONL with ``row`` and any of accuracy, precision, recall, f1, besides
-        ``table``, ``n`` and ``positives`` where they differ; or JSON: a list of such
-        objects, or an object with ``tables`` {name: [[row, value, ...]]},
-        ``table_columns``, ``n`` and ``positives``.
-    n, positives : int, optional
-        For rows that do not say.
-
-    Returns
-    -------
-    pandas.DataFrame
-        For `casebook.audits.tables.check_tables`, with ``file``, and ``line`` where
-        the file has lines. Columns beyond ``COLUMNS`` are kept and not read.
-
-    Raises
-    ------
-    InputError
-        Names the file, the row and what is missing.
-    """
+    """Read reported rows."""
     path = Path(path)
     whole = read_json(path) if path.suffix == ".json" else None
     if isinstance(whole, dict):
@@ -64,10 +42,7 @@ def _complete(path, frame):
     for name in ("n", "positives"):
         without = frame["row"][frame[name].isna()]
         if len(without):
-            raise InputError(
-                f"{path}: row {without.iloc[0]!r} has no {name}: add a column, or give "
-                f"--{name}"
-            )
+            raise InputError(f"{path}: row {without.iloc[0]!r} has no {name}: add a column, or give --{name}")
     return frame
 
 
@@ -83,10 +58,7 @@ def _from_object(path, content):
         for number, line in enumerate(lines, start=1):
             if not isinstance(line, list) or len(line) != len(columns):
                 raise InputError(
-                    f"{path}: table {name!r}, row {number} has not the "
-                    f"{len(columns)} values {', '.join(columns)}"
+                    f"{path}: table {name!r}, row {number} has not the {len(columns)} values {', '.join(columns)}"
                 )
-            rows.append(
-                dict(zip(columns, line, strict=True)) | shared | {"table": name}
-            )
+            rows.append(dict(zip(columns, line, strict=True)) | shared | {"table": name})
     return rows

@@ -17,25 +17,7 @@ SLACK = 1e-9  # of comparisons of rounded values
 
 @dataclass(frozen=True)
 class RowCheck:
-    """What enumeration says of one reported row.
-
-    Attributes
-    ----------
-    possible : bool
-        Whether some confusion table gives all reported values.
-    alone : dict of bool
-        For each reported measure, whether some table gives this value.
-    tables : list of (int, int, int, int)
-        tp, fn, fp, tn of the tables that give all values, at most ten.
-    n_tables : int
-        How many there are.
-    implied : dict of (float, float) or None
-        For each measure, lowest and highest value over the tables that give all the
-        *other* reported values; None if no table does.
-    chance : float
-        Share of value combinations on the grid of the same decimals that some table
-        gives: how often an invented row would pass.
-    """
+    """What enumeration says of one reported row."""
 
     possible: bool
     alone: dict
@@ -46,47 +28,18 @@ class RowCheck:
 
 
 def check_row(reported, n, positives, decimals=3, rounding="either"):
-    """Check one row by enumerating all confusion tables.
-
-    Parameters
-    ----------
-    reported : dict of float or None
-        Proportions by name, of `MEASURES`; None and NaN are not reported. No table
-        gives one outside [0, 1].
-    n, positives : int
-        Claims, and those that are positive.
-    decimals : int or dict of int
-        Decimals that each value was rounded to, 0 to 12.
-    rounding : {"either", "half", "down"}
-        Rounded to the nearest, cut off, or any of the two.
-
-    Returns
-    -------
-    RowCheck
-        A measure whose denominator is 0 is taken as 0, as the documented code does, or
-        as not reported.
-
-    Raises
-    ------
-    InputError
-        If counts or values are outside their range.
-    """
+    """Check one row by enumerating all confusion tables."""
     values = _reported(reported)
     _check_counts(n, positives)
     check_choice("rounding", rounding, ROUNDINGS)
-    places = (
-        decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
-    )
+    places = decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
     for name, count in places.items():
         if not 0 <= count <= DECIMALS:
             problem = f"decimals of {name} must lie between 0 and {DECIMALS}"
             raise InputError(f"{problem}, not {count}")
     tp, tn = _tables(n, positives)
     found = _values(tp, tn, n, positives)
-    fits = {
-        name: _close(found[name], value, places[name], rounding)
-        for name, value in values.items()
-    }
+    fits = {name: _close(found[name], value, places[name], rounding) for name, value in values.items()}
     every = np.logical_and.reduce([np.ones(len(tp), bool), *fits.values()])
     rows = np.flatnonzero(every)
     return RowCheck(
@@ -108,9 +61,7 @@ def _reported(reported):
         known = ", ".join(MEASURES)
         raise InputError(f"unknown measure {unknown[0]!r}: choose from {known}")
     values = {
-        name: float(value)
-        for name, value in reported.items()
-        if value is not None and not math.isnan(float(value))
+        name: float(value) for name, value in reported.items() if value is not None and not math.isnan(float(value))
     }
     return values
 
@@ -127,9 +78,7 @@ def _check_counts(n, positives):
 
 def _tables(n, positives):
     """All true positives and true negatives, flat."""
-    tp, tn = np.meshgrid(
-        np.arange(positives + 1), np.arange(n - positives + 1), indexing="ij"
-    )
+    tp, tn = np.meshgrid(np.arange(positives + 1), np.arange(n - positives + 1), indexing="ij")
     return tp.ravel(), tn.ravel()
 
 

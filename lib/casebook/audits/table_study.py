@@ -20,54 +20,16 @@ ALTERED, ALONE = "accuracy altered, all four reported", "altered accuracy alone"
 
 
 def check_reported(names, decimals=None):
-    """Check the reported tables of files of the dataset mirror.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Files within the mirror.
-    decimals : int, optional
-        Of all values.
-
-    Returns
-    -------
-    rows : pandas.DataFrame
-        From `casebook.audits.tables.check_tables`; empty if no file is here.
-    absent : list of str
-        Files that are not on this machine.
-    """
+    """Check the reported tables of files of the dataset mirror."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     paths = {name: Path(mirror) / name if mirror else None for name in names}
     absent = [name for name, path in paths.items() if not path or not path.is_file()]
-    frames = [
-        check_tables(read_tables(path), decimals=decimals)
-        for name, path in paths.items()
-        if name not in absent
-    ]
+    frames = [check_tables(read_tables(path), decimals=decimals) for name, path in paths.items() if name not in absent]
     return (pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()), absent
 
 
 def known_rows(sizes=SIZES, repeats=200, positive_share=0.8, seed=0):
-    """Flag rows of known making: true ones, and ones whose accuracy was altered.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Claims of a table.
-    repeats : int
-        Rows of each kind and size.
-    positive_share : float
-        Share of the claims that is positive.
-    seed : int
-        Of the confusion tables and of the changes.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per size and kind: row (``n=10``), series, value (share flagged) with
-        low and high (Wilson), n. All values are rounded to three decimals; an altered
-        accuracy is off by one to nine hundredths, and alone it has two decimals.
-    """
+    """Flag rows of known making: true ones, and ones whose accuracy was altered."""
     rng = np.random.Generator(stream(seed, "known rows of tables"))
     found = []
     for n in sizes:
@@ -115,27 +77,11 @@ def _altered(accuracy, rng):
 
 
 def table_answer(rows, absent, control):
-    """Say which tables hold impossible rows, and how far to trust the check.
-
-    Parameters
-    ----------
-    rows, absent
-        From `check_reported`.
-    control : pandas.DataFrame
-        From `known_rows`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Say which tables hold impossible rows, and how far to trust the check."""
     lines = []
     for part in summary(rows).to_dict("records") if len(rows) else []:
         named = f": {part['named']}" if part["named"] else ""
-        lines.append(
-            f"{part['table']}: {part['impossible']} of {part['rows']} rows are "
-            f"impossible{named}."
-        )
+        lines.append(f"{part['table']}: {part['impossible']} of {part['rows']} rows are impossible{named}.")
     lines += [f"{name} is not on this machine." for name in absent]
     false = control[control["series"] == TRUE]["value"].max()
     caught = control[control["series"] == ALONE].set_index("row")["value"]
@@ -148,20 +94,7 @@ def table_answer(rows, absent, control):
 
 
 def accuracy_rows(rows):
-    """Set the accuracy of impossible rows beside what their other values imply.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `check_reported`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row, series, value, low, high, for a figure: the reported accuracy with
-        Wilson's interval, and lowest to highest implied value, where some table
-        gives the others.
-    """
+    """Set the accuracy of impossible rows beside what their other values imply."""
     found = []
     wrong = rows[rows["verdict"] == "impossible"] if len(rows) else rows
     for row in wrong.to_dict("records"):
@@ -175,19 +108,7 @@ def accuracy_rows(rows):
 
 
 def table_numbers(rows, control):
-    """Give the share of impossible rows by table for ``numbers.json``.
-
-    Parameters
-    ----------
-    rows, control
-        From `check_reported` and `known_rows`.
-
-    Returns
-    -------
-    dict
-        {table: {"reported table": {"impossible": {"value", "ci", "n", "control",
-        "reason"}}}}; the control is the share of true rows of known making flagged.
-    """
+    """Give the share of impossible rows by table for ``numbers.json``."""
     false = float(control[control["series"] == TRUE]["value"].max())
     found = {}
     for part in summary(rows).to_dict("records") if len(rows) else []:

@@ -19,33 +19,7 @@ PERCENT = 1.5  # median of a column from which its values are percent
 
 
 def check_tables(rows, *, decimals=None, rounding="either"):
-    """Check every row of reported tables, and rows of one name against each other.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Columns ``table``, ``row``, ``n``, ``positives`` and any of `MEASURES`; numbers
-        or text (text keeps trailing zeros). A value with a percent sign is percent, and
-        so is a column whose median lies above 1.5; else a value above 1 is impossible.
-    decimals : int, optional
-        Of all values; by default the most that each column of each table shows.
-    rounding : str
-        As for `check_row`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        table, row, n, positives, the reported measures, verdict (``possible`` or
-        ``impossible``), impossible alone (measures no table gives by themselves, and
-        whether they lie outside 0 to 1),
-        implied accuracy (from the other measures, lowest and highest), n tables,
-        chance, and Wilson's interval of the reported accuracy.
-
-    Raises
-    ------
-    InputError
-        Names table and row.
-    """
+    """Check every row of reported tables, and rows of one name against each other."""
     found = []
     for table, part in rows.groupby("table", sort=False):
         values, places = _numbers(part, decimals)
@@ -124,18 +98,14 @@ def _numbers(part, decimals):
                 numbers[place] = _number(text)
             except ValueError:
                 shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
-                problem = (
-                    f"{name} {shown} is not a number; leave it blank if not reported"
-                )
+                problem = f"{name} {shown} is not a number; leave it blank if not reported"
                 raise InputError(f"{_where(part.iloc[place])}: {problem}") from None
         signed = np.array([str(value).strip().endswith("%") for value in part[name]])
         plain = numbers[~signed & ~np.isnan(numbers)]
         percent = signed | (len(plain) > 0 and np.median(plain) > PERCENT)
         values[name] = np.where(percent, numbers / 100, numbers)
         shown = [
-            len(text.partition(".")[2]) + 2 * hundredth
-            for text, hundredth in zip(texts, percent, strict=True)
-            if text
+            len(text.partition(".")[2]) + 2 * hundredth for text, hundredth in zip(texts, percent, strict=True) if text
         ]
         places[name] = min(max(shown, default=0), DECIMALS)
         if decimals is not None:
@@ -151,19 +121,7 @@ def _text(value):
 
 
 def conflicts(rows):
-    """List values that tables report differently for the same row.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `check_tables`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per row name and measure with unlike values: row, measure, then one
-        column per table (missing where a table does not report it), and spread.
-    """
+    """List values that tables report differently for the same row."""
     found = []
     tables = list(dict.fromkeys(rows["table"]))
     for name, part in rows.groupby("row", sort=False):
@@ -180,19 +138,7 @@ def conflicts(rows):
 
 
 def summary(rows):
-    """Count impossible rows by table, with what chance alone would find.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `check_tables`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        table, rows, impossible, if invented (how many would be impossible if values
-        were drawn from the grid of their decimals), named (the impossible rows).
-    """
+    """Count impossible rows by table, with what chance alone would find."""
     found = []
     for table, part in rows.groupby("table", sort=False):
         wrong = part["verdict"] == "impossible"
@@ -209,28 +155,10 @@ def summary(rows):
 
 
 def mean_improvement(pairs, claimed, decimals=3):
-    """Check a claimed mean relative improvement against the pairs it is a mean of.
-
-    Parameters
-    ----------
-    pairs : dict of (float, float)
-        Name to value and baseline, above 0.
-    claimed : float
-        Claimed mean of value / baseline - 1.
-    decimals : int
-        Of the claim.
-
-    Returns
-    -------
-    dict
-        ``each`` (improvement by name), ``mean``, ``ratio_of_means``, and ``agrees``:
-        whether either rounds to the claim.
-    """
+    """Check a claimed mean relative improvement against the pairs it is a mean of."""
     each = {name: a / b - 1 for name, (a, b) in pairs.items()}
     mean = sum(each.values()) / len(each)
     values = np.array(list(pairs.values()), dtype=float)
     ratio = float(values[:, 0].mean() / values[:, 1].mean() - 1)
-    agrees = any(
-        abs(x - claimed) <= 0.5 * 10.0**-decimals + SLACK for x in (mean, ratio)
-    )
+    agrees = any(abs(x - claimed) <= 0.5 * 10.0**-decimals + SLACK for x in (mean, ratio))
     return {"each": each, "mean": mean, "ratio_of_means": ratio, "agrees": agrees}

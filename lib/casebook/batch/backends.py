@@ -18,15 +18,7 @@ LOST = "the worker process was lost (killed, or out of memory)"
 
 
 class Serial:
-    """One cell after the other, here.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    limits : casebook.batch.tasks.Limits
-        What each cell may take.
-    """
+    """One cell after the other, here."""
 
     slots = 1
 
@@ -46,20 +38,7 @@ class Serial:
 
 
 class Processes:
-    """Worker processes on this machine.
-
-    A worker that dies breaks the whole pool of Python; the pool is then made again and
-    its cells are tried once more each.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    limits : casebook.batch.tasks.Limits
-        What each cell may take.
-    workers : int
-        Processes.
-    """
+    """Worker processes on this machine."""
 
     def __init__(self, run, limits, workers):
         self.slots = workers
@@ -115,24 +94,7 @@ class Processes:
 
 @contextlib.contextmanager
 def backend(run, limits, workers=1, scheduler=None):
-    """Open the place where cells run.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    limits : casebook.batch.tasks.Limits
-        What each cell may take.
-    workers : int
-        Processes on this machine; 1 runs the cells here.
-    scheduler : str, optional
-        Address of a Dask scheduler; then ``workers`` is not used.
-
-    Yields
-    ------
-    Serial, Processes or casebook.batch.cluster.Cluster
-        The backend, closed at the end.
-    """
+    """Open the place where cells run."""
     if scheduler:
         from casebook.batch.cluster import Cluster
 

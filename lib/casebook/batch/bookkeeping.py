@@ -9,68 +9,23 @@ from casebook.runs.artifact import read_record
 
 
 def stored_record(run, cell):
-    """Give the run record of a cell, or None if it has none.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    casebook.runs.artifact.RunRecord or None
-        Of the last time that the cell was executed to its end.
-    """
+    """Give the run record of a cell, or None if it has none."""
     path = record_path(run, cell)
     return read_record(path) if path.is_file() else None
 
 
 def read_timings(run):
-    """Give the wall seconds of a run's cells when they ran last.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    dict
-        Cell name to seconds; empty if nothing, or nothing readable, is recorded.
-    """
+    """Give the wall seconds of a run's cells when they ran last."""
     return _known(run, "timings.json")
 
 
 def read_failures(run):
-    """Give the cells of a run that failed when they ran last.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    dict
-        Cell name to ``{"cause", "why", "seconds", "attempts"}``; empty if nothing is
-        recorded.
-    """
+    """Give the cells of a run that failed when they ran last."""
     return _known(run, "failures.json")
 
 
 def read_planned(run):
-    """Give the cells that batches of a run were asked for, executed or not.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    dict
-        Cell name to ``{"experiment", "parameters"}``; empty if nothing is recorded.
-    """
+    """Give the cells that batches of a run were asked for, executed or not."""
     return _known(run, "planned.json")
 
 
@@ -87,26 +42,9 @@ def data_folders(run):
 
 
 def keep_planned(run, planned):
-    """Remember which cells a batch was asked for, before any of them starts.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    planned : list of casebook.batch.planning.Planned
-        The batch; what earlier batches were asked for stays.
-
-    Returns
-    -------
-    None
-        ``planned.json`` is written.
-    """
+    """Remember which cells a batch was asked for, before any of them starts."""
     cells = {
-        item.cell.name: {
-            "experiment": item.cell.experiment,
-            "parameters": item.cell.parameters,
-        }
-        for item in planned
+        item.cell.name: {"experiment": item.cell.experiment, "parameters": item.cell.parameters} for item in planned
     }
     write_json(run_dir(run) / "planned.json", read_planned(run) | cells)
 
@@ -119,20 +57,7 @@ def _known(run, name):
 
 
 def keep(run, outcomes):
-    """Keep durations and failures apart from what is compared between runs.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    outcomes : list of casebook.batch.tasks.Outcome
-        Of the cells executed now; what is known of others stays.
-
-    Returns
-    -------
-    None
-        ``timings.json`` and, if any cell failed last, ``failures.json`` are written.
-    """
+    """Keep durations and failures apart from what is compared between runs."""
     seconds = {o.cell: round(o.seconds, 1) for o in outcomes if not o.failure}
     write_json(run_dir(run) / "timings.json", read_timings(run) | seconds)
     failed = read_failures(run)

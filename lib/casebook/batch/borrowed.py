@@ -3,27 +3,12 @@
 import contextlib
 import time
 
-from casebook.batch.workers import (
-    POLL,
-    Watch,
-    identity,
-    open_client,
-    reason,
-    refuse_others,
-)
+from casebook.batch.workers import POLL, Watch, identity, open_client, reason, refuse_others
 from casebook.errors import CasebookError
 
 
 class Workers:
-    """What of a client is needed to map a function, without waiting for ever.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        From `open_client`.
-    watch : Watch
-        Of its scheduler.
-    """
+    """What of a client is needed to map a function, without waiting for ever."""
 
     def __init__(self, client, watch):
         self._client, self._watch = client, watch
@@ -33,13 +18,7 @@ class Workers:
         return self._client.submit(function, *arguments, **options)
 
     def gather(self, futures):
-        """Give the results in order.
-
-        Raises
-        ------
-        CasebookError
-            If the workers are gone, or one call kills them one after the other.
-        """
+        """Give the results in order."""
         while not all(future.done() for future in futures):
             self._watch.check()
             time.sleep(POLL)
@@ -54,24 +33,7 @@ class Workers:
 
 @contextlib.contextmanager
 def connected(scheduler):
-    """Open a cluster for work that needs no shared folder.
-
-    Parameters
-    ----------
-    scheduler : str
-        Address such as ``tcp://host:8786``.
-
-    Yields
-    ------
-    Workers
-        At least one; all have this library and this lock.
-
-    Raises
-    ------
-    InputError
-        If the scheduler cannot be reached, no worker comes, or a worker has another
-        library or lock.
-    """
+    """Open a cluster for work that needs no shared folder."""
     with contextlib.ExitStack() as stack:
         client = open_client(scheduler)
         stack.callback(client.close, timeout=2)

@@ -9,15 +9,7 @@ import os
 import time
 
 from casebook.batch.tasks import Outcome, run_cell
-from casebook.batch.workers import (
-    POLL,
-    Watch,
-    difference,
-    identity,
-    open_client,
-    reason,
-    refuse_others,
-)
+from casebook.batch.workers import POLL, Watch, difference, identity, open_client, reason, refuse_others
 from casebook.files import write_text
 from casebook.paths import run_dir
 
@@ -25,23 +17,7 @@ _HANDSHAKE = ".handshake"
 
 
 class Cluster:
-    """The workers of one scheduler.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    limits : casebook.batch.tasks.Limits
-        What each cell may take.
-    scheduler : str
-        Address such as ``tcp://host:8786``.
-
-    Raises
-    ------
-    InputError
-        If the scheduler cannot be reached, no worker comes, or a worker has another
-        library, another lock, or does not see the results folder.
-    """
+    """The workers of one scheduler."""
 
     def __init__(self, run, limits, scheduler):
         self._run, self._limits = run, limits
@@ -69,19 +45,11 @@ class Cluster:
 
     def submit(self, planned):
         """Hand a cell to the cluster."""
-        future = self._client.submit(
-            _on_worker, planned, self._run, self._limits, self._identity, pure=False
-        )
+        future = self._client.submit(_on_worker, planned, self._run, self._limits, self._identity, pure=False)
         self._cells[future] = (planned, time.perf_counter())
 
     def wait(self):
-        """Give the outcomes of the cells that ended.
-
-        Raises
-        ------
-        CasebookError
-            If the scheduler or the last worker is gone for longer than the patience.
-        """
+        """Give the outcomes of the cells that ended."""
         while True:
             done = [future for future in self._cells if future.done()]
             if done:
@@ -106,7 +74,5 @@ def _on_worker(planned, run, limits, expected):
     """Execute a cell on a worker that may have come after the handshake."""
     wrong = difference(expected)
     if wrong:
-        return Outcome(
-            planned.cell.name, f"refused: the worker {wrong}", cause="failed"
-        )
+        return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
     return run_cell(planned, run, limits)

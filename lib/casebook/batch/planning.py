@@ -35,45 +35,16 @@ class Planned:
 
 
 def common_inputs():
-    """Hash what all cells depend on alike.
-
-    Returns
-    -------
-    dict
-        Hashes of library and lock.
-    """
-    return {
-        "library": fingerprint.library_digest(),
-        "lock": fingerprint.lock_digest(),
-    }
+    """Hash what all cells depend on alike."""
+    return {"library": fingerprint.library_digest(), "lock": fingerprint.lock_digest()}
 
 
 def inputs_of(cell, common, needed=None):
-    """Hash everything that a cell's numbers depend on.
-
-    Parameters
-    ----------
-    cell : casebook.grid.Cell
-        The cell.
-    common : dict
-        From `common_inputs`.
-    needed : dict, optional
-        Name to content key of the cells that it reads.
-
-    Returns
-    -------
-    dict
-        Hash or value of notebook, parameters, data, library, lock, models and, where
-        there are any, the cells needed.
-    """
+    """Hash everything that a cell's numbers depend on."""
     source = NOTEBOOKS / cell.notebook
     notebook = json.loads(source.read_text(encoding="utf-8"))
     code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
-    models = {
-        name: fingerprint.model_digest(cell.parameters[name])
-        for name in MODELS
-        if name in cell.parameters
-    }
+    models = {name: fingerprint.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters}
     needs = {"needs": needed} if needed else {}
     return (
         needs
@@ -100,36 +71,13 @@ def _hashed(value):
         card = card_of(value)
         digest = fingerprint.dataset_digest(value)
         if card and card.kind == "votes" and status(card)[0] != "ok":
-            return fingerprint.digest(
-                [digest, "reconstructed"]
-            )  # the chapter stands in
+            return fingerprint.digest([digest, "reconstructed"])  # the chapter stands in
         return digest
     return fingerprint.digest([fingerprint.dataset_digest(name) for name in value])
 
 
 def plan(cells, run, force=False):
-    """Decide for each cell whether it must run.
-
-    Parameters
-    ----------
-    cells : list of casebook.grid.Cell
-        The cells.
-    run : str
-        Name of the run.
-    force : bool
-        Run everything.
-
-    Returns
-    -------
-    list of Planned
-        One per cell, with the inputs that changed since the stored result.
-
-    Raises
-    ------
-    InputError
-        If a parameter is unknown, or data or a model do not exist: before anything
-        starts.
-    """
+    """Decide for each cell whether it must run."""
     for cell in cells:
         named = {"run": run, "cell": cell.name, **cell.parameters}
         check_parameters(NOTEBOOKS / cell.notebook, named)
@@ -207,18 +155,7 @@ def _plan_one(cell, run, force, inputs):
 
 
 def record_path(run, cell):
-    """Give the place of a cell's run record.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    pathlib.Path
-        ``results/<run>/runs/<cell>/run.json``.
-    """
+    """Give the place of a cell's run record."""
     return run_dir(run) / "runs" / cell / "run.json"
 
 

@@ -8,17 +8,7 @@ from casebook.batch.bookkeeping import read_timings
 
 @dataclass(frozen=True)
 class State:
-    """Where a batch stands.
-
-    Attributes
-    ----------
-    done, total : int
-        Cells that ended, and all that are to be executed.
-    running : tuple of str
-        Cells at work.
-    seconds_left : float or None
-        Estimate; None while nothing is known.
-    """
+    """Where a batch stands."""
 
     done: int
     total: int
@@ -27,21 +17,7 @@ class State:
 
 
 class Progress:
-    """Say what starts and ends, and how long the rest will take.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run, whose recorded durations make the estimate.
-    waiting : dict
-        Name to plan of the cells to run.
-    report : callable
-        Takes one line.
-    show : callable, optional
-        Takes the `State` whenever it changes.
-    slots : int
-        Cells that are worked on at a time.
-    """
+    """Say what starts and ends, and how long the rest will take."""
 
     def __init__(self, run, waiting, report, show=None, slots=1):
         self._total, self._done, self._report = len(waiting), 0, report
@@ -86,42 +62,16 @@ class Progress:
 
 
 def clock(seconds):
-    """Write a duration.
-
-    Parameters
-    ----------
-    seconds : float
-        At least 0.
-
-    Returns
-    -------
-    str
-        Such as ``3 min 07 s``.
-    """
+    """Write a duration."""
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes} min {seconds:02} s"
 
 
 def summary(outcomes):
-    """Say in one table what became of each cell.
-
-    Parameters
-    ----------
-    outcomes : list of casebook.batch.tasks.Outcome
-        Of the cells executed.
-
-    Returns
-    -------
-    str
-        One line a cell: state, seconds, attempts, name, and the reason of a failure
-        with notebook and cell; the end of its traceback stands below.
-    """
+    """Say in one table what became of each cell."""
     lines = [f"{'state':12} {'seconds':>8} {'attempts':>8}  cell"]
     for outcome in sorted(outcomes, key=lambda o: (o.failure is None, o.cell)):
         reason = f": {outcome.failure}" if outcome.failure else ""
-        lines.append(
-            f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  "
-            f"{outcome.cell}{reason}"
-        )
+        lines.append(f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  {outcome.cell}{reason}")
         lines += [f"    | {line}" for line in outcome.last_lines]
     return "\n".join(lines)

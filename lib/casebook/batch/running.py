@@ -15,41 +15,8 @@ from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
 
-def run_batch(
-    planned, run, workers=1, scheduler=None, report=print, limits=None, show=None
-):
-    """Execute what is not cached, each notebook in one process of its own kind.
-
-    Parameters
-    ----------
-    planned : list of casebook.batch.planning.Planned
-        From `casebook.batch.planning.plan`.
-    run : str
-        Name of the run.
-    workers : int
-        Processes on this machine; 1 runs the notebooks one after another here.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers share this folder.
-    report : callable
-        Takes one line of progress.
-    limits : casebook.batch.tasks.Limits, optional
-        Time and attempts that each cell may take.
-    show : callable, optional
-        Takes the state of the batch, a `casebook.batch.progress.State`, whenever it
-        changes.
-
-    Returns
-    -------
-    dict
-        Cell name to wall seconds, of the cells executed.
-
-    Raises
-    ------
-    InputError
-        If another batch works on this run now, or two cells disagree on a number.
-    BatchFailed
-        If any cell failed; all others are complete and kept.
-    """
+def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None, show=None):
+    """Execute what is not cached, each notebook in one process of its own kind."""
     for item in planned:
         if item.status == "cached":
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
@@ -118,25 +85,7 @@ def _work(waiting, place, outcomes, progress):
 
 
 def ready_cells(waiting, running):
-    """Take the cells whose needs are met.
-
-    Parameters
-    ----------
-    waiting : dict
-        Name to plan of the cells not yet started.
-    running : set of str
-        Cells at work.
-
-    Returns
-    -------
-    list of casebook.batch.planning.Planned
-        Cells that can start.
-
-    Raises
-    ------
-    InputError
-        If the cells left need each other.
-    """
+    """Take the cells whose needs are met."""
     left = set(waiting) | running
     if any(EVERY not in waiting[name].cell.needs for name in waiting) or running:
         left.add(EVERY)
@@ -147,20 +96,7 @@ def ready_cells(waiting, running):
 
 
 def lost_needs(waiting, failures):
-    """Fail the cells that need a failed one; they leave ``waiting``.
-
-    Parameters
-    ----------
-    waiting : dict
-        Name to plan of the cells not yet started; changed in place.
-    failures : dict
-        Name to reason of the failed ones; the lost ones are added.
-
-    Returns
-    -------
-    list of casebook.batch.tasks.Outcome
-        Of the cells lost.
-    """
+    """Fail the cells that need a failed one; they leave ``waiting``."""
     lost = []
     for name, item in list(waiting.items()):
         missing = [need for need in item.cell.needs if need in failures]
@@ -172,24 +108,9 @@ def lost_needs(waiting, failures):
 
 
 def sole_writer(run):
-    """Hold the lock of a run, so that nobody else writes it; it ends with its owner.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    context manager
-        From `casebook.files.locked`; it raises InputError at once if another batch
-        holds the lock.
-    """
+    """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
 
     def refusal(owner):
-        return (
-            f"run {run!r} is being written by another batch ({owner}): wait for it, or "
-            "give another name with --run"
-        )
+        return f"run {run!r} is being written by another batch ({owner}): wait for it, or give another name with --run"
 
     return locked(run_dir(run) / ".batch", refusal)

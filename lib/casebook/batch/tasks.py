@@ -17,17 +17,7 @@ _ONE_NOTEBOOK = threading.Lock()  # papermill changes the process's folder
 
 @dataclass(frozen=True)
 class Limits:
-    """What one cell may take.
-
-    Parameters
-    ----------
-    timeout : float, optional
-        Wall seconds for one attempt; then its kernel and all that the kernel started
-        are killed. None waits for ever.
-    retries : int
-        Further attempts after a kernel died or a worker was lost. Other failures are
-        not tried again: they would only fail again.
-    """
+    """What one cell may take."""
 
     timeout: float | None = None
     retries: int = 1
@@ -35,24 +25,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one cell.
-
-    Attributes
-    ----------
-    cell : str
-        Its name.
-    failure : str or None
-        The reason in one line.
-    seconds : float
-        Wall time of all attempts.
-    attempts : tuple of str
-        Why each attempt but the last was given up.
-    cause : str
-        ``done``, ``failed``, ``timed out``, ``kernel died``, ``worker lost`` or
-        ``needs``.
-    last_lines : tuple of str
-        How the traceback of an unforeseen error ends.
-    """
+    """What became of one cell."""
 
     cell: str
     failure: str | None = None
@@ -68,22 +41,7 @@ class Outcome:
 
 
 def run_cell(planned, run, limits=None):
-    """Execute one cell and write its run record.
-
-    Parameters
-    ----------
-    planned : casebook.batch.planning.Planned
-        The cell with its inputs.
-    run : str
-        Name of the run.
-    limits : Limits, optional
-        Time and attempts allowed.
-
-    Returns
-    -------
-    Outcome
-        What happened; a failure leaves no run record.
-    """
+    """Execute one cell and write its run record."""
     limits = limits or Limits()
     started, clock, given_up = artifact.now(), time.perf_counter(), []
     record_path(run, planned.cell.name).unlink(missing_ok=True)
@@ -95,9 +53,7 @@ def run_cell(planned, run, limits=None):
     if failure is None:
         cause, failure = _recorded(planned, run, started, len(given_up) + 1)
     seconds = time.perf_counter() - clock
-    return Outcome(
-        planned.cell.name, failure, seconds, tuple(given_up), cause, last_lines
-    )
+    return Outcome(planned.cell.name, failure, seconds, tuple(given_up), cause, last_lines)
 
 
 def _attempt(cell, run, timeout):

@@ -17,44 +17,19 @@ POLL = 0.5
 
 
 def open_client(scheduler):
-    """Reach a scheduler.
-
-    Parameters
-    ----------
-    scheduler : str
-        Address such as ``tcp://host:8786``.
-
-    Returns
-    -------
-    distributed.Client
-        To be closed by the caller.
-
-    Raises
-    ------
-    InputError
-        If nothing answers there.
-    """
+    """Reach a scheduler."""
     from distributed import Client
 
     try:
         return Client(scheduler, timeout=max(10.0, _patience() / 6))
     except (OSError, ValueError, WaitTimeout) as error:
         raise InputError(
-            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and "
-            "'dask worker' in this folder"
+            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and 'dask worker' in this folder"
         ) from error
 
 
 class Watch:
-    """Whether scheduler and workers still live.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        From `open_client`.
-    address : str
-        Of the scheduler, for errors.
-    """
+    """Whether scheduler and workers still live."""
 
     def __init__(self, client, address):
         self._client, self._address = client, address
@@ -67,11 +42,7 @@ class Watch:
         """Give the addresses of the workers that were heard of lately."""
         workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
         now = self._ahead + time.monotonic()
-        return [
-            address
-            for address, worker in workers.items()
-            if now - worker.get("last_seen", now) < _patience()
-        ]
+        return [address for address, worker in workers.items() if now - worker.get("last_seen", now) < _patience()]
 
     def wait_for_one(self):
         """Wait for a worker; InputError if none comes in time."""
@@ -79,8 +50,7 @@ class Watch:
         while not self.living():
             if time.monotonic() - start > _patience():
                 raise InputError(
-                    f"{self._address}: no worker within {_patience():.0f} s: start "
-                    "'dask worker' in this folder"
+                    f"{self._address}: no worker within {_patience():.0f} s: start 'dask worker' in this folder"
                 )
             time.sleep(POLL)
 
@@ -119,20 +89,7 @@ def identity():
 
 
 def refuse_others(client, expected):
-    """Refuse workers that would give other numbers.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        From `open_client`.
-    expected : tuple
-        See `difference`.
-
-    Raises
-    ------
-    InputError
-        Naming the workers and what is wrong with them.
-    """
+    """Refuse workers that would give other numbers."""
     answers = client.run(difference, expected)
     wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
     if wrong:
@@ -140,19 +97,7 @@ def refuse_others(client, expected):
 
 
 def difference(expected):
-    """Say what a worker has that the client has not; runs on the worker.
-
-    Parameters
-    ----------
-    expected : tuple
-        Hashes of library and lock, and a file with its text that a shared folder holds;
-        None for the file if no folder need be shared.
-
-    Returns
-    -------
-    str
-        Empty if nothing differs.
-    """
+    """Say what a worker has that the client has not; runs on the worker."""
     library, lock, path, token = expected
     found = identity()
     try:
@@ -170,18 +115,7 @@ def difference(expected):
 
 
 def reason(future):
-    """Say in one line why Dask gave up.
-
-    Parameters
-    ----------
-    future : distributed.Future
-        Not finished.
-
-    Returns
-    -------
-    str
-        Why.
-    """
+    """Say in one line why Dask gave up."""
     if future.status in ("cancelled", "lost"):
         return "the scheduler lost it; the same command again carries on"
     error = future.exception()

@@ -17,36 +17,10 @@ from casebook.runs.fingerprint import digest, lock_digest, tree_digest
 
 
 def build_book(run, compare=None):
-    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again.
-
-    The site that is there stays as it is until the new one takes its place as a whole.
-
-    Parameters
-    ----------
-    run : str
-        Name of a run with at least one executed notebook.
-    compare : str, optional
-        Another run; a page then shows what differs from it.
-
-    Returns
-    -------
-    pathlib.Path
-        The site's ``index.html``; the folder opens from disk and over http.
-
-    Raises
-    ------
-    InputError
-        If there is no such run, or another process builds it for too long.
-    OSError
-        If the disk is full.
-    CasebookError
-        If Jupyter Book warns or fails; its last lines are in the message.
-    """
+    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again."""
     cells = _cells_of(run)
     if not cells:
-        raise InputError(
-            f"results/{run}: nothing to render; 'casebook run --run {run}' makes it"
-        )
+        raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
     target = OUTPUT / "_build" / valid_name(run, "run")
     with sole_builder(target), working(target) as work:
         _build(run, cells, compare, target, work)

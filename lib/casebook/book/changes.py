@@ -19,21 +19,7 @@ from casebook.tables import Markup, to_html, with_intervals
 
 
 def changes(run, cells):
-    """Write the page of promotions, rollbacks and changed inputs.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cells : list of str
-        Names of its executed notebooks.
-
-    Returns
-    -------
-    str
-        Markdown: what is in force, the log of promotions with verdict and gate, and
-        for each cell its inputs and headline beside those of its former record.
-    """
+    """Write the page of promotions, rollbacks and changed inputs."""
     root = layout.locate().root
     parts = ["## In force", *_promotions(root), *_decisions(root)]
     rows = [row for cell in cells for row in _cell_rows(run, cell)]

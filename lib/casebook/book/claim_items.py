@@ -17,18 +17,7 @@ _NAMES = {True: "right", False: "wrong", None: None}
 
 
 def view(found):
-    """Turn kept claims into a page.
-
-    Parameters
-    ----------
-    found : dict
-        From `casebook.factcheck.single_claims.drill_down`.
-
-    Returns
-    -------
-    dict
-        From `casebook.book.item_parts.page`.
-    """
+    """Turn kept claims into a page."""
     main = found["systems"][0]
     layout = [
         facts(),
@@ -43,12 +32,7 @@ def view(found):
             missing="none: nothing takes a side",
             cards=True,
         ),
-        table(
-            _decisive_caption(found, main),
-            ["Passage", "Decides", "Gold label"],
-            missing="none",
-            cards=True,
-        ),
+        table(_decisive_caption(found, main), ["Passage", "Decides", "Gold label"], missing="none", cards=True),
         table(
             f"Evidence that {main} found; ✓ holds words that decide",
             ["Passage", "For", "Stance", "Probability of support", "Credibility"],
@@ -109,13 +93,7 @@ def _verdicts(claim, found):
 
 def _parts(claim):
     return [
-        [
-            part["id"],
-            part["text"],
-            part["verdict"],
-            decimal(part["score"]),
-            whole(part["evidence"]),
-        ]
+        [part["id"], part["text"], part["verdict"], decimal(part["score"]), whole(part["evidence"])]
         for part in claim["parts"]
     ]
 
@@ -147,17 +125,6 @@ def _passage(one, found, mark):
 
 
 def past(claim, found, before, place):
-    """Give the verdicts of another run on one claim.
-
-    Parameters
-    ----------
-    claim, found, before, place
-        See `casebook.book.item_beside.put_beside`.
-
-    Returns
-    -------
-    dict of list
-        By name of ``BY_SYSTEM``, one entry a system of the other run.
-    """
+    """Give the verdicts of another run on one claim."""
     nothing = [None] * len(before["systems"])
     return {part: claim[part] if claim else nothing for part in BY_SYSTEM}

@@ -15,26 +15,7 @@ _FIELDS = {"system", "stated", "value", "measured", "name", "finding"}
 
 
 def claims_table(run, path=CLAIMS):
-    """Write the table of claims with the numbers of one run.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    path : path-like
-        YAML: a list of claims, each with system, stated, value, measured (experiment,
-        datasets in order of preference, system, measure), name and finding.
-
-    Returns
-    -------
-    str
-        HTML table; a claim whose number this run does not hold says so.
-
-    Raises
-    ------
-    InputError
-        If a claim is malformed.
-    """
+    """Write the table of claims with the numbers of one run."""
     numbers = _numbers(run)
     rows = []
     for place, claim in enumerate(read_yaml(path, "list of claims"), 1):

@@ -28,26 +28,7 @@ FLIPPED = 20  # rows shown of each kind
 
 
 def comparison(run, other):
-    """Write the page that compares a run with another one.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run that the book shows.
-    other : str
-        Name of the run to compare with; differences are ``run`` minus ``other``.
-
-    Returns
-    -------
-    str
-        Markdown: a table of differences, one of flipped rows, and what could not be
-        compared.
-
-    Raises
-    ------
-    InputError
-        If there is no such run.
-    """
+    """Write the page that compares a run with another one."""
     if not (run_dir(other) / "runs").is_dir():
         raise InputError(f"results/{other}: no such run to compare with")
     found, silent = differences(run, other)
@@ -73,24 +54,7 @@ def comparison(run, other):
 
 
 def differences(run, other):
-    """Pair the rows of two runs.
-
-    Parameters
-    ----------
-    run, other : str
-        Names of the runs.
-
-    Returns
-    -------
-    found : pandas.DataFrame
-        One line per cell, system and measure whose values differ anywhere: ``n``,
-        ``groups``, rows ``left out`` (in one run only, or undefined in one), both
-        means, ``difference`` with ``low`` and ``high``, ``p`` (of this line alone),
-        ``p_adjusted`` (for all lines), the ``verdict``, its ``reason``, and the
-        changed ``rows``.
-    silent : dict
-        Cell to why it was not compared, or that nothing differs.
-    """
+    """Pair the rows of two runs."""
     pairs, silent = [], {}
     cells = {name: _cells(name) for name in (run, other)}
     for cell in sorted(cells[run] | cells[other]):
@@ -105,10 +69,7 @@ def differences(run, other):
 
 
 def tested(pairs):
-    """Test all lines as one family: max-T among those that share their rows.
-
-    Those sets of lines share the error between them (Bonferroni).
-    """
+    """Test all lines as one family: max-T among those that share their rows."""
     sets = {}
     for cell, system, measure, pair in pairs:
         key = (cell, tuple(pair.index))
@@ -152,9 +113,7 @@ def _paired(cell, run, other):
         table = pd.read_csv(path, keep_default_na=False, na_values=[""])
         tables.append(table_from_csv(table))
     both = set(tables[0]) & set(tables[1])
-    units, system, cluster = next(
-        (key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None)
-    )
+    units, system, cluster = next((key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None))
     if units is None or any(t.duplicated([*units, system]).any() for t in tables):
         return "its rows name no unit and system that pair them", []
     cluster = "group" if "group" in both else cluster
@@ -166,11 +125,7 @@ def _one_sided(now, before, system):
     """Name the systems and measures that only one of the two runs holds, if any."""
     both = {"systems": [set(t[system]) for t in (now, before)]}
     both["columns"] = [set(t) for t in (now, before)]
-    parts = [
-        f"{kind} in one run only: {', '.join(sorted(map(str, a ^ b)))}"
-        for kind, (a, b) in both.items()
-        if a != b
-    ]
+    parts = [f"{kind} in one run only: {', '.join(sorted(map(str, a ^ b)))}" for kind, (a, b) in both.items() if a != b]
     return "; ".join(parts) or None
 
 
@@ -186,9 +141,7 @@ def _changed(now, before, units, system, cluster):
     ]
     for name, rows in both.groupby(system, sort=True):
         for measure in measures:
-            every = rows[[measure, f"{measure} other"]].set_axis(
-                ["now", "before"], axis=1
-            )
+            every = rows[[measure, f"{measure} other"]].set_axis(["now", "before"], axis=1)
             pair = every.dropna().astype(float)
             pair["cluster"] = rows.loc[every.notna().all(axis=1), cluster].astype(str)
             pair.attrs["left out"] = len(every) - len(pair)
@@ -197,10 +150,7 @@ def _changed(now, before, units, system, cluster):
 
 
 def _shown(found):
-    links = [
-        Markup(f'<a href="../run/notebooks/{c}.html">{html.escape(c)}</a>')
-        for c in found["cell"]
-    ]
+    links = [Markup(f'<a href="../run/notebooks/{c}.html">{html.escape(c)}</a>') for c in found["cell"]]
     changed = [(int((r > 0).sum()), int((r < 0).sum())) for r in found["rows"]]
     return pd.DataFrame(
         {
@@ -211,17 +161,13 @@ def _shown(found):
             "Before": found["before"],
             "Difference [95 % interval]": [
                 Markup(estimate(d, low, high))
-                for d, low, high in zip(
-                    found["difference"], found["low"], found["high"], strict=True
-                )
+                for d, low, high in zip(found["difference"], found["low"], found["high"], strict=True)
             ],
             "Verdict": found["verdict"],
             "p, corrected": found["p_adjusted"],
             "n": found["n"],
             "Groups": found["groups"],
-            "No interval because": found["reason"].map(
-                lambda x: x and x.replace("_", " ")
-            ),
+            "No interval because": found["reason"].map(lambda x: x and x.replace("_", " ")),
             "Left out": found["left out"],
             "Better": [up for up, _ in changed],
             "Worse": [down for _, down in changed],

@@ -2,16 +2,7 @@
 
 from itertools import zip_longest
 
-from casebook.book.item_parts import (
-    cell,
-    change,
-    decimal,
-    facts,
-    item,
-    page,
-    table,
-    whole,
-)
+from casebook.book.item_parts import cell, change, decimal, facts, item, page, table, whole
 
 NOUN, TITLE = "edit", "Edit by edit"
 BY_SYSTEM = ("results",)
@@ -30,19 +21,7 @@ _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 
 
 def view(found):
-    """Turn kept edits into a page.
-
-    Parameters
-    ----------
-    found : dict
-        From `casebook.counterfactual.single_edits.drill_down`, with ``tested``, the
-        places of the systems that are no controls.
-
-    Returns
-    -------
-    dict
-        From `casebook.book.item_parts.page`.
-    """
+    """Turn kept edits into a page."""
     depth, systems = found["depth"], found["systems"]
     moved = ["System", "Edit moved", "Placebos moved"]
     moved += ["Cases new after the edit", "After each placebo"]
@@ -51,25 +30,18 @@ def view(found):
         change("The query, before and after the edit"),
         change("A placebo of the same size, before and after"),
         table(
-            "What moved (normalised footrule: 0 nothing, 1 everything), and how many "
-            f"of {depth} cases are new",
+            f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new",
             moved,
             missing="not tried or without placebo",
         ),
         table(
-            f"Cases that ought to be found: how many are in the first {depth}, and the "
-            "best rank",
+            f"Cases that ought to be found: how many are in the first {depth}, and the best rank",
             ["System", "Before the edit", "After the edit", "After placebos"],
             missing="not tried",
         ),
         table(
-            f"Cases that left and entered the first {depth}, with their rank there; "
-            "✓ ought to be found",
-            [
-                f"{systems[place]}: {what}"
-                for place in found["tested"]
-                for what in ("left", "entered")
-            ],
+            f"Cases that left and entered the first {depth}, with their rank there; ✓ ought to be found",
+            [f"{systems[place]}: {what}" for place in found["tested"] for what in ("left", "entered")],
             missing="none",
         ),
     ]
@@ -137,12 +109,7 @@ def _moved(result):
     if result is None or result["error"]:
         return [result and f"failed: {result['error']}", None, None, None]
     new = ", ".join(map(str, result["placebo_new"])) or None
-    return [
-        decimal(result["moved"]),
-        decimal(result["placebo_moved"]),
-        whole(result["new"]),
-        new,
-    ]
+    return [decimal(result["moved"]), decimal(result["placebo_moved"]), whole(result["new"]), new]
 
 
 def _precedents(result):
@@ -176,29 +143,14 @@ def _case(place, rank, wanted, word):
 
 
 def past(edit, found, before, place):
-    """Give the results of another run on one edit.
-
-    Parameters
-    ----------
-    edit, found, before, place
-        See `casebook.book.item_beside.put_beside`.
-
-    Returns
-    -------
-    dict of list
-        By name of ``BY_SYSTEM``, one entry a system of the other run.
-    """
+    """Give the results of another run on one edit."""
     if edit is None:
         return {"results": [None] * len(before["systems"])}
-    return {
-        "results": [result and _placed(result, place) for result in edit["results"]]
-    }
+    return {"results": [result and _placed(result, place) for result in edit["results"]]}
 
 
 def _placed(result, place):
     lists = {
-        name: [[place(case), *rest] for case, *rest in result[name]]
-        for name in ("left", "entered")
-        if result.get(name)
+        name: [[place(case), *rest] for case, *rest in result[name]] for name in ("left", "entered") if result.get(name)
     }
     return result | lists

@@ -16,20 +16,7 @@ _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
 
 
 def for_readers(path, run, cell):
-    """Put the answer of a staged notebook first, and append the footer.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Executed notebook, a copy that only the book reads.
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    None
-        The file is changed in place.
-    """
+    """Put the answer of a staged notebook first, and append the footer."""
     notebook = nbformat.read(path, 4)
     answer_first(notebook)
     cell_of_text = nbformat.v4.new_markdown_cell(_text(run, cell), id="repeat-this")
@@ -46,8 +33,7 @@ def _text(run, cell):
         again = f"{command(record, run)} --force"
         source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         lines += [
-            f"- Rerun: {code(again)}; with other settings: "
-            f"`casebook run {record.workflow} -p name=value`.",
+            f"- Rerun: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
             f"- Edit: `make lab`, then `notebooks/{source.name}`.",
             f"- [Made from](../../provenance.md): {_made_from(record)}.",
         ]

@@ -5,12 +5,7 @@ import json
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import (
-    read_failures,
-    read_planned,
-    read_timings,
-    stored_record,
-)
+from casebook.batch.bookkeeping import read_failures, read_planned, read_timings, stored_record
 from casebook.book.markup import file_links, page_link
 from casebook.book.scorecard import value_text
 from casebook.notebook_parameters import DATA
@@ -20,21 +15,7 @@ from casebook.tables import Markup, to_html
 
 
 def grid_page(run, cells):
-    """Write the table of the cells of a run.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cells : list of str
-        Names of the executed notebooks, in order.
-
-    Returns
-    -------
-    str
-        A sentence that counts, and an HTML table with one row a cell: those executed,
-        those that failed, and those that a batch was asked for and never came to.
-    """
+    """Write the table of the cells of a run."""
     planned, failures = read_planned(run), read_failures(run)
     names = list(dict.fromkeys([*cells, *planned, *failures]))
     states = [_state(run, name, planned, failures) for name in names]

@@ -11,21 +11,7 @@ MOST = 20  # points of a sparkline
 
 
 def history(cell, key):
-    """Collect the values of one number in all runs of this project.
-
-    Parameters
-    ----------
-    cell : str
-        Name of the cell.
-    key : tuple of str
-        Experiment, dataset, system and measure.
-
-    Returns
-    -------
-    list of float
-        Values in order of completion, the latest `MOST`; only of runs whose data are
-        those of the latest.
-    """
+    """Collect the values of one number in all runs of this project."""
     found = []
     for path in sorted(paths.RESULTS.glob(f"*/numbers/{cell}.json")):
         record_path = path.parents[1] / "runs" / cell / "run.json"
@@ -43,36 +29,14 @@ def history(cell, key):
 
 
 def same_data(run, other, cell):
-    """Say whether a cell was executed on the same data in two runs.
-
-    Parameters
-    ----------
-    run, other, cell : str
-        Names of the runs, which both hold the cell, and of the cell.
-
-    Returns
-    -------
-    bool
-        Only then may their numbers be compared.
-    """
+    """Say whether a cell was executed on the same data in two runs."""
     records = [stored_record(name, cell) for name in (run, other)]
     data = [record and record.labels["Inputs"]["data"] for record in records]
     return data[0] is not None and data[0] == data[1]
 
 
 def sparkline(values):
-    """Draw values as a small line, the latest marked.
-
-    Parameters
-    ----------
-    values : list of float
-        In order.
-
-    Returns
-    -------
-    str
-        SVG with a text for those who do not see it; empty for fewer than two values.
-    """
+    """Draw values as a small line, the latest marked."""
     if len(values) < 2:
         return ""
     low, high = min(values), max(values)

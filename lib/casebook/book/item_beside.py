@@ -4,25 +4,7 @@ from casebook.book.history import same_data
 
 
 def put_beside(found, before, run, other, kind):
-    """Add the other run's systems to the items of a page, or say why not.
-
-    Parameters
-    ----------
-    found, before : dict
-        What this and the other run kept of one chapter, the first changed in place;
-        None where the other kept nothing.
-    run, other : str
-        Names of the runs.
-    kind : module
-        Has ``NOUN``; ``BY_SYSTEM``, the lists of an item that hold an entry a system;
-        and ``past(item, found, before, place)``, which gives these lists for the other
-        run's item, or for None where it kept none; ``place`` gives a document's place.
-
-    Returns
-    -------
-    str
-        A sentence for the page.
-    """
+    """Add the other run's systems to the items of a page, or say why not."""
     if not kind.BY_SYSTEM:
         return f"The {kind.NOUN}s of the run {other} are not shown beside these."
     if before is None or before["kind"] != found["kind"]:

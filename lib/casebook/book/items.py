@@ -11,100 +11,35 @@ from casebook.paths import run_dir
 from casebook.plain_json import read_json
 from casebook.runs.items import page_address
 
-KINDS = {
-    "questions": question_items,
-    "claims": claim_items,
-    "edits": edit_items,
-    "votes": vote_items,
-}
+KINDS = {"questions": question_items, "claims": claim_items, "edits": edit_items, "votes": vote_items}
 
 
 def items_file(run, cell):
-    """Give the file in which a cell keeps its items.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    pathlib.Path
-        ``results/<run>/items/<cell>.json``; only some chapters write one.
-    """
+    """Give the file in which a cell keeps its items."""
     return run_dir(run) / "items" / f"{cell}.json"
 
 
 def kept_items(run, cell):
-    """Read what a cell kept of its items.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    dict or None
-        ``kind`` (a key of ``KINDS``), ``items`` and what that kind needs; None if it
-        kept nothing.
-    """
+    """Read what a cell kept of its items."""
     path = items_file(run, cell)
     return read_json(path) if path.is_file() else None
 
 
 def items_title(run, cell):
-    """Name the page of a cell's items, such as "Claim by claim".
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    str or None
-        None if the cell kept nothing.
-    """
+    """Name the page of a cell's items, such as "Claim by claim"."""
     found = kept_items(run, cell)
     return KINDS[found["kind"]].TITLE if found else None
 
 
 def item_links(run, cell):
-    """Give the addresses of a cell's items, from a page of ``generated``.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    dict
-        Id to address; empty if the cell kept nothing.
-    """
+    """Give the addresses of a cell's items, from a page of ``generated``."""
     kept = kept_items(run, cell) or {"items": []}
     ids = [item["id"] for item in kept["items"]]
     return {name: page_address(cell, q=name) for name in ids}
 
 
 def item_pages(run, cells, compare=None):
-    """Write the pages of all cells that kept items, and the data that they load.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cells : list of str
-        Names of the executed notebooks.
-    compare : str, optional
-        Another run, whose systems stand beside those of this run.
-
-    Returns
-    -------
-    dict
-        File name below ``book/generated`` to content: MyST Markdown and JavaScript.
-    """
+    """Write the pages of all cells that kept items, and the data that they load."""
     files = {}
     for cell in cells:
         found = kept_items(run, cell)
@@ -131,8 +66,7 @@ def _count(found, kind):
     if kept == asked:
         return f"All {asked} {kind.NOUN}s are here."
     return (
-        f"Here are the {kept} of {asked} {kind.NOUN}s {kind.LEFT_OUT}; the others are "
-        "left out to keep the page small."
+        f"Here are the {kept} of {asked} {kind.NOUN}s {kind.LEFT_OUT}; the others are left out to keep the page small."
     )
 
 
@@ -153,10 +87,7 @@ def _page(found, kind, notes):
     source = ""
     if card:
         citation = " ".join(card.citation.split())
-        source = (
-            f" Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; "
-            f"{citation}"
-        )
+        source = f" Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
     viewer = (
         f'<div class="items"><p>Single {kind.NOUN}s are shown by a script, which does '
         "not run here; the chapter's rows hold the same results.</p></div>\n"

@@ -7,21 +7,7 @@ from casebook.runs.outputs import read_numbers
 
 
 def limits(run, cell, parameters):
-    """Write the section on the data of a chapter.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-    parameters : dict
-        Of the cell.
-
-    Returns
-    -------
-    list of str
-        Markdown lines: for each data set its card, counts, licence and caveats; empty
-        if the chapter names no data.
-    """
+    """Write the section on the data of a chapter."""
     lines = []
     for card in _cards(run, cell, parameters):
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
@@ -50,8 +36,7 @@ def _cards(run, cell, parameters):
 def _card_lines(card, split):
     use = ", non-commercial use only" if card.licence.non_commercial else ""
     lines = [
-        f"[{card.title}](../../generated/cards/{card.key}.md): {_counts(card, split)}; "
-        f"{card.licence.name}{use}.",
+        f"[{card.title}](../../generated/cards/{card.key}.md): {_counts(card, split)}; {card.licence.name}{use}.",
         "",
     ]
     lines += [f"- {' '.join(caveat.split())}" for caveat in card.caveats]
@@ -62,10 +47,6 @@ def _counts(card, split):
     held = card.splits.get(split)
     if held is None:
         return f"part {code(str(split))}"
-    counts = {
-        "documents": held.documents,
-        "queries": held.queries,
-        "judgements": held.judgements,
-    }
+    counts = {"documents": held.documents, "queries": held.queries, "judgements": held.judgements}
     shown = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
     return f"split `{split}`: {shown}"

@@ -8,89 +8,28 @@ from casebook.tables import Markup
 
 
 def raw(markup):
-    """Wrap HTML so that MyST passes it through.
-
-    Parameters
-    ----------
-    markup : str
-        HTML.
-
-    Returns
-    -------
-    str
-        A ``raw`` directive; its fence is longer than any run of colons inside.
-    """
+    """Wrap HTML so that MyST passes it through."""
     return f"::::::{{raw}} html\n{markup}\n::::::\n"
 
 
 def as_cards(markup):
-    """Mark tables whose rows stand as cards where the screen is narrow.
-
-    Parameters
-    ----------
-    markup : str
-        HTML of tables.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Mark tables whose rows stand as cards where the screen is narrow."""
     return f'<div class="cards">\n{markup}\n</div>'
 
 
 def code(text):
-    """Write text as code within a line of Markdown, whatever it holds.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-
-    Returns
-    -------
-    str
-        The text between more backticks than it has in a row.
-    """
+    """Write text as code within a line of Markdown, whatever it holds."""
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     gap = " " if "`" in text else ""
     return f"{ticks}{gap}{text}{gap}{ticks}"
 
 
 def page_link(cell):
-    """Link to the page of an executed notebook, from a page at the top of the site.
-
-    Parameters
-    ----------
-    cell : str
-        Name of the cell.
-
-    Returns
-    -------
-    casebook.tables.Markup
-        HTML.
-    """
+    """Link to the page of an executed notebook, from a page at the top of the site."""
     return Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>')
 
 
 def file_links(run, cell):
-    """Link to the rows and the run record of a cell, as far as they exist.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    casebook.tables.Markup
-        HTML, for a page at the top of the site.
-    """
+    """Link to the rows and the run record of a cell, as far as they exist."""
     files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
-    return Markup(
-        " ".join(
-            f'<a href="{name}">{label}</a>'
-            for label, name in files
-            if (run_dir(run) / name).is_file()
-        )
-    )
+    return Markup(" ".join(f'<a href="{name}">{label}</a>' for label, name in files if (run_dir(run) / name).is_file()))

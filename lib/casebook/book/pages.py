@@ -20,22 +20,7 @@ from casebook.tables import to_html
 
 
 def generated(run, cells, compare=None):
-    """Write the pages that depend on the run.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cells : list of str
-        Names of the executed notebooks.
-    compare : str, optional
-        Another run, to be compared on a page of its own.
-
-    Returns
-    -------
-    dict
-        File name below ``book/generated`` to MyST Markdown, or to a script of data.
-    """
+    """Write the pages that depend on the run."""
     records = [stored_record(run, cell) for cell in cells]
     data = {f"cards/{key}.md": as_markdown(card) for key, card in cards().items()}
     if compare:
@@ -54,20 +39,7 @@ def generated(run, cells, compare=None):
 
 
 def chapters(run, cells):
-    """Name the chapters: experiment and dataset.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cells : list of str
-        Names of the executed notebooks.
-
-    Returns
-    -------
-    dict
-        Cell to title.
-    """
+    """Name the chapters: experiment and dataset."""
     return {cell: _chapter(stored_record(run, cell), cell) for cell in cells}
 
 

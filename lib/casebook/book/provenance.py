@@ -32,21 +32,7 @@ _PACKAGES = (
 
 
 def provenance(run, records):
-    """Write the page's tables.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    records : list of casebook.runs.artifact.RunRecord
-        Of the executed notebooks.
-
-    Returns
-    -------
-    str
-        Markdown: inputs, outputs and durations of each notebook; seeds and machines;
-        versions and weights of this installation.
-    """
+    """Write the page's tables."""
     seconds = read_timings(run)
     made = pd.DataFrame([_made(run, record, seconds) for record in records])
     known = {path.name: _defaults(path) for path in NOTEBOOKS.glob("[0-9]*.ipynb")}

@@ -17,31 +17,7 @@ _FOLDERS = ("results", "site")
 
 
 def publish_run(run, url):
-    """Copy a run to ``results/`` and its site to ``site/`` below an address.
-
-    What is there is whole exactly while ``published.json`` is there, which lists every
-    file with its hash. Before a file changes, the list is put aside; what is left of it
-    tells the next attempt which files need not be copied again.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    url : str
-        See `casebook.stores.Store`.
-
-    Returns
-    -------
-    dict
-        ``url``, the numbers of files ``written``, ``unchanged`` and ``removed``, and
-        in one word or two whether there is a ``site``.
-
-    Raises
-    ------
-    InputError
-        If there is no such run, a batch writes it now, a file in it is a link, or the
-        address holds another run, lies within this one, or cannot be written.
-    """
+    """Copy a run to ``results/`` and its site to ``site/`` below an address."""
     if not str(url).strip():
         raise InputError("publish needs a folder, or an address: s3://bucket/report")
     if not paths.run_dir(run).is_dir():
@@ -55,9 +31,7 @@ def publish_run(run, url):
         kept = {
             name: entry
             for name, entry in known.items()
-            if entry
-            and listed.get(name) == entry
-            and store.size(name) == entry["bytes"]
+            if entry and listed.get(name) == entry and store.size(name) == entry["bytes"]
         }
         changed = [name for name in files if name not in kept]
         gone = [name for name in known if name not in files]
@@ -68,13 +42,7 @@ def publish_run(run, url):
             _copy(store, {name: files[name] for name in changed}, gone)
             _write(store, MARKER, run, listed)
         store.remove(_AT_WORK)
-    return {
-        "url": str(url),
-        "written": len(changed),
-        "unchanged": len(kept),
-        "removed": len(gone),
-        "site": site,
-    }
+    return {"url": str(url), "written": len(changed), "unchanged": len(kept), "removed": len(gone), "site": site}
 
 
 def _unchanging_site(run):

@@ -9,26 +9,12 @@ ABOUT = (
     "first. One question has a score but no interval; the chapter has the means with "
     "theirs. The measures are defined [here](../../methods/measures.md)."
 )
-SHOWN = (
-    "Of documents the beginning is shown, except of those that only a control returned."
-)
+SHOWN = "Of documents the beginning is shown, except of those that only a control returned."
 LEFT_OUT = "on which the systems' nDCG@10 differs most"
 
 
 def view(found):
-    """Turn kept questions into a page.
-
-    Parameters
-    ----------
-    found : dict
-        From `casebook.retrieval.questions.drill_down`, with ``tested``, the places of
-        this run's systems that are no controls.
-
-    Returns
-    -------
-    dict
-        From `casebook.book.item_parts.page`.
-    """
+    """Turn kept questions into a page."""
     systems, depth = found["systems"], found["depth"]
     layout = [
         table("Scores of this question", ["System", *found["measures"]]),
@@ -37,11 +23,7 @@ def view(found):
             ["Document", *systems],
             missing=f"not in the first {depth}",
         ),
-        table(
-            f"First {depth} documents of each system; ✓ is relevant",
-            ["Rank", *systems],
-            missing="none",
-        ),
+        table(f"First {depth} documents of each system; ✓ is relevant", ["Rank", *systems], missing="none"),
     ]
     first = systems[found["tested"][0]] if found["tested"] else systems[0]
     items = [_item(question, found) for question in found["items"]]
@@ -54,18 +36,11 @@ def _item(question, found):
     tested = [question["scores"][place][0] or 0.0 for place in found["tested"]] or [0.0]
     relevant, tops = set(question["relevant"]), question["top"]
     scores = [
-        [system, *map(decimal, values)]
-        for system, values in zip(found["systems"], question["scores"], strict=True)
+        [system, *map(decimal, values)] for system, values in zip(found["systems"], question["scores"], strict=True)
     ]
-    ranks = [
-        [cell(place, "relevant"), *(_rank(top, place) for top in tops)]
-        for place in question["relevant"]
-    ]
+    ranks = [[cell(place, "relevant"), *(_rank(top, place) for top in tops)] for place in question["relevant"]]
     longest = max(map(len, tops), default=0)
-    lists = [
-        [str(rank + 1), *(_ranked(top, rank, relevant) for top in tops)]
-        for rank in range(longest)
-    ]
+    lists = [[str(rank + 1), *(_ranked(top, rank, relevant) for top in tops)] for rank in range(longest)]
     missed = not relevant & set(tops[found["tested"][0]]) if found["tested"] else False
     return item(
         question["id"],
@@ -87,18 +62,7 @@ def _ranked(top, rank, relevant):
 
 
 def past(question, found, before, place):
-    """Give scores and lists of one question in another run.
-
-    Parameters
-    ----------
-    question, found, before, place
-        See `casebook.book.item_beside.put_beside`.
-
-    Returns
-    -------
-    dict of list
-        By name of ``BY_SYSTEM``, one entry a system of the other run.
-    """
+    """Give scores and lists of one question in another run."""
     measures = found["measures"]
     if question is None:
         count = len(before["systems"])

@@ -6,19 +6,7 @@ _NOTE = "In the notebook, the sections from here on stand before the answer."
 
 
 def answer_first(notebook):
-    """Move what leads to the answer behind everything else.
-
-    Parameters
-    ----------
-    notebook : nbformat.NotebookNode
-        Executed notebook, changed in place. Sections begin with a heading of level 2;
-        the first whose title ends in "answer" becomes the first after the question.
-
-    Returns
-    -------
-    None
-        Nothing moves in a notebook without such a section, or if it is the first.
-    """
+    """Move what leads to the answer behind everything else."""
     cells = notebook.cells
     starts = [n for n, cell in enumerate(cells) if _title(cell)]
     answer = next((n for n in starts if _title(cells[n]).endswith("answer")), None)

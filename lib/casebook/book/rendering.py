@@ -25,19 +25,7 @@ main()
 
 
 def sole_builder(target):
-    """Hold the lock of the folder in which a site is made.
-
-    Parameters
-    ----------
-    target : pathlib.Path
-        ``_build/<run>``.
-
-    Returns
-    -------
-    context manager
-        From `casebook.files.locked`; it raises InputError if another process keeps the
-        lock for too long.
-    """
+    """Hold the lock of the folder in which a site is made."""
 
     def refusal(owner):
         return f"{target}: another process is at work there ({owner}): wait for it"
@@ -46,27 +34,7 @@ def sole_builder(target):
 
 
 def rendered(stage, target):
-    """Render staged pages, with warnings as errors.
-
-    Parameters
-    ----------
-    stage : pathlib.Path
-        Holds ``_config.yml`` and ``book/``.
-    target : pathlib.Path
-        Folder to work in.
-
-    Returns
-    -------
-    pathlib.Path
-        Folder of the site, below ``target``.
-
-    Raises
-    ------
-    OSError
-        If the disk is full.
-    CasebookError
-        If Jupyter Book warns or fails; its last lines are in the message.
-    """
+    """Render staged pages, with warnings as errors."""
     command = [sys.executable, "-c", _START, "build", str(stage / "book")]
     command += ["--config", str(stage / "_config.yml")]
     command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
@@ -74,18 +42,12 @@ def rendered(stage, target):
     quiet = {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=subprocess.STDOUT,
-        env=os.environ | quiet,
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=os.environ | quiet
     ) as process:
         said = process.stdout.read().decode(errors="replace")
         failed = process.wait()
     if failed:
-        raise _full(said, target) or CasebookError(
-            f"the book does not build:\n{_problems(said)}"
-        )
+        raise _full(said, target) or CasebookError(f"the book does not build:\n{_problems(said)}")
     return target / "_build" / "html"
 
 

@@ -16,21 +16,7 @@ SHOWN = 12  # digits of a hash; the record has them all
 
 
 def command(record, run):
-    """Give the command that executes a cell again with the same parameters.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        Of the cell.
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    str
-        For a shell, in any folder. Parameters are written out where the grid does not
-        have them.
-    """
+    """Give the command that executes a cell again with the same parameters."""
     name = record.labels["Cell"]
     cell = _cells(DEFAULT_GRID.stat().st_mtime_ns).get(name)
     known = cell.parameters if cell else {}
@@ -57,20 +43,7 @@ def _cells(_stamp):
 
 
 def hashes(record):
-    """Give what a cell was made from.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        Of the cell.
-
-    Returns
-    -------
-    dict
-        Name to the first digits of the SHA-256 of data, notebook, library and lock
-        file. Where parameters name several data sets it is the hash of all their
-        hashes, which the record holds; None where they name none.
-    """
+    """Give what a cell was made from."""
     inputs = record.labels["Inputs"]
     found = {name: inputs.get(name) for name in ("notebook", "library", "lock")}
     each = list(inputs["data"].values())
@@ -79,24 +52,12 @@ def hashes(record):
 
 
 def reproduce_line(run, cell):
-    """Write the reproduce line of a number, closed until a reader opens it.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    casebook.tables.Markup
-        HTML for a page at the top of the site; says so if there is no record.
-    """
+    """Write the reproduce line of a number, closed until a reader opens it."""
     record = stored_record(run, cell)
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
-        f"{name} <code>{found}</code>" if found else f"{name} not hashed"
-        for name, found in hashes(record).items()
+        f"{name} <code>{found}</code>" if found else f"{name} not hashed" for name, found in hashes(record).items()
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'

@@ -17,20 +17,7 @@ _METHODS = {"factcheck_confusion": "factcheck"}  # pages not named after experim
 
 
 def scorecard(run, chapters):
-    """Write the scorecard of a run.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    chapters : dict
-        Cell to title of each executed notebook.
-
-    Returns
-    -------
-    str
-        HTML table: value, interval, n, control and where the evidence stands.
-    """
+    """Write the scorecard of a run."""
     rows = [row for cell, title in chapters.items() for row in _rows(run, cell, title)]
     if not rows:
         return "<p>No experiment of this run has reported a headline number yet.</p>"
@@ -38,18 +25,7 @@ def scorecard(run, chapters):
 
 
 def value_text(number):
-    """Write a stored number with its interval, or why there is none.
-
-    Parameters
-    ----------
-    number : dict
-        With ``value``, ``ci`` and, where undefined, ``reason``.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a stored number with its interval, or why there is none."""
     if number["value"] is None:
         return f"undefined: {html.escape(number.get('reason') or 'no reason given')}"
     text = estimate(number["value"], *number["ci"])
@@ -75,9 +51,7 @@ def _row(cell, title, dataset, what, number, sources, past):
             f"<br><small>{html.escape(what)} on {html.escape(dataset)}</small>"
         ),
         "Value [95 % interval]": Markup(
-            f"{value_text(number)}"
-            f"{_strip(number['value'], low, high, number['control'])}"
-            f"{sparkline(past)}"
+            f"{value_text(number)}{_strip(number['value'], low, high, number['control'])}{sparkline(past)}"
         ),
         "n": number["n"],
         "Control": number["control"],

@@ -39,19 +39,7 @@ _COLOURS = 256
 
 
 def finish(run, site):
-    """Add the downloads to a rendered site and drop what no page needs.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run whose rows, tables, figures and records are offered.
-    site : pathlib.Path
-        Folder with ``index.html``, as Jupyter Book leaves it; changed in place.
-
-    Returns
-    -------
-    None
-    """
+    """Add the downloads to a rendered site and drop what no page needs."""
     for name in _DOWNLOADS:
         if (run_dir(run) / name).is_dir():
             copy_folder(run_dir(run) / name, site / name)

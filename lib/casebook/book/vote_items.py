@@ -17,24 +17,9 @@ LEFT_OUT = "on which the raters agree least"
 
 
 def view(found):
-    """Turn kept items into a page.
-
-    Parameters
-    ----------
-    found : dict
-        From `casebook.raters.single_items.drill_down`.
-
-    Returns
-    -------
-    dict
-        From `casebook.book.item_parts.page`.
-    """
+    """Turn kept items into a page."""
     heads = ["Rater", "Vote", "On the left", "Place in the form"]
-    heads += [
-        f"{scale.capitalize()} of {system}"
-        for scale in found["scales"]
-        for system in found["systems"]
-    ]
+    heads += [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in found["systems"]]
     layout = [facts(), table("Votes and ratings", heads, "left blank", cards=True)]
     items = [_item(one, found["systems"]) for one in found["items"]]
     return page(found, NOUN, layout, items, orders=("least agreed first",))

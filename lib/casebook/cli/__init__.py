@@ -34,18 +34,8 @@ from casebook.paths import check_folders
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
 
-app = typer.Typer(
-    name="casebook",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-for command in (
-    *report.COMMANDS,
-    *scores.COMMANDS,
-    runs_decide.gate,
-    agreement.agreement,
-):
+app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+for command in (*report.COMMANDS, *scores.COMMANDS, runs_decide.gate, agreement.agreement):
     app.command()(command)
 for name, group in (
     ("data", data.app),
@@ -69,28 +59,13 @@ def _version(value: bool):
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ):
     """Measure legal and insurance AI systems, and publish the evidence."""
 
 
 def main(arguments=None):
-    """Run the command line and exit with the documented code.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Instead of ``sys.argv[1:]``.
-
-    Returns
-    -------
-    None
-        It always raises SystemExit: 0 ok, 1 wrong use or bad input, 2 a check
-        failed, 3 part of a batch failed, 4 undecided, 5 incomparable, 130 interrupted
-        and resumable.
-    """
+    """Run the command line and exit with the documented code."""
     sys.exit(_run(arguments))
 
 

@@ -10,31 +10,19 @@ from casebook.errors import InputError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
-Ratings = Annotated[
-    Path, typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing.")
-]
+Ratings = Annotated[Path, typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing.")]
 Level = Annotated[
     str | None,
     typer.Option(
-        help="Of Krippendorff's alpha: nominal, ordinal, interval or ratio; "
-        "ordinal for numbers, nominal for labels."
+        help="Of Krippendorff's alpha: nominal, ordinal, interval or ratio; ordinal for numbers, nominal for labels."
     ),
 ]
-Weights = Annotated[
-    str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high."),
-]
-IdColumn = Annotated[
-    str | None, typer.Option("--id", help="Column that names the items.")
-]
+Weights = Annotated[str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")]
+Scale = Annotated[str | None, typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high.")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column that names the items.")]
 NoId = Annotated[bool, typer.Option("--no-id", help="The first column is a rater.")]
 Wide = Annotated[bool, typer.Option("--wide", help="More raters than items are meant.")]
-Resamples = Annotated[
-    int, typer.Option("--boot", help="Resamples of items, at least 100; 0: none.")
-]
+Resamples = Annotated[int, typer.Option("--boot", help="Resamples of items, at least 100; 0: none.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
 
 
@@ -50,25 +38,16 @@ def agreement(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Measure agreement among raters, for this panel and for a new one.
-
-    Example: casebook agreement ratings.csv --level ordinal --json
-    """
+    """Measure agreement among raters, for this panel and for a new one."""
     from casebook.formats.ratings import read_ratings
     from casebook.measures.agreement import agreement_results
     from casebook.measures.agreement_input import as_panel
 
     if n_boot < 100 and n_boot != 0:
-        raise InputError(
-            f"--boot {n_boot}: an interval needs at least 100 resamples; 0 gives none"
-        )
+        raise InputError(f"--boot {n_boot}: an interval needs at least 100 resamples; 0 gives none")
     if level not in (None, *LEVELS):
         raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
-    frame = read_ratings(
-        ratings,
-        numbers=_numbers(level, scale),
-        id_column="" if no_id else id_column,
-    )
+    frame = read_ratings(ratings, numbers=_numbers(level, scale), id_column="" if no_id else id_column)
     numeric = frame.to_numpy().dtype.kind == "f"
     level = level or ("ordinal" if numeric or scale else "nominal")
     scored = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
@@ -117,9 +96,7 @@ def _print(frame, level, found):
     size = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing"
     typer.echo(f"{size}; {named}")
     typer.echo(f"level of krippendorff_alpha: {level}")
-    typer.echo(
-        f"{'':22}{'value':>7}  {'this panel, 95 %':18}  {'new panel, 95 %':18}  n"
-    )
+    typer.echo(f"{'':22}{'value':>7}  {'this panel, 95 %':18}  {'new panel, 95 %':18}  n")
     for name, result in found.items():
         typer.echo(_line(name, result))
     typer.echo("")

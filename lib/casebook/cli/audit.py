@@ -8,9 +8,7 @@ import typer
 
 from casebook.cli.printing import Json, print_json
 
-app = typer.Typer(
-    help="Look for defects in labels and in reported tables.", no_args_is_help=True
-)
+app = typer.Typer(help="Look for defects in labels and in reported tables.", no_args_is_help=True)
 
 
 @app.callback()
@@ -21,11 +19,7 @@ def _group():
 @app.command()
 def labels(
     source: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH|DATASET",
-            help="Data set, BEIR folder, TREC judgements, or CSV of positions.",
-        ),
+        str, typer.Argument(metavar="PATH|DATASET", help="Data set, BEIR folder, TREC judgements, or CSV of positions.")
     ],
     seed: Annotated[int, typer.Option(min=0, help="Of the permutations.")] = 0,
     as_json: Json = False,
@@ -45,18 +39,10 @@ def labels(
 
 @app.command()
 def tables(
-    source: Annotated[
-        Path, typer.Argument(help="CSV or JSON of reported rows, see the methods page.")
-    ],
-    n: Annotated[
-        int | None, typer.Option("--n", help="Claims, for rows that do not say.")
-    ] = None,
-    positives: Annotated[
-        int | None, typer.Option(help="Positive claims, for rows that do not say.")
-    ] = None,
-    decimals: Annotated[
-        int | None, typer.Option(min=0, max=12, help="Of all values; else as shown.")
-    ] = None,
+    source: Annotated[Path, typer.Argument(help="CSV or JSON of reported rows, see the methods page.")],
+    n: Annotated[int | None, typer.Option("--n", help="Claims, for rows that do not say.")] = None,
+    positives: Annotated[int | None, typer.Option(help="Positive claims, for rows that do not say.")] = None,
+    decimals: Annotated[int | None, typer.Option(min=0, max=12, help="Of all values; else as shown.")] = None,
     rounding: Annotated[str, typer.Option(help="half, down or either.")] = "either",
     as_json: Json = False,
 ):
@@ -73,11 +59,7 @@ def tables(
     if unread:
         typer.echo(f"note: {source}: columns not read: {', '.join(unread)}", err=True)
     rows = checks.check_tables(reported, decimals=decimals, rounding=rounding)
-    parts = {
-        "summary": checks.summary(rows),
-        "rows": rows,
-        "conflicts": checks.conflicts(rows),
-    }
+    parts = {"summary": checks.summary(rows), "rows": rows, "conflicts": checks.conflicts(rows)}
     _show_parts(parts, as_json)
     wrong = rows["verdict"] == "impossible"
     if wrong.any():
@@ -96,24 +78,7 @@ def _show_parts(parts, as_json):
 
 
 def finish(audit, as_json):
-    """Print an audit, and fail if anything is flagged.
-
-    Parameters
-    ----------
-    audit : casebook.audits.findings.Audit
-        The findings.
-    as_json : bool
-        Print JSON instead of lines.
-
-    Returns
-    -------
-    None
-
-    Raises
-    ------
-    CheckFailed
-        If a check is flagged.
-    """
+    """Print an audit, and fail if anything is flagged."""
     from casebook.audits.findings import FLAGGED
     from casebook.errors import CheckFailed
 

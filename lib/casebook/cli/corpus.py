@@ -13,10 +13,7 @@ from casebook.cli.printing import Json, show
 from casebook.cli.run_options import exclusive
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(
-    help="Encode and search a collection in shards, here or on a cluster.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Encode and search a collection in shards, here or on a cluster.", no_args_is_help=True)
 
 Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
 
@@ -28,9 +25,7 @@ def encode(
     out: Annotated[str, typer.Option(help=f"Where the shards go: {Address}.")],
     encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents a shard.")] = 50_000,
-    titles: Annotated[
-        bool, typer.Option(help="Whether texts begin with their titles.")
-    ] = True,
+    titles: Annotated[bool, typer.Option(help="Whether texts begin with their titles.")] = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     as_json: Json = False,
@@ -59,16 +54,9 @@ def search(
     corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
     queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
     top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="TREC run to write, plain or .gz; else stdout."),
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="The encoder's name here, if it is another one.")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Hash every shard, whatever its time.")
-    ] = False,
+    out: Annotated[Path | None, typer.Option(help="TREC run to write, plain or .gz; else stdout.")] = None,
+    encoder: Annotated[str | None, typer.Option(help="The encoder's name here, if it is another one.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Hash every shard, whatever its time.")] = False,
     workers: Workers = 1,
     scheduler: Scheduler = None,
 ):

@@ -52,9 +52,7 @@ def check(names: Names = None, as_json: Json = False):
 
 
 @app.command()
-def card(
-    name: Annotated[str, typer.Argument(help="Data set, see 'casebook data list'.")],
-):
+def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data list'.")]):
     """Show a data card: licence, citation, sources, counts, caveats.
 
     Example: casebook data card privacy_qa

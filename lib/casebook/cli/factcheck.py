@@ -10,58 +10,30 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
 
-app = typer.Typer(
-    help="Verify claims, and score verdicts that anyone produced.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Verify claims, and score verdicts that anyone produced.", no_args_is_help=True)
 
 Mode = Annotated[str, typer.Option(help="System that searches.")]
 Gate = Annotated[str, typer.Option(help="Least credibility: none, low, medium, high.")]
 Labelled = Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")]
-OffLabel = Annotated[
-    str, typer.Option(help="wrong, drop or negative: answers of no class.")
-]
-Insufficient = Annotated[
-    str, typer.Option(help="exclude, negative or three_class: INSUFFICIENT.")
-]
-Conflicting = Annotated[
-    str, typer.Option(help="exclude, negative or three_class: CONFLICTING.")
-]
-Groups = Annotated[
-    list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")
-]
-Cluster = Annotated[
-    str | None, typer.Option(help="Column of GOLD whose values belong together.")
-]
-Baseline = Annotated[
-    Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")
-]
-Spellings = Annotated[
-    list[str] | None,
-    typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable."),
-]
+OffLabel = Annotated[str, typer.Option(help="wrong, drop or negative: answers of no class.")]
+Insufficient = Annotated[str, typer.Option(help="exclude, negative or three_class: INSUFFICIENT.")]
+Conflicting = Annotated[str, typer.Option(help="exclude, negative or three_class: CONFLICTING.")]
+Groups = Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of GOLD whose values belong together.")]
+Baseline = Annotated[Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")]
+Spellings = Annotated[list[str] | None, typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable.")]
 Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap.")]
 Claims = Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")]
 Collections = Annotated[
-    list[str] | None,
-    typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own"),
+    list[str] | None, typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own")
 ]
-Stance = Annotated[
-    str,
-    typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:."),
-]
-Decomposition = Annotated[
-    str, typer.Option(help="rules, documented, none, model:NAME.")
-]
+Stance = Annotated[str, typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:.")]
+Decomposition = Annotated[str, typer.Option(help="rules, documented, none, model:NAME.")]
 QueryCount = Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")]
 RatingTable = Annotated[Path | None, typer.Option(help="Rating table, YAML.")]
-Documented = Annotated[
-    bool, typer.Option("--documented", help="The documented pipeline.")
-]
-Out = Annotated[
-    Path | None, typer.Option(help="Write id and label for the command score.")
-]
+Documented = Annotated[bool, typer.Option("--documented", help="The documented pipeline.")]
+Out = Annotated[Path | None, typer.Option(help="Write id and label for the command score.")]
 
 
 @app.callback()
@@ -170,10 +142,7 @@ def _show_checked(report):
 
 @app.command()
 def ablate(
-    rate: Annotated[
-        list[float] | None,
-        typer.Option(help="Of documents with a planted note; repeatable."),
-    ] = None,
+    rate: Annotated[list[float] | None, typer.Option(help="Of documents with a planted note; repeatable.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Draws of the notes.")] = 3,
     gate: Gate = "low",
     mode: Mode = "bm25_stemmed",
@@ -186,9 +155,7 @@ def ablate(
     """
     from casebook.factcheck.ablation_report import ablation_report
 
-    report = ablation_report(
-        rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed
-    )
+    report = ablation_report(rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed)
     show_report(report, as_json)
 
 

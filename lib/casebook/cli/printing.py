@@ -9,30 +9,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_json(value, **options):
-    """Print a value as indented JSON.
-
-    Parameters
-    ----------
-    value : object
-        What to print.
-    **options
-        Of `json.dumps`.
-    """
+    """Print a value as indented JSON."""
     typer.echo(json.dumps(value, indent=2, **options))
 
 
 def show(value, as_json, lines):
-    """Print JSON, or lines for people.
-
-    Parameters
-    ----------
-    value : object
-        What ``--json`` prints.
-    as_json : bool
-        Which of the two.
-    lines : iterable of str
-        What people read.
-    """
+    """Print JSON, or lines for people."""
     if as_json:
         print_json(value, ensure_ascii=False)
         return
@@ -41,37 +23,16 @@ def show(value, as_json, lines):
 
 
 def filled_lines(values):
-    """Yield a line for each value that is there.
-
-    Parameters
-    ----------
-    values : dict
-        By name; lists are written with commas, None and empty lists left out.
-
-    Yields
-    ------
-    str
-        Name and value; numbers with up to six digits.
-    """
+    """Yield a line for each value that is there."""
     for name, value in values.items():
         items = value if isinstance(value, list) else [value]
-        texts = [
-            f"{item:.6g}" if isinstance(item, float) else str(item) for item in items
-        ]
+        texts = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in items]
         if value is not None and None not in items and items:
             yield f"{name}: {', '.join(texts)}"
 
 
 def show_report(report, as_json):
-    """Print a report that knows both of its forms.
-
-    Parameters
-    ----------
-    report : object
-        With methods ``as_dict`` and ``as_text``.
-    as_json : bool
-        Which of the two.
-    """
+    """Print a report that knows both of its forms."""
     if as_json:
         print_json(report.as_dict(), allow_nan=False)
     else:
@@ -79,34 +40,12 @@ def show_report(report, as_json):
 
 
 def records(tables):
-    """Give tables as lists of rows, undefined values as None.
-
-    Parameters
-    ----------
-    tables : dict of pandas.DataFrame
-        By name.
-
-    Returns
-    -------
-    dict of list of dict
-        By name.
-    """
-    return {
-        name: json.loads(table.to_json(orient="records", double_precision=15))
-        for name, table in tables.items()
-    }
+    """Give tables as lists of rows, undefined values as None."""
+    return {name: json.loads(table.to_json(orient="records", double_precision=15)) for name, table in tables.items()}
 
 
 def show_tables(tables, as_json):
-    """Print tables as JSON, or one below the other.
-
-    Parameters
-    ----------
-    tables : dict of pandas.DataFrame
-        By name.
-    as_json : bool
-        Which of the two.
-    """
+    """Print tables as JSON, or one below the other."""
     if as_json:
         print_json(records(tables))
         return
@@ -119,20 +58,7 @@ def show_tables(tables, as_json):
 
 
 def table_lines(rows, columns):
-    """Yield an aligned text table.
-
-    Parameters
-    ----------
-    rows : list of dict
-        One per line.
-    columns : sequence of str
-        Keys, in order.
-
-    Yields
-    ------
-    str
-        Header, then one line per row.
-    """
+    """Yield an aligned text table."""
     from casebook.runs.report_markdown import cell
 
     grid = [list(columns), *([cell(row[c]) for c in columns] for row in rows)]

@@ -10,14 +10,7 @@ import typer
 
 @contextlib.contextmanager
 def batch_progress():
-    """Open the place where a batch tells how far it is: always standard error.
-
-    Yields
-    ------
-    tuple of callable
-        The first takes a line. The second takes a `casebook.batch.progress.State`, or
-        is None if standard error is no terminal or TQDM_DISABLE is set.
-    """
+    """Open the place where a batch tells how far it is: always standard error."""
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
         yield _say, None
         return
@@ -30,11 +23,7 @@ def batch_progress():
         def show(state):
             end = state.seconds_left and time.monotonic() + state.seconds_left
             progress.update(
-                task,
-                completed=state.done,
-                total=state.total,
-                description=", ".join(state.running),
-                end=end,
+                task, completed=state.done, total=state.total, description=", ".join(state.running), end=end
             )
 
         yield line, show
@@ -47,14 +36,7 @@ def _say(line):
 def _bar():
     """Make a bar whose estimate counts down while a long cell works."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
     from casebook.batch.progress import clock

@@ -10,28 +10,12 @@ from casebook.cli.printing import Json, print_json, records, show_tables
 from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
-SHOWN = (
-    "defects",
-    "preference",
-    "lines",
-    "intervals",
-    "item_tests",
-    "agreement",
-    "rating_tests",
-)
+SHOWN = ("defects", "preference", "lines", "intervals", "item_tests", "agreement", "rating_tests")
 
-Legacy = Annotated[
-    bool, typer.Option("--legacy", help="Print the documented analysis only.")
-]
-Out = Annotated[
-    Path | None, typer.Option(help="New folder for tables, figures and JSON.")
-]
-Report = Annotated[
-    str | None, typer.Option(help="Run the chapter on the forms, as this run.")
-]
-Resamples = Annotated[
-    int, typer.Option(min=100, help="Bootstraps; sign patterns, if not all count.")
-]
+Legacy = Annotated[bool, typer.Option("--legacy", help="Print the documented analysis only.")]
+Out = Annotated[Path | None, typer.Option(help="New folder for tables, figures and JSON.")]
+Report = Annotated[str | None, typer.Option(help="Run the chapter on the forms, as this run.")]
+Resamples = Annotated[int, typer.Option(min=100, help="Bootstraps; sign patterns, if not all count.")]
 
 
 def analyse(
@@ -51,12 +35,7 @@ def analyse(
     seed: common.Seed = 0,
     as_json: Json = False,
 ):
-    """Analyse returned forms: preference, agreement, ratings, validity.
-
-    Example: casebook raters analyse returned --key pilot --out pilot_results
-
-    Columns of other names: --map preferred=choice --map _rag_side_for_analysis=side
-    """
+    """Analyse returned forms: preference, agreement, ratings, validity."""
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms
 
@@ -90,9 +69,7 @@ def _legacy(files, key, side_col, last_column, force, names, as_json):
     from casebook.raters.responses import expand, read_forms
 
     if key:
-        judged = legacy_records.records_of(
-            open_forms(read_forms(files, names), key, side_col, last_column, force)
-        )
+        judged = legacy_records.records_of(open_forms(read_forms(files, names), key, side_col, last_column, force))
     else:
         options = {"last_column": last_column, "columns": names}
         judged = legacy_records.read_records(expand(files), side_col, **options)
@@ -128,9 +105,7 @@ def _show_analysis(found, as_json):
         typer.echo(f"- {line}")
     shown = {name: found.tables[name] for name in SHOWN}
     show_tables(shown | {"cohen_kappa": kappa_pairs(found)}, False)
-    typer.echo(
-        f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints"
-    )
+    typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _write(out, found):

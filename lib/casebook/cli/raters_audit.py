@@ -16,20 +16,13 @@ def audit(
     last_column: common.LastColumn = False,
     force: common.Force = False,
     against: common.Against = None,
-    word: Annotated[
-        list[str] | None, typer.Option(help="Name that must not be seen; repeat.")
-    ] = None,
+    word: Annotated[list[str] | None, typer.Option(help="Name that must not be seen; repeat.")] = None,
     columns: common.Columns = None,
     permutations: common.Permutations = 200,
     seed: common.Seed = 0,
     as_json: Json = False,
 ):
-    """Scan forms for leaks; with the key of returned forms, audit the judgements too.
-
-    Exits with 2 if a form tells the system other than by its texts.
-
-    Example: casebook raters audit pilot/for_raters --word rag --word baseline
-    """
+    """Scan forms for leaks; with the key of returned forms, audit the judgements too."""
     from casebook.raters.leaks import scan_forms
     from casebook.raters.opening import open_forms
     from casebook.raters.responses import read_forms

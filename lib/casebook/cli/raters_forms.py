@@ -12,40 +12,24 @@ from casebook.cli.run_options import exclusive
 from casebook.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(help="New folder of the study.")]
-Systems = Annotated[
-    list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")
-]
-Explanations = Annotated[
-    Path | None, typer.Option(help="CSV of explanations, for Likert forms.")
-]
-Raters = Annotated[
-    list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")
-]
+Systems = Annotated[list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")]
+Explanations = Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")]
+Raters = Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")]
 StudyName = Annotated[str | None, typer.Option(help="Name that raters read.")]
 ItemCount = Annotated[int | None, typer.Option(min=1, help="Items to draw.")]
 PerItem = Annotated[int | None, typer.Option(min=1, help="Raters of each comparison.")]
-PairsPerItem = Annotated[
-    int | None, typer.Option(min=1, help="Pairs of systems on each item.")
-]
+PairsPerItem = Annotated[int | None, typer.Option(min=1, help="Pairs of systems on each item.")]
 Focus = Annotated[str | None, typer.Option(help="System under study.")]
 Margin = Annotated[float, typer.Option(help="No difference: 0.5 +- this.")]
 WinRate = Annotated[float, typer.Option(help="State the power for it.")]
-Guess = Annotated[
-    str | None, typer.Option(help="Ask raters to guess, with this question.")
-]
-Formats = Annotated[
-    list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")
-]
+Guess = Annotated[str | None, typer.Option(help="Ask raters to guess, with this question.")]
+Formats = Annotated[list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")]
 IdField = Annotated[str, typer.Option(help="Field; dots lead in.")]
 PromptField = Annotated[str, typer.Option(help="Field.")]
 AnswerField = Annotated[str, typer.Option(help="Field.")]
 Stratify = Annotated[str | None, typer.Option(help="Field of the stratum.")]
-Common = Annotated[
-    bool, typer.Option("--common", help="Use items that all systems answered.")
-]
-SecretFile = Annotated[
-    Path | None, typer.Option(help="File with the secret; drawn by default.")
-]
+Common = Annotated[bool, typer.Option("--common", help="Use items that all systems answered.")]
+SecretFile = Annotated[Path | None, typer.Option(help="File with the secret; drawn by default.")]
 
 
 def forms(
@@ -72,11 +56,7 @@ def forms(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Make one blind form per rater, the sealed key and the pre-registration.
-
-    Example: casebook raters forms pilot --system rag=a.jsonl --system base=b.jsonl
-    --rater r1:lay --rater r2:expert --items 50
-    """
+    """Make one blind form per rater, the sealed key and the pre-registration."""
     from casebook.raters.forms import Plan
 
     drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
@@ -120,13 +100,9 @@ def _likert(explanations, folder, name, raters, secret, formats):
     try:
         table = pd.read_csv(explanations, dtype=str, keep_default_na=False)
     except OSError as error:
-        raise InputError(
-            f"{explanations}: cannot be read: {error.strerror or error}"
-        ) from None
+        raise InputError(f"{explanations}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InputError(
-            f"{explanations}: is not UTF-8; save it as 'CSV UTF-8'"
-        ) from None
+        raise InputError(f"{explanations}: is not UTF-8; save it as 'CSV UTF-8'") from None
     except ValueError as error:
         problem = " ".join(str(error).split())
         raise InputError(f"{explanations}: is not CSV: {problem}") from None
@@ -202,10 +178,7 @@ def simulate(
     blank: Annotated[float, typer.Option(min=0, max=1, help="Blank ratings.")] = 0.0,
     seed: Seed = 0,
 ):
-    """Fill the workbooks of a study by a simulated panel, to rehearse the analysis.
-
-    Example: casebook raters simulate pilot rehearsal --effect 0 --seed 7
-    """
+    """Fill the workbooks of a study by a simulated panel, to rehearse the analysis."""
     from casebook.raters.simulated import Truth, fill_forms
 
     truth = Truth(effect, item_sd, rater_sd, left, ties, blank)

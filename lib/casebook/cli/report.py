@@ -38,10 +38,7 @@ def report(
     force: Force = False,
     compare: Compare = None,
 ):
-    """Pull the data, run everything with a tag, then build the book.
-
-    Example: casebook report --run nightly --tag full --workers 2 --compare report
-    """
+    """Pull the data, run everything with a tag, then build the book."""
     exclusive(context, "scheduler", "workers")
     _pull(grid, tag)
     planned = _plan(run, (), grid, tag, force, {})
@@ -51,9 +48,7 @@ def report(
 
 def run(
     context: typer.Context,
-    experiments: Annotated[
-        list[str] | None, typer.Argument(help="Experiments or cells; none means all.")
-    ] = None,
+    experiments: Annotated[list[str] | None, typer.Argument(help="Experiments or cells; none means all.")] = None,
     run: RunName = "report",
     grid: Grid = None,
     tag: Tag = "default",
@@ -65,12 +60,7 @@ def run(
     dry_run: DryRun = False,
     parameter: Overrides = None,
 ):
-    """Execute experiments; unchanged ones are skipped.
-
-    Paths in -p count from the folder where the command is given.
-
-    Example: casebook run retrieval_ablation --run mine -p dataset=./my_beir_folder
-    """
+    """Execute experiments; unchanged ones are skipped."""
     exclusive(context, "scheduler", "workers")
     overrides = _overrides(parameter or [])
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
@@ -84,10 +74,7 @@ def run(
 
 
 def build(run: RunName = "report", compare: Compare = None):
-    """Render results/<run> as one self-contained site.
-
-    Example: casebook build --run report
-    """
+    """Render results/<run> as one self-contained site."""
     from casebook.book import build_book
 
     index = build_book(run, compare)
@@ -98,17 +85,10 @@ def build(run: RunName = "report", compare: Compare = None):
 
 def publish(
     run: Annotated[str, typer.Argument(help="Name of the run: results/<run>.")],
-    url: Annotated[
-        str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")
-    ],
+    url: Annotated[str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")],
     as_json: Json = False,
 ):
-    """Copy results/<run>, and its site if it is built, to a folder or object store.
-
-    Unchanged files are skipped; published.json is written last and lists all of them.
-
-    Example: casebook publish report s3://bucket/report
-    """
+    """Copy results/<run>, and its site if it is built, to a folder or object store."""
     from casebook.book.publish import publish_run
 
     found = publish_run(run, url)

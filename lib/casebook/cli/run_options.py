@@ -12,49 +12,25 @@ Root = Annotated[
     Path | None,
     typer.Option(
         help="Folder that holds the runs. Default: that of the domain and tenant, if "
-        "one is set, else all of results/ without tenants.",
+        "one is set, else all of results/ without tenants."
     ),
 ]
-Domain = Annotated[
-    str | None,
-    typer.Option("--domain", "--domainKey", help="Domain of the results."),
-]
+Domain = Annotated[str | None, typer.Option("--domain", "--domainKey", help="Domain of the results.")]
 Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
 Metric = Annotated[
-    str,
-    typer.Option(
-        "-m",
-        "--metric",
-        help="Metric key, in any letter case.",
-        callback=lambda metric: noted(metric),
-    ),
+    str, typer.Option("-m", "--metric", help="Metric key, in any letter case.", callback=lambda metric: noted(metric))
 ]
 
 
-Profile = Annotated[
-    str | None,
-    typer.Option(help="A separate pointer besides the plain one."),
-]
+Profile = Annotated[str | None, typer.Option(help="A separate pointer besides the plain one.")]
 Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
 
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the report files.")]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Let runs on different data compete; it is stamped."),
-]
-Repo = Annotated[
-    bool,
-    typer.Option("--include-repo-posneg", help="Count the runs below _repo too."),
-]
-Workflow = Annotated[
-    str | None,
-    typer.Option(help="Only runs of this workflow (experiment)."),
-]
-Key = Annotated[
-    str | None,
-    typer.Option(help="Only runs whose comparability key starts so."),
-]
+Force = Annotated[bool, typer.Option("--force", help="Let runs on different data compete; it is stamped.")]
+Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Count the runs below _repo too.")]
+Workflow = Annotated[str | None, typer.Option(help="Only runs of this workflow (experiment).")]
+Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts so.")]
 Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
 DEFAULT_METRIC = "original:ndcg@3"
 
@@ -88,34 +64,11 @@ def exclusive(context, one, *others, but=""):
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
     for other in others:
         if given(context, one) and given(context, other):
-            raise InputError(
-                f"{flags[other]} means nothing beside {but or flags[one]}: leave one "
-                "of them out"
-            )
+            raise InputError(f"{flags[other]} means nothing beside {but or flags[one]}: leave one of them out")
 
 
 def open_registry(domain, tenant, runs_root, include_repo=False):
-    """Find and read the registry that the options name.
-
-    Parameters
-    ----------
-    domain, tenant : str or None
-        Names.
-    runs_root : pathlib.Path or None
-        Folder instead of the default.
-    include_repo : bool
-        Whether the runs below ``_repo`` count.
-
-    Returns
-    -------
-    casebook.runs.registry.Listing
-        All runs.
-
-    Raises
-    ------
-    InputError
-        If the folder is not there, or holds neither runs nor promotions.
-    """
+    """Find and read the registry that the options name."""
     from casebook.runs.audit import has_log
     from casebook.runs.layout import locate
     from casebook.runs.registry import REPO, discover
@@ -129,26 +82,7 @@ def open_registry(domain, tenant, runs_root, include_repo=False):
 
 
 def root_of(domain, tenant, runs_root):
-    """Find the folder of the log of promotions that the options name.
-
-    Parameters
-    ----------
-    domain, tenant : str or None
-        Names.
-    runs_root : pathlib.Path or None
-        Folder instead of the default.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        If there is no registry, or it has no log of promotions and registries below
-        it have: an empty log would be no answer.
-    """
+    """Find the folder of the log of promotions that the options name."""
     from casebook.runs.audit import has_log, logs_below
 
     root = open_registry(domain, tenant, runs_root).root
@@ -170,26 +104,11 @@ _NO_RUNS = (
 def one_root(domain, runs_root):
     """Refuse a domain beside a folder that takes its place."""
     if domain and runs_root:
-        raise InputError(
-            "--domain means nothing beside --runs-root: leave one of them out"
-        )
+        raise InputError("--domain means nothing beside --runs-root: leave one of them out")
 
 
 def chosen(listing, workflow, key):
-    """Give the runs of a workflow and of one group of comparable runs.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    workflow, key : str or None
-        Filters.
-
-    Returns
-    -------
-    list of casebook.runs.registry.Run
-        Newest first.
-    """
+    """Give the runs of a workflow and of one group of comparable runs."""
     from casebook.runs.ordering import short_key
 
     runs = listing.runs

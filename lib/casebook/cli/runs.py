@@ -10,10 +10,7 @@ from casebook.cli.printing import Json, filled_lines, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
 from casebook.runs.metrics import label
 
-app = typer.Typer(
-    help="List, compare, promote and repeat runs of any experiment.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -48,11 +45,7 @@ def list_(
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
     lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
-    value = {
-        "runsRoot": str(listing.root),
-        "runs": rows,
-        "unreadable": listing.unreadable,
-    }
+    value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
     show(value, as_json, lines)
 
 
@@ -60,8 +53,7 @@ def list_(
 def compare(
     context: typer.Context,
     pair: Annotated[
-        list[str] | None,
-        typer.Argument(help="Candidate and reference, for a comparison by query."),
+        list[str] | None, typer.Argument(help="Candidate and reference, for a comparison by query.")
     ] = None,
     metric: common.Metric = common.DEFAULT_METRIC,
     top: Annotated[int, typer.Option(min=1, help="Longest list.")] = 20,
@@ -205,9 +197,7 @@ def active(
 
 @app.command()
 def history(
-    metric: Annotated[
-        str | None, typer.Option("-m", "--metric", help="Only this; default: all.")
-    ] = None,
+    metric: Annotated[str | None, typer.Option("-m", "--metric", help="Only this; default: all.")] = None,
     profile: common.Profile = None,
     most: Annotated[int, typer.Option("--max", min=1, help="Longest list.")] = 20,
     runs_root: common.Root = None,
@@ -231,10 +221,7 @@ def history(
 
 @app.command()
 def verify(
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
-    as_json: Json = False,
+    runs_root: common.Root = None, domain: common.Domain = None, tenant: common.Tenant = None, as_json: Json = False
 ):
     """Check the promotion log's chain, the pointers and the active runs; exit 2.
 
@@ -249,16 +236,11 @@ def verify(
         {"entries": entries, "faults": faults},
         as_json,
         faults
-        or [
-            f"{entries} entries, the chain holds"
-            if entries
-            else "no run was promoted yet: there is no log to check"
-        ],
+        or [f"{entries} entries, the chain holds" if entries else "no run was promoted yet: there is no log to check"],
     )
     if faults:
         raise CheckFailed(
-            f"{len(faults)} faults in {root}: the log or what it names was changed; "
-            "restore it from a copy"
+            f"{len(faults)} faults in {root}: the log or what it names was changed; restore it from a copy"
         )
 
 

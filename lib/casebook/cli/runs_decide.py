@@ -11,30 +11,15 @@ from casebook.errors import Incomparable, InputError
 from casebook.runs.metrics import label
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
-Rules = Annotated[
-    Path | None, typer.Option("--gate", help="Gate file: margins per metric.")
-]
-RunName = Annotated[
-    str | None,
-    typer.Option(
-        *("--run", "--runid"),
-        help="Run id, its beginning, or its folder.",
-    ),
-]
+Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
+RunName = Annotated[str | None, typer.Option(*("--run", "--runid"), help="Run id, its beginning, or its folder.")]
 Rank = Annotated[int | None, typer.Option(min=1, help="Place in order.")]
 Least = Annotated[float, typer.Option(min=0, help="Least improvement.")]
 Apply = Annotated[bool, typer.Option("--apply", help="Promote if it says so.")]
-Keep = Annotated[
-    bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")
-]
-Level = Annotated[
-    float, typer.Option(callback=common.share, help="Coverage of the interval.")
-]
+Keep = Annotated[bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")]
+Level = Annotated[float, typer.Option(callback=common.share, help="Coverage of the interval.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the interval.")]
-Against = Annotated[
-    str | None,
-    typer.Option(help="Reference; the active run by default."),
-]
+Against = Annotated[str | None, typer.Option(help="Reference; the active run by default.")]
 Margin = Annotated[float, typer.Option(min=0, help="Loss tolerated.")]
 
 
@@ -57,14 +42,7 @@ def decide(
     tenant: common.Tenant = None,
     as_json: Json = False,
 ):
-    """Decide whether the best run should become active; exit 2, 4 or 5 if not.
-
-    It should if the whole interval of the paired difference lies above eps. Exit 2:
-    it lies below; 4: undecided; 5: measured on different data; 0 also if the runs are
-    the same, so that there is nothing to promote.
-
-    Example: casebook runs decide -m original:ndcg@3 --apply
-    """
+    """Decide whether the best run should become active; exit 2, 4 or 5 if not."""
     from casebook.runs import decision as library
     from casebook.runs import reports
     from casebook.runs.evidence import settle
@@ -75,9 +53,7 @@ def decide(
     rivals = common.chosen(listing, workflow, key)
     named = find(listing, run) if run else None
     rule = {"eps": eps, "force": force, "level": level, "seed": seed}
-    found = library.decide(
-        listing, metric, runs=rivals, run=named, profile=profile, **rule
-    )
+    found = library.decide(listing, metric, runs=rivals, run=named, profile=profile, **rule)
     report = reports.decision_report(listing, found)
     if write:
         common.written(reports.write_report(listing.root, "decision", report))
@@ -196,10 +172,7 @@ def rollback(
     tenant: common.Tenant = None,
     as_json: Json = False,
 ):
-    """Make the run active again that was so before; a second time goes further back.
-
-    Example: casebook runs rollback -m original:ndcg@3 --reason "it regressed"
-    """
+    """Make the run active again that was so before; a second time goes further back."""
     from casebook.runs import promotion
 
     root = common.root_of(domain, tenant, runs_root)
@@ -222,12 +195,7 @@ def gate(
     tenant: common.Tenant = None,
     as_json: Json = False,
 ):
-    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
-
-    It passes if the interval of the paired difference lies above minus the margin.
-
-    Example: casebook gate 20260102T000000Z -m smoke.full.ndcg@10 --margin 0.01
-    """
+    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown."""
     from casebook.runs import gate as library
     from casebook.runs.evidence import settle
     from casebook.runs.metrics import canonical
@@ -263,8 +231,7 @@ def _active_path(root, metric, profile):
     entry = active(root, metric, profile)
     if entry is None:
         raise InputError(
-            f"no run is active for {metric!r}: name one with --against, or make one "
-            "active with 'casebook runs promote'"
+            f"no run is active for {metric!r}: name one with --against, or make one active with 'casebook runs promote'"
         )
     return entry["path"]
 

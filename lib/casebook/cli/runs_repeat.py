@@ -12,20 +12,13 @@ from casebook.errors import BatchFailed, CheckFailed, InputError
 
 def matrix(
     spec: Annotated[Path, typer.Option(help="YAML or JSON file of variants.")],
-    dry: Annotated[
-        bool, typer.Option("--dry", help="Print the commands only.")
-    ] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="Print the commands only.")] = False,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
     as_json: Json = False,
 ):
-    """Run variants of a command, keep their logs, then compare; exit 3 on failures.
-
-    The best run is promoted if the specification says so and no variant failed.
-
-    Example: casebook runs matrix --spec variants.yml
-    """
+    """Run variants of a command, keep their logs, then compare; exit 3 on failures."""
     from casebook.runs import matrix as library
     from casebook.runs import promotion, reports
     from casebook.runs.layout import locate
@@ -74,21 +67,14 @@ def _after_matrix(layout, after, folder, complete):
 
 def rerun(
     run: common.Run,
-    name: Annotated[
-        str | None, typer.Option("--as", help="Name of the new run.")
-    ] = None,
-    only_print: Annotated[
-        bool, typer.Option("--print", help="Print the command only.")
-    ] = False,
+    name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the command only.")] = False,
     timeout: Annotated[float | None, typer.Option(min=1, help="Seconds.")] = None,
     runs_root: common.Root = None,
     domain: common.Domain = None,
     tenant: common.Tenant = None,
 ):
-    """Execute a run again from its recorded inputs; exit 2 if its numbers differ.
-
-    Example: casebook runs rerun smoke/runs/retrieval_ablation-smoke
-    """
+    """Execute a run again from its recorded inputs; exit 2 if its numbers differ."""
     from casebook.runs import reports
     from casebook.runs import rerun as library
     from casebook.runs.children import run_child
@@ -140,9 +126,7 @@ def export(
     context: typer.Context,
     run: common.Run,
     out: Annotated[Path, typer.Option(help="File to write.")],
-    kind: Annotated[
-        str, typer.Option("--format", help="trec, mteb or every-eval.")
-    ] = "mteb",
+    kind: Annotated[str, typer.Option("--format", help="trec, mteb or every-eval.")] = "mteb",
     system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
     ranking: Annotated[Path | None, typer.Option(help="For trec: a TREC run.")] = None,
     task: Annotated[str | None, typer.Option(help="For mteb: its task name.")] = None,
@@ -151,11 +135,7 @@ def export(
     domain: common.Domain = None,
     tenant: common.Tenant = None,
 ):
-    """Export one system of a run as TREC run, MTEB result or Every Eval Ever record.
-
-    Example: casebook runs export smoke/runs/retrieval_ablation-smoke --system
-    smoke.full --out full.json
-    """
+    """Export one system of a run as TREC run, MTEB result or Every Eval Ever record."""
     from casebook.files import refuse_overwriting, write_json
     from casebook.formats.trec import read_run
     from casebook.runs import export as library
@@ -195,10 +175,7 @@ def import_(
     domain: common.Domain = None,
     tenant: common.Tenant = None,
 ):
-    """Put published MTEB figures beside ours; they never compete with them.
-
-    Example: casebook runs import result.json --model all-MiniLM-L6-v2
-    """
+    """Put published MTEB figures beside ours; they never compete with them."""
     from casebook.runs.layout import locate
     from casebook.runs.mteb import read_mteb
     from casebook.runs.recording import record_run

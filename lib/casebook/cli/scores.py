@@ -15,11 +15,7 @@ DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
 Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m",
-        "--measure",
-        help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable.",
-    ),
+    typer.Option("-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable."),
 ]
 
 
@@ -27,18 +23,10 @@ def evaluate(
     qrels: Qrels,
     run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
     measure: Measures = None,
-    per_query: Annotated[
-        bool, typer.Option("--per-query", help="One line per query and measure.")
-    ] = False,
-    ties: Annotated[
-        bool, typer.Option("--ties", help="Lowest, expected, highest value under ties.")
-    ] = False,
-    judged_only: Annotated[
-        bool, typer.Option("--judged-only", help="Leave unjudged documents out.")
-    ] = False,
-    skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Leave out queries the run lacks.")
-    ] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="One line per query and measure.")] = False,
+    ties: Annotated[bool, typer.Option("--ties", help="Lowest, expected, highest value under ties.")] = False,
+    judged_only: Annotated[bool, typer.Option("--judged-only", help="Leave unjudged documents out.")] = False,
+    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out queries the run lacks.")] = False,
     as_json: Json = False,
 ):
     """Score one run against judgements, with intervals and a query account.
@@ -49,10 +37,7 @@ def evaluate(
     from casebook.measures import ranking, ranking_ties
 
     names = measure or DEFAULT
-    options = {
-        "judged_only": judged_only,
-        "missing": "skip" if skip_missing else "zero",
-    }
+    options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
     result = ranking.evaluate(qrels, run, names, **options)
     frame = result.frame()
     intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
@@ -109,9 +94,7 @@ def _counts(accounting):
 
 def _account(accounting):
     counts = _counts(accounting)
-    return "queries: " + ", ".join(
-        f"{count} {name.replace('_', ' ')}" for name, count in counts.items()
-    )
+    return "queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def compare(
@@ -121,15 +104,10 @@ def compare(
     measure: Measures = None,
     as_json: Json = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown.")
-    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of resamples.")] = 0,
 ):
-    """Compare runs query by query: intervals, corrected tests, effect sizes.
-
-    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --markdown
-    """
+    """Compare runs query by query: intervals, corrected tests, effect sizes."""
     from casebook.inference.comparison import compare_systems
 
     exclusive(context, "as_json", "latex", "markdown")
@@ -164,10 +142,7 @@ def _scores(qrels, runs, measures):
 
 
 def _comparison(comparison):
-    return {
-        part: json.loads(getattr(comparison, part).to_json(orient="records"))
-        for part in ("systems", "pairs")
-    }
+    return {part: json.loads(getattr(comparison, part).to_json(orient="records")) for part in ("systems", "pairs")}
 
 
 _WORDS = {"system", "system_a", "system_b", "reason", "verdict"}

@@ -9,10 +9,7 @@ from casebook.cli.printing import Json, print_json
 from casebook.cli.run_options import exclusive
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(
-    help="Edit the facts of a case one by one and see what retrieval does.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Edit the facts of a case one by one and see what retrieval does.", no_args_is_help=True)
 
 Case = Annotated[Path, typer.Argument(help="Fact sheet (.json) or judgment text.")]
 Dataset = Annotated[str, typer.Argument(help="Data set, or a BEIR folder.")]
@@ -21,24 +18,13 @@ Encoder = Annotated[str | None, typer.Option(help="Model of the dense list.")]
 TopK = Annotated[int, typer.Option("--k", min=1, help="Cases compared.")]
 Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
 Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
-Threshold = Annotated[
-    float, typer.Option(min=0, help="Least displacement to go on from a state.")
-]
+Threshold = Annotated[float, typer.Option(min=0, help="Least displacement to go on from a state.")]
 Budget = Annotated[str, typer.Option(help="stratified or first.")]
-Placebos = Annotated[
-    int, typer.Option(min=0, help="Placebos per state and size of edit.")
-]
-Validator = Annotated[
-    str | None, typer.Option(help="smollm2 or endpoint:MODEL; default: rules.")
-]
-Documented = Annotated[
-    bool,
-    typer.Option("--documented", help="Documented budget, states and explanations."),
-]
+Placebos = Annotated[int, typer.Option(min=0, help="Placebos per state and size of edit.")]
+Validator = Annotated[str | None, typer.Option(help="smollm2 or endpoint:MODEL; default: rules.")]
+Documented = Annotated[bool, typer.Option("--documented", help="Documented budget, states and explanations.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of placebos and order.")]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write the JSON report.")
-]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the JSON report.")]
 
 
 @app.command()
@@ -87,9 +73,7 @@ def run(
     data = load(dataset)
     documents = data.documents
     system = {"mode": mode, "encoder": encoder, "k": top_k}
-    tree = one_case.run_case(
-        sheet, documents, settings=settings, validator=judge, **system
-    )
+    tree = one_case.run_case(sheet, documents, settings=settings, validator=judge, **system)
     notes = [*notes, *_warnings(judge, len(tree.root.found.cases), top_k)]
     report = one_case.explained_report(tree, documents, documented)
     report |= {"dataset": data.name, "mode": mode, "notes": notes}
@@ -120,9 +104,7 @@ def _warnings(judge, found, top_k):
 def report(
     context: typer.Context,
     tree: Annotated[Path, typer.Argument(help="Report that `run -o` wrote.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write instead of print.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write instead of print.")] = None,
     as_json: Json = False,
 ):
     """Write the report of a tree as Markdown, or its sensitivities as JSON.

@@ -9,42 +9,22 @@ from casebook.cli.printing import Json, print_json
 from casebook.cli.run_options import exclusive, given
 from casebook.errors import InputError
 
-app = typer.Typer(
-    help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True
-)
+app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
 segments_app = typer.Typer(help="Apply a shift to some queries.", no_args_is_help=True)
 
-Dataset = Annotated[
-    str, typer.Argument(help="Data set, or a folder in BEIR or Mini-Insurance layout.")
-]
+Dataset = Annotated[str, typer.Argument(help="Data set, or a folder in BEIR or Mini-Insurance layout.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the division of the queries.")]
-Scale = Annotated[
-    float | None, typer.Option(help="Instead of the scale chosen in training.")
-]
-Latest = Annotated[
-    bool, typer.Option("--latest", help="The newest training, even if cancelled.")
-]
-Training = Annotated[
-    Path | None, typer.Option(help="Folder of one training instead of the best.")
-]
+Scale = Annotated[float | None, typer.Option(help="Instead of the scale chosen in training.")]
+Latest = Annotated[bool, typer.Option("--latest", help="The newest training, even if cancelled.")]
+Training = Annotated[Path | None, typer.Option(help="Folder of one training instead of the best.")]
 Domain = Annotated[str, typer.Option(help="Results lie in results/<domain>.")]
 Tenant = Annotated[str | None, typer.Option(help="Whose results they are.")]
 WhichShift = Annotated[str, typer.Option(help="learned, identity or zero.")]
-Baseline = Annotated[
-    bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")
-]
-SharedReferences = Annotated[
-    bool, typer.Option("--shared-references", help="Diagnostic, as documented.")
-]
-GateProfile = Annotated[
-    str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")
-]
-GateEps = Annotated[
-    float | None, typer.Option(help="Tolerated loss, instead of the profile's.")
-]
-GateDecision = Annotated[
-    str, typer.Option(help="bound (of the paired interval) or point.")
-]
+Baseline = Annotated[bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")]
+SharedReferences = Annotated[bool, typer.Option("--shared-references", help="Diagnostic, as documented.")]
+GateProfile = Annotated[str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")]
+GateEps = Annotated[float | None, typer.Option(help="Tolerated loss, instead of the profile's.")]
+GateDecision = Annotated[str, typer.Option(help="bound (of the paired interval) or point.")]
 
 
 @app.command()
@@ -53,9 +33,7 @@ def train(
     dataset: Dataset,
     mode: Annotated[str, typer.Option(help="Learner: posneg-...")] = "posneg-uniform",
     hardneg_topk: Annotated[int, typer.Option(min=1, help="Negatives a query.")] = 1,
-    embedder: Annotated[
-        str, typer.Option(help="minilm, semantic-hash, sha256, or a model.")
-    ] = "minilm",
+    embedder: Annotated[str, typer.Option(help="minilm, semantic-hash, sha256, or a model.")] = "minilm",
     noise: Annotated[float, typer.Option(min=0, help="Of a simulator, seeded.")] = 0.0,
     by: Annotated[str, typer.Option(help="group, document or query.")] = "group",
     seed: Seed = 0,
@@ -72,17 +50,13 @@ def train(
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
         raise InputError(
-            "--hardneg-topk means nothing beside --mode posneg-contrast, which takes "
-            "all other documents: leave it out"
+            "--hardneg-topk means nothing beside --mode posneg-contrast, which takes all other documents: leave it out"
         )
     setup = Setup(dataset, embedder, mode, hardneg_topk, by, seed, noise)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {k: v for k, v in result.values.items() if k != "DeltaVector"}
     if as_json:
-        print_json(
-            {"folder": str(folder), "result": values, "stats": stats.as_dict()},
-            allow_nan=False,
-        )
+        print_json({"folder": str(folder), "result": values, "stats": stats.as_dict()}, allow_nan=False)
         return
     for name, value in stats.as_dict().items():
         typer.echo(f"{name:20} {value}")
@@ -204,9 +178,7 @@ def _show_evaluation(report, as_json):
 @segments_app.command("compare")
 def compare(
     segments: Annotated[Path, typer.Option(help="Segments file.")],
-    metric: Annotated[
-        str | None, typer.Option(help="map@1 or ndcg@3 instead of the file's.")
-    ] = None,
+    metric: Annotated[str | None, typer.Option(help="map@1 or ndcg@3 instead of the file's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     as_json: Json = False,
 ):

@@ -42,43 +42,12 @@ CONSTITUTION = {
 
 
 def structure_from_folder(folder):
-    """Read chapters and section numbers of Indian acts.
-
-    Parameters
-    ----------
-    folder : path-like
-        Holds the JSON files of the ``indian_acts`` collection; each is a list of
-        sections with number and, for most acts, chapter.
-
-    Returns
-    -------
-    dict
-        Prefix -> chapter -> numbers in order. Acts whose file states no chapters have
-        one chapter, ``""``: there only the numbers decide who is a neighbour.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or is no such list.
-    """
+    """Read chapters and section numbers of Indian acts."""
     return {prefix: _chapters(Path(folder) / name) for prefix, name in ACTS.items()}
 
 
 def structure_from_subsections(records, prefix):
-    """Read parts and section numbers of one act from records of its subsections.
-
-    Parameters
-    ----------
-    records : iterable of dict
-        With ``part`` and ``section``.
-    prefix : str
-        Prefix of the act's sections, such as ``PDPA-``.
-
-    Returns
-    -------
-    dict
-        Prefix -> part -> numbers in order.
-    """
+    """Read parts and section numbers of one act from records of its subsections."""
     chapters = {}
     for record in records:
         chapters.setdefault(record["part"], []).append(record["section"])
@@ -86,17 +55,8 @@ def structure_from_subsections(records, prefix):
 
 
 def constitution_structure():
-    """Give the articles of the Constitution of India by part.
-
-    Returns
-    -------
-    dict
-        Prefix -> part -> numbers; inserted articles such as 21A are left out.
-    """
-    parts = {
-        part: [str(number) for number in range(first, last + 1)]
-        for part, (first, last) in CONSTITUTION.items()
-    }
+    """Give the articles of the Constitution of India by part."""
+    parts = {part: [str(number) for number in range(first, last + 1)] for part, (first, last) in CONSTITUTION.items()}
     return {"Constitution-Article-": parts}
 
 
@@ -124,7 +84,5 @@ def _place(row):
 def _ordered(chapters):
     return {
         chapter: sorted(dict.fromkeys(numbers), key=section_key)
-        for chapter, numbers in sorted(
-            chapters.items(), key=lambda c: section_key(c[0])
-        )
+        for chapter, numbers in sorted(chapters.items(), key=lambda c: section_key(c[0]))
     }

@@ -53,13 +53,7 @@ class Mention:
 
 @cache
 def acts():
-    """Give the table.
-
-    Returns
-    -------
-    tuple of Act
-        In the order of the table.
-    """
+    """Give the table."""
     rows = (line.split("|") for line in TABLE.strip().splitlines())
     return tuple(
         Act(code, country, year, chapter, _split(names), _split(short))
@@ -68,19 +62,7 @@ def acts():
 
 
 def country_of(text):
-    """Guess the country that a text belongs to from its words.
-
-    Parameters
-    ----------
-    text : str
-        A judgment, of which the first 20,000 characters are read, or a citation.
-
-    Returns
-    -------
-    str or None
-        ``elsewhere`` if marks of third countries outnumber those of both, ``SG`` if
-        those of Singapore outnumber those of India, else ``IN``; None without a mark.
-    """
+    """Guess the country that a text belongs to from its words."""
     head = text[:HEAD]
     patterns = (_INDIA_MARKS, _SINGAPORE_MARKS, _OTHER_MARKS)
     india, singapore, other = (len(marks.findall(head)) for marks in patterns)
@@ -100,24 +82,7 @@ def country_of(text):
 
 
 def find_acts(text, country=None):
-    """Find the acts that a text names.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    country : {"IN", "SG", "elsewhere"}, optional
-        Whose act is meant where both have one of that name; by default
-        `country_of` the text; without a mark a title that both have is unknown, and
-        an abbreviation India's.
-
-    Returns
-    -------
-    list of Mention
-        In the order of the text, without overlaps. An act outside the table, or of
-        another year than those in it, has its title and year, joined, as code:
-        ``HousingAct1988``; one of several years of the text, ``Unknown``.
-    """
+    """Find the acts that a text names."""
     country = country or country_of(text)
     matches = list(_pattern().finditer(text))
     named, called = {}, {}
@@ -140,11 +105,7 @@ def find_acts(text, country=None):
 
 
 def _abbreviated(text, match):
-    """Give the act whose usual abbreviation stands in brackets behind a long title.
-
-    Titles are misquoted more often than abbreviations: ``Conservation of Foreign
-    Exchange and Preservation of ... Act, 1974 (COFEPOSA Act)``.
-    """
+    """Give the act whose usual abbreviation stands in brackets behind a long title."""
     behind = match["any"] and _BRACKET.match(text, match.end())
     candidates = _abbreviations().get(_plain(behind["name"]), ()) if behind else ()
     year = re.findall(r"\d{4}", match["tail3"] or "")
@@ -176,10 +137,7 @@ def _joined(words, year):
 
 
 def _code(match, country, certain=False):
-    """Choose the act that a match means: by year or chapter, else by country.
-
-    With ``certain`` only by what stands beside the name; None if nothing does.
-    """
+    """Choose the act that a match means: by year or chapter, else by country."""
     named = match["title"] or match["short"]
     tail = match["tail"] or match["tail2"] or match["tail3"] or ""
     stated = set(re.findall(r"\d+[A-Z]?", tail))

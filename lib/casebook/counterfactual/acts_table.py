@@ -76,4 +76,4 @@ MLA|SG|2008|188|Moneylenders Act|
 IRDA|SG|2018||Insolvency, Restructuring and Dissolution Act|IRDA
 CPFTA|SG|2003|52A|Consumer Protection (Fair Trading) Act|CPFTA
 UCTA|SG|1977|396|Unfair Contract Terms Act|UCTA
-"""  # noqa: E501
+"""

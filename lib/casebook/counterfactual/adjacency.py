@@ -18,31 +18,12 @@ STRUCTURE = paths.DATA / "counterfactual" / "act_structure.json"
 
 @dataclass(frozen=True)
 class SectionAdjacency:
-    """A symmetric relation between sections.
-
-    Parameters
-    ----------
-    pairs : dict
-        ``frozenset`` of two sections -> closeness, a number that sorts: smaller is
-        closer.
-    """
+    """A symmetric relation between sections."""
 
     pairs: dict
 
     def neighbours(self, section):
-        """Give the neighbours of a section, the closest first.
-
-        Parameters
-        ----------
-        section : str
-            In normal form.
-
-        Returns
-        -------
-        tuple of str
-            Equally close ones in the order of their numbers; empty for a section that
-            the relation does not know.
-        """
+        """Give the neighbours of a section, the closest first."""
         return self._near.get(section, ())
 
     @cached_property
@@ -56,25 +37,7 @@ class SectionAdjacency:
 
 
 def adjacency_from_structure(structure, distance=2):
-    """Pair sections of one chapter whose numbers differ little.
-
-    Parameters
-    ----------
-    structure : dict
-        Prefix of an act's sections (``IPC-``) -> chapter -> numbers of its sections.
-    distance : int, default 2
-        Largest difference of the numbers; 304 and 304A differ by 0.
-
-    Returns
-    -------
-    SectionAdjacency
-        Closeness is the difference of the numbers.
-
-    Raises
-    ------
-    InputError
-        If the distance is negative.
-    """
+    """Pair sections of one chapter whose numbers differ little."""
     if distance < 0:
         raise InputError(f"distance must be at least 0, not {distance}")
     pairs = {}
@@ -88,25 +51,7 @@ def adjacency_from_structure(structure, distance=2):
 
 
 def adjacency_from_cocitation(cited, least=2):
-    """Pair sections that judgments cite together.
-
-    Parameters
-    ----------
-    cited : iterable of iterable of str
-        Sections of each judgment.
-    least : int, default 2
-        Judgments that must cite both.
-
-    Returns
-    -------
-    SectionAdjacency
-        Closeness is 1 minus the Jaccard similarity of the sets of citing judgments.
-
-    Raises
-    ------
-    InputError
-        If `least` is below 1.
-    """
+    """Pair sections that judgments cite together."""
     if least < 1:
         raise InputError(f"least must be at least 1, not {least}")
     alone, together = Counter(), Counter()
@@ -115,55 +60,23 @@ def adjacency_from_cocitation(cited, least=2):
         alone.update(distinct)
         together.update(combinations(distinct, 2))
     return SectionAdjacency(
-        {
-            frozenset(pair): 1 - n / (alone[pair[0]] + alone[pair[1]] - n)
-            for pair, n in together.items()
-            if n >= least
-        }
+        {frozenset(pair): 1 - n / (alone[pair[0]] + alone[pair[1]] - n) for pair, n in together.items() if n >= least}
     )
 
 
 @cache
 def shipped_adjacency(distance=2):
-    """Give the relation of the acts whose structure the project ships.
-
-    Parameters
-    ----------
-    distance : int, default 2
-        As for `adjacency_from_structure`.
-
-    Returns
-    -------
-    SectionAdjacency
-        Of the acts in ``data/counterfactual/act_structure.json``.
-    """
+    """Give the relation of the acts whose structure the project ships."""
     return adjacency_from_structure(shipped_structure(), distance)
 
 
 def shipped_structure():
-    """Read the structure of acts that the project ships.
-
-    Returns
-    -------
-    dict
-        Prefix -> chapter -> numbers, as `adjacency_from_structure` takes it.
-    """
+    """Read the structure of acts that the project ships."""
     return json.loads(STRUCTURE.read_text(encoding="utf-8"))
 
 
 def section_key(section):
-    """Sort key under which section 9 comes before 10, and 304A after 304.
-
-    Parameters
-    ----------
-    section : str
-        In normal form, or a number alone.
-
-    Returns
-    -------
-    tuple
-        Of texts and numbers in turn.
-    """
+    """Sort key under which section 9 comes before 10, and 304A after 304."""
     parts = re.split(r"(\d+)", section)
     return tuple(int(part) if part.isdigit() else part for part in parts)
 

@@ -8,26 +8,7 @@ from casebook.errors import InputError
 
 
 def annotation_frame(records):
-    """Bring annotations into rows, checked.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        Each with ``case_id``, ``dispositive_facts``, ``non_dispositive_facts`` (fact
-        types) and, if known, ``expert_importance_ranking`` ({type: rank, 1 = most}).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns case_id, fact_type, dispositive (True, False, or None where only a rank
-        is known) and importance (rank, NaN without); cases without any annotation
-        have no row.
-
-    Raises
-    ------
-    InputError
-        If a type is unknown, stands on both sides, or a case comes twice.
-    """
+    """Bring annotations into rows, checked."""
     rows, seen = [], set()
     for record in records:
         case = record["case_id"]
@@ -40,18 +21,7 @@ def annotation_frame(records):
 
 
 def annotations_of_weights(weights):
-    """Turn planted weights into annotations.
-
-    Parameters
-    ----------
-    weights : pandas.DataFrame
-        Cases x fact types; 0 is noise.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `annotation_frame`; importance is the mid-rank of the weight.
-    """
+    """Turn planted weights into annotations."""
     ranks = weights.rank(axis=1, ascending=False)
     rows = [
         (case, name, bool(weights.loc[case, name] > 0), float(ranks.loc[case, name]))
@@ -63,41 +33,14 @@ def annotations_of_weights(weights):
 
 
 def score_pairs(scores, annotations):
-    """Join scores and annotations, pair by pair.
-
-    Parameters
-    ----------
-    scores, annotations : pandas.DataFrame
-        As for `casebook.counterfactual.evaluation.evaluate`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The annotations with a column score; NaN where the pair was not assessed.
-    """
+    """Join scores and annotations, pair by pair."""
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
 
 
 def type_scores(scores, annotations):
-    """Score by the fact type alone: a control that reads no case and searches nothing.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Cases x fact types, as for `casebook.counterfactual.evaluation.evaluate`.
-    annotations : pandas.DataFrame
-        From `annotation_frame`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same cases and types; each type has the share of the assessed cases in which
-        it was annotated to decide, NaN where ``scores`` has none. The shares are those
-        of the very cases that are scored, so the control is as good as any order of the
-        types that is the same in all cases.
-    """
+    """Score by the fact type alone: a control that reads no case and searches nothing."""
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
     decides = pairs["dispositive"].astype(float)
     share = decides.groupby(pairs["fact_type"]).mean().reindex(scores.columns)
@@ -105,19 +48,7 @@ def type_scores(scores, annotations):
 
 
 def account(scores, annotations):
-    """Count what the evaluation rests on.
-
-    Parameters
-    ----------
-    scores, annotations : pandas.DataFrame
-        As for `casebook.counterfactual.evaluation.evaluate`.
-
-    Returns
-    -------
-    dict of int
-        Cases scored, cases without annotation (left out), annotated cases without
-        scores, annotated pairs, and those not assessed (left out, never 0).
-    """
+    """Count what the evaluation rests on."""
     pairs = score_pairs(scores, annotations)
     annotated = set(annotations["case_id"])
     return {
@@ -130,9 +61,7 @@ def account(scores, annotations):
 
 
 def _annotations(case, record):
-    sides = [
-        list(record.get(f"{s}_facts") or ()) for s in ("dispositive", "non_dispositive")
-    ]
+    sides = [list(record.get(f"{s}_facts") or ()) for s in ("dispositive", "non_dispositive")]
     ranks = dict(record.get("expert_importance_ranking") or {})
     named = [*sides[0], *sides[1], *ranks]
     unknown = [name for name in named if name not in FACT_TYPES]

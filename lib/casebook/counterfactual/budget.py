@@ -12,29 +12,7 @@ BUDGETS = ("stratified", "first")
 
 
 def ordered(edits, budget="stratified", seed=0):
-    """Bring edits into the order in which a budget is spent on them.
-
-    Parameters
-    ----------
-    edits : list of Edit
-        Candidates, by fact type in the documented order.
-    budget : {"stratified", "first"}
-        ``first`` keeps the documented order, in which the numbers of one case can use
-        up the budget, so that the other types are never tested. ``stratified`` takes
-        one edit of each type in turn, and within a type one of each item in turn.
-    seed : int
-        Of the order of types, of items and of the edits of an item.
-
-    Returns
-    -------
-    list of Edit
-        The same edits.
-
-    Raises
-    ------
-    InputError
-        If the budget is unknown.
-    """
+    """Bring edits into the order in which a budget is spent on them."""
     check_choice("budget", budget, BUDGETS)
     if budget == "first":
         return list(edits)

@@ -17,19 +17,7 @@ RANKING = "expert_importance_ranking"
 
 @dataclass(frozen=True)
 class Case:
-    """One case: its sheet and what somebody said of its facts.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        Its ``case_id`` is the name of the case.
-    dispositive, non_dispositive : tuple of str
-        Fact types that decide the case and that do not; types may stand on neither.
-    ranking : dict
-        Fact type -> importance, 1 for the most important; may be empty.
-    title, citation, facts, rationale, jurisdiction : str
-        For the reader; empty if the file has none.
-    """
+    """One case: its sheet and what somebody said of its facts."""
 
     sheet: FactSheet
     dispositive: tuple
@@ -50,10 +38,7 @@ class Case:
 
     @property
     def untestable(self):
-        """Name the annotated types of which the sheet holds no fact to change.
-
-        Evidence is never one: an item can be added.
-        """
+        """Name the annotated types of which the sheet holds no fact to change."""
         here = {*present_types(self.sheet), "Evidence"}
         named = {*self.dispositive, *self.non_dispositive, *self.ranking}
         return tuple(name for name in FACT_TYPES if name in named - here)
@@ -67,24 +52,11 @@ class CaseSet:
     excluded: tuple
 
     def annotations(self):
-        """Give the annotations in rows.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As from `annotation_frame`.
-        """
+        """Give the annotations in rows."""
         return annotation_frame(case.record for case in self.cases)
 
     def account(self):
-        """Count what was read.
-
-        Returns
-        -------
-        dict of int
-            Cases read, annotated, and excluded without annotations; annotated pairs of
-            case and type; annotated types without a fact in the sheet.
-        """
+        """Count what was read."""
         pairs = sum(len(c.dispositive) + len(c.non_dispositive) for c in self.cases)
         return {
             "read": len(self.cases) + len(self.excluded),
@@ -96,29 +68,7 @@ class CaseSet:
 
 
 def read_cases(path=SHIPPED, documented=False):
-    """Read annotated cases.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines with ``case_id``, ``fact_sheet``, ``dispositive_facts``,
-        ``non_dispositive_facts`` and, optionally, ``expert_importance_ranking``,
-        ``title``, ``citation``, ``facts``, ``rationale`` and ``jurisdiction``; by
-        default the set that the project ships.
-    documented : bool, default False
-        Read fact sheets as the documented system does (see `from_dict`).
-
-    Returns
-    -------
-    CaseSet
-        Cases in the order of the file; those without any annotation are named apart.
-
-    Raises
-    ------
-    InputError
-        If a fact type is unknown or stands on both sides, a rank is no positive number,
-        a sheet is wrong, or a case comes twice; names file and line.
-    """
+    """Read annotated cases."""
     cases, excluded, seen = [], [], set()
     for number, record in read_jsonl(path, {"case_id": str, "fact_sheet": dict}):
         case = _case(path, number, record, documented)
@@ -139,10 +89,7 @@ def _case(path, number, record, documented):
     where = f"{path}:{number}"
     sheet = {"case_id": record["case_id"], **record["fact_sheet"]}
     sides = [_types(path, number, record, name) for name in SIDES]
-    told = {
-        name: str(record.get(name) or "")
-        for name in ("title", "citation", "facts", "rationale", "jurisdiction")
-    }
+    told = {name: str(record.get(name) or "") for name in ("title", "citation", "facts", "rationale", "jurisdiction")}
     ranking = _ranking(path, number, record)
     case = Case(from_dict(sheet, where, documented), *sides, ranking, **told)
     try:

@@ -4,21 +4,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from casebook.counterfactual.collections import (
-    PLANTED,
-    annotated_collection,
-    planted_collection,
-)
+from casebook.counterfactual.collections import PLANTED, annotated_collection, planted_collection
 from casebook.counterfactual.edges import OK, PRIMARY, edge_frame
 from casebook.counterfactual.evaluation import documented_evaluation, evaluate
 from casebook.counterfactual.facts import FACT_TYPES
-from casebook.counterfactual.paraphrase import (
-    PARAPHRASE,
-    STRANGER,
-    invariance,
-    invariance_table,
-    wording_pairs,
-)
+from casebook.counterfactual.paraphrase import PARAPHRASE, STRANGER, invariance, invariance_table, wording_pairs
 from casebook.counterfactual.placebo import MONTHS, inert_words
 from casebook.counterfactual.report import retriever_table
 from casebook.counterfactual.searching import CaseSearch
@@ -32,29 +22,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 
 
 def run(cases, systems, settings, encoder=None, context="all", n_boot=10_000):
-    """Run the study of a collection of cases.
-
-    Parameters
-    ----------
-    cases : CaseCollection
-        Cases and documents.
-    systems : sequence of str
-        Keys of `casebook.retrieval.config.MODES`.
-    settings : TreeSettings
-        How trees grow.
-    encoder : str, optional
-        Instead of the packaged one.
-    context : {"all", "month"}
-        Inert words of the queries: month, docket and counsel out of those that the
-        collection holds; or the filing month alone, so that a placebo is another month.
-    n_boot : int
-        Resamples of every interval.
-
-    Returns
-    -------
-    SensitivityStudy
-        Documents are not cut into passages: an encoder reads their beginning.
-    """
+    """Run the study of a collection of cases."""
     check_choice("context", context, ("all", "month"))
     inert = None
     if context == "month":
@@ -76,25 +44,7 @@ def run(cases, systems, settings, encoder=None, context="all", n_boot=10_000):
 
 
 def budget_table(cases, settings, n_boot=10_000):
-    """Compare budgets under BM25 by what they test and what scores come out.
-
-    Parameters
-    ----------
-    cases : CaseCollection
-        Cases and documents.
-    settings : TreeSettings
-        Depth and seed; the budgets replace the rest.
-    n_boot : int
-        Resamples.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per budget: edges, pairs of case and type that were assessed out of all, edges
-        of each type, the documented accuracies, and the AUROC of the uncorrected
-        displacement over all pairs, untested ones taken as 0, as documented, with
-        bounds by case. Accuracies and AUROC are missing without annotations.
-    """
+    """Compare budgets under BM25 by what they test and what scores come out."""
     depth = {"max_depth": settings.max_depth, "seed": settings.seed}
     budgets = {
         "documented, first 5": TreeSettings.documented(outcome=False, **depth),
@@ -112,22 +62,7 @@ def budget_table(cases, settings, n_boot=10_000):
 
 
 def run_annotated(name, study, systems, settings, encoder=None):
-    """Run the annotated cases against a collection.
-
-    Parameters
-    ----------
-    name : str
-        ``planted`` or a dataset; empty for none.
-    study : SensitivityStudy
-        Study of this chapter, whose documents are taken if it has that name.
-    systems, settings, encoder
-        As for `run`; but all edits of the case itself are tried, and no others.
-
-    Returns
-    -------
-    SensitivityStudy or None
-        None if no collection is named.
-    """
+    """Run the annotated cases against a collection."""
     if not name:
         return None
     documents = study.documents
@@ -159,24 +94,7 @@ def agreement_table(study):
 
 
 def wordings(name, systems, encoder=None, n_boot=10_000, seed=0):
-    """Measure wordings of one question against each other.
-
-    Parameters
-    ----------
-    name : str
-        Dataset with two wordings a question; empty for none.
-    systems : sequence of str
-        Keys of `casebook.retrieval.config.MODES`.
-    encoder : str, optional
-        Instead of the packaged one.
-    n_boot, seed : int
-        Of the intervals; the seed of the control too.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column dataset, then those of `invariance_table`; empty without a name.
-    """
+    """Measure wordings of one question against each other."""
     if not name:
         return pd.DataFrame(columns=["dataset", "system", "pairs"])
     data = load(name)
@@ -188,20 +106,7 @@ def wordings(name, systems, encoder=None, n_boot=10_000, seed=0):
 
 
 def numbers(studies, wordings_table):
-    """Collect the numbers of the chapter for ``numbers.json``.
-
-    Parameters
-    ----------
-    studies : sequence of SensitivityStudy or None
-        Studies; None is left out.
-    wordings_table : pandas.DataFrame
-        From `wordings`.
-
-    Returns
-    -------
-    dict
-        {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
-    """
+    """Collect the numbers of the chapter for ``numbers.json``."""
     found = {s.name: s.numbers() for s in studies if s is not None}
     for row in wordings_table.to_dict("records"):
         bounds = [row[f"{PARAPHRASE} low"], row[f"{PARAPHRASE} high"]]

@@ -9,20 +9,13 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from casebook.counterfactual.acts import (
-    SINGAPORE,
-    UNKNOWN,
-    country_of,
-    find_acts,
-)
+from casebook.counterfactual.acts import SINGAPORE, UNKNOWN, country_of, find_acts
 from casebook.counterfactual.adjacency import shipped_structure
 
 _NUMBER = r"\d{1,3}(?:-?[A-Z]{1,3}(?![A-Za-z]))?(?!\d|\.\d|[-/]\d{4})"
 _PINPOINT = r"(?:\s?\(\s?\w{1,4}\s?\))*"
 _ONE = rf"{_NUMBER}{_PINPOINT}"
-_LINK = (
-    r"(?:\s*(?:,\s*(?:and|or)\b|,|/|&|\band\b|\bor\b|\bto\b|\br/w\b|\bread with\b)\s*)"
-)
+_LINK = r"(?:\s*(?:,\s*(?:and|or)\b|,|/|&|\band\b|\bor\b|\bto\b|\br/w\b|\bread with\b)\s*)"
 _MORE = rf"(?:{_LINK}(?:{_ONE}|\(\w{{1,4}}\)(?:\(\w{{1,4}}\))*))*"
 _UNIT = (
     r"(?:u/ss?\.?|§{1,2}|(?i:sections?)|(?i:secs?)\b\.?|[Ss]s?\b\.?"
@@ -74,11 +67,7 @@ _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 @dataclass(frozen=True)
 class Citation:
-    """One provision cited at ``text[start:end]``.
-
-    ``kind`` is Section, Article or Rule; ``order`` is the order of a rule, ``pinpoint``
-    the sub-section as written, such as ``(1)(b)``.
-    """
+    """One provision cited at ``text[start:end]``."""
 
     act: str
     kind: str
@@ -111,23 +100,7 @@ class _Group:
 
 
 def find_citations(text, country=None):
-    """Find the provisions that a text cites.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    country : {"IN", "SG", "elsewhere"}, optional
-        Whose act is meant where both have one of that name; guessed by default.
-
-    Returns
-    -------
-    list of Citation
-        In the order of the text, every mention. A citation whose act cannot be told
-        from the text has the act ``Unknown``: no act, or another than the known ones,
-        is named beside it, and it does not stand beside the citation of an act that
-        has such a section.
-    """
+    """Find the provisions that a text cites."""
     country = country or country_of(text)
     mentions = find_acts(text, country)
     inside = [(m.start, m.end) for m in mentions]
@@ -255,9 +228,7 @@ def _inherit(text, groups, mentions, country):
         if group.act:
             continue
         same = known.get((group.kind, group.items[0][0]))
-        group.act = (
-            same or _default(group, country) or _nearest(text, group, groups, mentions)
-        )
+        group.act = same or _default(group, country) or _nearest(text, group, groups, mentions)
 
 
 def _default(group, country):
@@ -269,10 +240,7 @@ def _default(group, country):
 
 
 def _nearest(text, group, groups, mentions):
-    """Give the only act that a text names, or the one of the sentence or that before.
-
-    It must be able to have such a section.
-    """
+    """Give the only act that a text names, or the one of the sentence or that before."""
     before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
     cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
     named = [(m.end, m.code) for m in mentions if _fits(group, m.code)]

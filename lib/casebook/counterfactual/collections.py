@@ -21,25 +21,7 @@ OWN = "annotated_cases"
 
 @dataclass(frozen=True, eq=False)
 class CaseCollection:
-    """Cases, documents, and what is known of the cases.
-
-    Attributes
-    ----------
-    name : str
-        For numbers and captions.
-    sheets : list of FactSheet
-        Cases with at least one fact.
-    documents : pandas.DataFrame
-        The collection.
-    annotations : pandas.DataFrame
-        Which facts decide; without rows where nobody knows.
-    neighbours : callable
-        Citations that a citation may be exchanged for.
-    account : dict
-        What the cases are and how many were left out, and why.
-    precedents : dict of list
-        Documents that ought to be found, by case; empty where nobody knows.
-    """
+    """Cases, documents, and what is known of the cases."""
 
     name: str
     sheets: list = field(repr=False)
@@ -58,52 +40,18 @@ class CaseCollection:
 
 
 def planted_collection(cases=6, values=4, per_line=12, seed=0):
-    """Give the planted cases with the weights that were planted.
-
-    Parameters
-    ----------
-    cases, values, per_line, seed : int
-        As for `casebook.counterfactual.planted.plant_cases`.
-
-    Returns
-    -------
-    CaseCollection
-        Their annotations are the weights.
-    """
+    """Give the planted cases with the weights that were planted."""
     made = plant_cases(cases, values, per_line, seed)
     weights = annotations_of_weights(made.truth)
     account = {"areas of law": len(set(made.areas.values())), "seed": seed}
-    return CaseCollection(
-        PLANTED,
-        made.sheets,
-        made.documents,
-        weights,
-        made.neighbours,
-        account,
-        made.precedents,
-    )
+    return CaseCollection(PLANTED, made.sheets, made.documents, weights, made.neighbours, account, made.precedents)
 
 
 def extracted_collection(dataset):
-    """Take the questions of a dataset, whole judgments, as cases.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Judgments as questions, such as FIRE-2017 IRLeD.
-
-    Returns
-    -------
-    CaseCollection
-        Sheets by extraction rules, without annotations. A section is exchanged for
-        its neighbours in the structure of its act; where that is not known, for the
-        next and the previous number.
-    """
+    """Take the questions of a dataset, whole judgments, as cases."""
     sheets, empty, contradictory, poor = [], 0, 0, 0
     known = Vocabulary(dataset.documents["text"])
-    for name, text in zip(
-        dataset.queries["query_id"], dataset.queries["text"], strict=True
-    ):
+    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
         sheet = extract_sheet(text, name).sheet
         if not present_types(sheet):
             empty += 1
@@ -124,35 +72,13 @@ def extracted_collection(dataset):
     account["fingerprint"] = dataset.fingerprint[:16]
     nobody = annotation_frame([])
     relevant = {
-        case: [document for document, grade in judged.items() if grade > 0]
-        for case, judged in dataset.qrels.items()
+        case: [document for document, grade in judged.items() if grade > 0] for case, judged in dataset.qrels.items()
     }
-    return CaseCollection(
-        dataset.name,
-        sheets,
-        dataset.documents,
-        nobody,
-        next_or_known,
-        account,
-        relevant,
-    )
+    return CaseCollection(dataset.name, sheets, dataset.documents, nobody, next_or_known, account, relevant)
 
 
 def annotated_collection(documents, name):
-    """Take the project's own annotated cases against some collection.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        The collection.
-    name : str
-        What to call it.
-
-    Returns
-    -------
-    CaseCollection
-        The annotations are ours and were not validated by experts.
-    """
+    """Take the project's own annotated cases against some collection."""
     found = read_cases()
     sheets = [case.sheet for case in found.cases]
     return CaseCollection(
@@ -166,39 +92,14 @@ def annotated_collection(documents, name):
 
 
 def case_collection(name, **planted):
-    """Give a collection by name.
-
-    Parameters
-    ----------
-    name : str
-        ``planted``, or a dataset whose questions are judgments.
-    **planted
-        Sizes of the planted cases.
-
-    Returns
-    -------
-    CaseCollection
-        The collection.
-    """
+    """Give a collection by name."""
     if name == PLANTED:
         return planted_collection(**planted)
     return extracted_collection(load(name))
 
 
 def next_or_known(section):
-    """Give the neighbours of a section, by number where its act is not known.
-
-    Parameters
-    ----------
-    section : str
-        Citation in normal form.
-
-    Returns
-    -------
-    tuple of str
-        Neighbours in the structure of the act, else the numbers before and after,
-        which may not exist.
-    """
+    """Give the neighbours of a section, by number where its act is not known."""
     known = shipped_adjacency().neighbours(section)
     parsed = parse_section(section)
     if known or parsed is None:

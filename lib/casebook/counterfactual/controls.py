@@ -10,23 +10,7 @@ from casebook.inference.intervals import bounded
 
 
 def coverage(edges, cases, least=1):
-    """Count the cases in which each fact type was assessed.
-
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `casebook.counterfactual.edges.edge_frame`.
-    cases : int
-        Number of cases.
-    least : int
-        Edges that a type needs in a case to count as assessed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per fact type: cases assessed, cases, their share, and the median number of
-        edges over all cases.
-    """
+    """Count the cases in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
     count = used.pivot_table("node", "case_id", "fact_type", aggfunc="count")
     count = count.reindex(columns=list(FACT_TYPES)).fillna(0)
@@ -37,9 +21,7 @@ def coverage(edges, cases, least=1):
             "assessed": int((count[name] >= least).sum()),
             "cases": cases,
             "share": (count[name] >= least).sum() / cases if cases else None,
-            "median edges": float(np.median([*count[name], *missing]))
-            if cases
-            else None,
+            "median edges": float(np.median([*count[name], *missing])) if cases else None,
         }
         for name in FACT_TYPES
     ]
@@ -47,38 +29,13 @@ def coverage(edges, cases, least=1):
 
 
 def placebo_table(placebos, measure=PRIMARY, thresholds=(1.0, 1.5), **options):
-    """Say how far placebos alone move the results, by number of changed words.
-
-    Parameters
-    ----------
-    placebos : pandas.DataFrame
-        From `casebook.counterfactual.edges.placebo_frame`.
-    measure : str
-        One of `casebook.counterfactual.edges.MEASURES`.
-    thresholds : sequence of float
-        Documented thresholds of the mean displacement.
-    **options
-        ``n_boot`` and ``seed``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per size (words dropped and added) and for all: n, the mean with bounds by
-        case, and the share of placebos whose mean displacement exceeds each threshold.
-    """
+    """Say how far placebos alone move the results, by number of changed words."""
     valid = placebos[placebos["status"] == OK]
     parts = [*valid.groupby(["removed", "added"]), (("all", "all"), valid)]
     rows = []
     for (removed, added), part in parts:
-        found = bootstrap_mean(
-            part[measure].to_numpy(float), clusters=part["case_id"].tolist(), **options
-        )
-        shares = {
-            f"above {limit}": float((part[PARITY] > limit).mean())
-            if len(part)
-            else None
-            for limit in thresholds
-        }
+        found = bootstrap_mean(part[measure].to_numpy(float), clusters=part["case_id"].tolist(), **options)
+        shares = {f"above {limit}": float((part[PARITY] > limit).mean()) if len(part) else None for limit in thresholds}
         size = {"dropped": str(removed), "added": str(added), "n": len(part)}
         rows.append(size | bounded(measure, found) | shares)
     bounds = dict.fromkeys([measure, f"{measure} low", f"{measure} high"], float)

@@ -16,47 +16,20 @@ _AUXILIARY = re.compile(
 
 
 def corrupt(explanations, *, seed=0):
-    """Make each explanation wrong in every way that it allows.
-
-    Parameters
-    ----------
-    explanations : dict of str to str
-        Texts by id, at least two.
-    seed : int
-        Of the choice of foreign explanations.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        Kind of defect to explanation to the wrong text. *Number changed*: the last
-        number becomes twice itself and one more. *Negation turned*: the last auxiliary
-        verb loses or gets its "not". *Foreign sentence*: the last sentence comes from
-        another explanation. *Quotation stitched*: the second half of a quotation is
-        that of another explanation's. What does not allow a defect is left out.
-    """
+    """Make each explanation wrong in every way that it allows."""
     keys = list(explanations)
     order = np.random.Generator(stream(seed, "corruptions")).permutation(len(keys))
-    following = {
-        keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)
-    }
+    following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
     makers = {
         "number changed": lambda key: _number(explanations[key]),
         "negation turned": lambda key: _negation(explanations[key]),
-        "foreign sentence": lambda key: _foreign(
-            explanations[key], explanations[following[key]]
-        ),
-        "quotation stitched": lambda key: _stitched(
-            explanations[key], explanations[following[key]]
-        ),
+        "foreign sentence": lambda key: _foreign(explanations[key], explanations[following[key]]),
+        "quotation stitched": lambda key: _stitched(explanations[key], explanations[following[key]]),
     }
     found = {}
     for kind in KINDS:
         made = {key: makers[kind](key) for key in keys}
-        found[kind] = {
-            key: text
-            for key, text in made.items()
-            if text is not None and text != explanations[key]
-        }
+        found[kind] = {key: text for key, text in made.items() if text is not None and text != explanations[key]}
     return found
 
 

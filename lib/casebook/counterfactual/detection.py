@@ -17,24 +17,7 @@ DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quo
 
 
 def scores(explanation, source, weights):
-    """Score one explanation with every detector, higher for more faithful.
-
-    Parameters
-    ----------
-    explanation, source : str
-        Texts.
-    weights : dict
-        From `casebook.measures.faithfulness.inverse_frequency`.
-
-    Returns
-    -------
-    dict of str to float or None
-        By detector: ``documented``, ``corrected`` and ``weighted`` are mean shares of
-        words; ``mentions`` the share of numbers, dates, provisions and parties that the
-        source names; ``polarity`` the share of comparable sentences without a turned
-        negation or modality; ``quotes`` the share of quotations that the source holds.
-        None where there is nothing to judge.
-    """
+    """Score one explanation with every detector, higher for more faithful."""
     documented = [share for share, _ in documented_shares(explanation, source)]
     named = [found for found in agreement(explanation, source) if found.n]
     count = sum(found.n for found in named)
@@ -59,24 +42,7 @@ def _mean(values):
 
 
 def detect(explained, weights, *, seed=0):
-    """Hold every detector against explanations that were made wrong on purpose.
-
-    Parameters
-    ----------
-    explained : casebook.counterfactual.explained.Explained
-        Explanations and sources.
-    weights : dict
-        As for `scores`.
-    seed : int
-        Of the corruptions.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per defect and detector: ``auroc`` (probability that an original scores
-        above a wrong copy, ties half; 0.5 is blind) with ``low`` and ``high``, ``n``
-        wrong copies, ``judged`` of them with a score on both sides, and ``reason``.
-    """
+    """Hold every detector against explanations that were made wrong on purpose."""
     wrong = corrupt(explained.explanations, seed=seed)
 
     def score(key, text):
@@ -87,11 +53,7 @@ def detect(explained, weights, *, seed=0):
     for kind in KINDS:
         bad = {key: score(key, text) for key, text in wrong[kind].items()}
         for detector in DETECTORS:
-            both = [
-                key
-                for key in bad
-                if None not in (bad[key][detector], right[key][detector])
-            ]
+            both = [key for key in bad if None not in (bad[key][detector], right[key][detector])]
             found = _detection(both, right, bad, detector, explained.own)
             rows.append({"defect": kind, "detector": detector, "n": len(bad)} | found)
     return pd.DataFrame(rows)

@@ -4,11 +4,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.counterfactual.edges import OK, PARITY
-from casebook.counterfactual.evaluation import (
-    THRESHOLD,
-    documented_evaluation,
-    sweep,
-)
+from casebook.counterfactual.evaluation import THRESHOLD, documented_evaluation, sweep
 from casebook.counterfactual.sensitivity import documented_scores
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
@@ -24,19 +20,7 @@ _KINDS = {
 
 
 def parity_table(study):
-    """Put the documented evaluation beside what it is worth.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per system, and for no retrieval at all: documented dispositive and
-        non-dispositive accuracy at 1.5, mean rank correlation and accept rate.
-    """
+    """Put the documented evaluation beside what it is worth."""
     rows = []
     for system in study.systems:
         scores = documented_scores(study.edges[system])
@@ -46,27 +30,11 @@ def parity_table(study):
 
 
 def kind_table(study, system):
-    """Say how far each kind of edit moves the results, placebos among them.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        The system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns kind, n, cases, mean displacement with bounds by case, and the shares
-        above the documented thresholds 1.0 and 1.5.
-    """
+    """Say how far each kind of edit moves the results, placebos among them."""
     edges, placebos = study.edges[system], study.placebos[system]
     used = edges[edges["status"] == OK]
     kinds = pd.Series(
-        [_KINDS[key] for key in zip(used["fact_type"], used["operation"], strict=True)],
-        index=used.index,
-        dtype=object,
+        [_KINDS[key] for key in zip(used["fact_type"], used["operation"], strict=True)], index=used.index, dtype=object
     )
     parts = [(name, used[kinds == name]) for name in _KINDS.values()]
     parts.append(("placebo", placebos[placebos["status"] == OK]))
@@ -76,20 +44,7 @@ def kind_table(study, system):
 
 
 def displacement_bands(study, system):
-    """Count edits in the documented bands, beside placebos.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        The system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns band, edits and placebos (shares), and what the band is called.
-    """
+    """Count edits in the documented bands, beside placebos."""
     bands = [
         ("above 3.0", "substantial", lambda d: d > 3),
         ("1.5 to 3.0", "moderate", lambda d: (d >= 1.5) & (d <= 3)),
@@ -114,22 +69,7 @@ def displacement_bands(study, system):
 
 
 def threshold_sweep(study, system, thresholds=THRESHOLDS):
-    """Score the documented accuracies at many thresholds.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        One of its systems.
-    thresholds : sequence of float
-        Mean displacements from which a fact counts as decisive.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.counterfactual.evaluation.sweep`; empty without annotations.
-    """
+    """Score the documented accuracies at many thresholds."""
     if not len(study.annotations):
         return pd.DataFrame(columns=["threshold", "measure", "value", "low", "high"])
     scores = study.scores(system, PARITY, over_placebo=False)
@@ -143,9 +83,7 @@ def _parity(study, scores, edges):
 
 
 def _kind(name, part, options):
-    found = bootstrap_mean(
-        part[PARITY].to_numpy(float), clusters=part["case_id"].tolist(), **options
-    )
+    found = bootstrap_mean(part[PARITY].to_numpy(float), clusters=part["case_id"].tolist(), **options)
     return {
         "kind": name,
         "n": len(part),

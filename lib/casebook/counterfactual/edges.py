@@ -23,25 +23,7 @@ _PLACEBO = [f"placebo_{name}" for name in MEASURES]
 
 
 def edge_frame(trees):
-    """Measure every edge of some trees.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Trees of one retriever.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per edge: case_id, parent, node, depth, fact_type, item, operation,
-        old, new, removed, added (words), status, reason, n_parent, n_child (cases
-        retrieved), the columns ``MEASURES``, and for each the mean over the matched
-        placebos as ``placebo_<measure>`` with their number ``placebos`` and, without
-        any, the reason ``no_placebo``. Status: ``ok``; ``noop`` (query unchanged, a
-        zero by construction); ``invalid`` (a retrieval failed) and ``both_empty``,
-        without values; ``manual``; ``poor_query`` (the case has too few informative
-        terms for its edges to count).
-    """
+    """Measure every edge of some trees."""
     rows = [row for tree in trees for row in _rows(tree)]
     frame = pd.DataFrame([describe for describe, _, _ in rows], columns=_COLUMNS)
     values = _measured(rows, max((tree.k for tree in trees), default=10))
@@ -52,18 +34,7 @@ def edge_frame(trees):
 
 
 def placebo_frame(trees):
-    """Measure every placebo edge of some trees.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Trees of one retriever.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns case_id, parent, node, depth, removed, added, status and ``MEASURES``.
-    """
+    """Measure every placebo edge of some trees."""
     rows = [row for tree in trees for row in _placebo_rows(tree)]
     frame = pd.DataFrame([describe for describe, _, _ in rows], columns=_COLUMNS)
     values = _measured(rows, max((tree.k for tree in trees), default=10))
@@ -168,18 +139,5 @@ def _paired(frame, placebos):
 
 
 def excess(edges, measure=PRIMARY):
-    """Give what each edge moved beyond its placebos.
-
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `edge_frame`.
-    measure : str
-        One of ``MEASURES``.
-
-    Returns
-    -------
-    pandas.Series
-        Difference in the unit of the measure; NaN without placebo or value.
-    """
+    """Give what each edge moved beyond its placebos."""
     return edges[measure] - edges[f"placebo_{measure}"].astype(np.float64)

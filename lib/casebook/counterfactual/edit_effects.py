@@ -6,36 +6,12 @@ from casebook.counterfactual.edges import PRIMARY
 
 
 def size(case, node):
-    """Give what an edit shares with its placebos.
-
-    Parameters
-    ----------
-    case : str
-        Its case.
-    node : Node
-        The state after the edit.
-
-    Returns
-    -------
-    tuple
-        Case, state before, words removed and added.
-    """
+    """Give what an edit shares with its placebos."""
     return case, node.parent.name, node.edit.removed, node.edit.added
 
 
 def placebos_of(trees):
-    """Give the placebos of a system whose search did not fail.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Its trees.
-
-    Returns
-    -------
-    dict of list of Node
-        By `size`.
-    """
+    """Give the placebos of a system whose search did not fail."""
     found = defaultdict(list)
     for tree in trees:
         for node in tree.placebos:
@@ -45,28 +21,7 @@ def placebos_of(trees):
 
 
 def effect(case, node, rows, placebos, precedents, control):
-    """Give what one edit did under one system.
-
-    Parameters
-    ----------
-    case : str
-        Its case.
-    node : Node or None
-        The state after the edit; None if the system did not try it.
-    rows : dict of dict
-        Rows of `casebook.counterfactual.edges.edge_frame`, by case and node.
-    placebos : dict of list of Node
-        From `placebos_of`.
-    precedents : list of str or None
-        Cases that ought to be found.
-    control : bool
-        Whether the lists of a control are of no interest.
-
-    Returns
-    -------
-    dict or None
-        As `casebook.counterfactual.single_edits.drill_down` says of ``results``.
-    """
+    """Give what one edit did under one system."""
     if node is None:
         return None
     before, after = node.parent.found, node.found
@@ -97,10 +52,7 @@ def _beyond(one, other, precedents=None):
 
 
 def _found(found, precedents):
-    """Give the best rank of the precedents, None if none is listed, and their number.
-
-    None where nobody knows the precedents of the case.
-    """
+    """Give the best rank of the precedents, None if none is listed, and their number."""
     if not precedents:
         return None
     ranks = [rank for rank, case in enumerate(found.cases, 1) if case in precedents]

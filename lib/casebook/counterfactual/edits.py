@@ -34,29 +34,7 @@ _WORD = re.compile(r"\d+(?:\.\d+)+|\w+")
 
 @dataclass(frozen=True)
 class Edit:
-    """One fact changed.
-
-    Attributes
-    ----------
-    fact_type : str
-        One of ``FACT_TYPES``, or ``Placebo``.
-    item : str
-        Which fact: ``sections_cited/IPC-302``, ``parties/petitioner``,
-        ``evidence_items/0``, ``evidence_items/+Confession``, ``ages/0``. Edits of one
-        item are not independent of each other.
-    operation : {"replace", "remove", "add"}
-        What is done.
-    old, new : str or None
-        Value before and after.
-    sheet : FactSheet
-        The changed sheet.
-    query : str
-        Its query.
-    removed, added : int
-        Words that the query loses and gains, but for the template's own labels.
-    noop : bool
-        Whether the query stays as it was, so that nothing can move.
-    """
+    """One fact changed."""
 
     fact_type: str
     item: str
@@ -79,39 +57,8 @@ class Edit:
         return f"{self.fact_type}: {self.old} to {self.new}"
 
 
-def single_fact_edits(
-    sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES, bounded=True
-):
-    """List every edit of one fact of a sheet.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet; itself unchanged.
-    neighbours : callable, optional
-        Takes a citation and gives the citations it may be exchanged for; without it
-        there are no edits of sections.
-    write : callable
-        Takes a sheet and gives its query.
-    fact_types : sequence of str
-        Types to edit.
-    bounded : bool, default True
-        As for `casebook.counterfactual.number_targets.targets`.
-
-    Returns
-    -------
-    list of Edit
-        By fact type in the documented order (numbers, sections, parties, evidence),
-        then by item. Sections: each citation for each neighbour that is not cited.
-        Parties: both sides along ``SWAPS``. Evidence: each item removed, each of
-        ``ADDED_EVIDENCE`` added where its type is absent. Numbers: see
-        `casebook.counterfactual.number_targets.targets`.
-
-    Raises
-    ------
-    InputError
-        If a fact type is unknown.
-    """
+def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES, bounded=True):
+    """List every edit of one fact of a sheet."""
     unknown = [name for name in fact_types if name not in FACT_TYPES]
     if unknown:
         known = ", ".join(FACT_TYPES)
@@ -124,32 +71,12 @@ def single_fact_edits(
     }
     query = write(sheet)
     return [
-        _edit(name, query, write, change)
-        for name in FACT_TYPES
-        if name in fact_types
-        for change in makers[name](sheet)
+        _edit(name, query, write, change) for name in FACT_TYPES if name in fact_types for change in makers[name](sheet)
     ]
 
 
 def edit_fact(sheet, item, new, write=query_text):
-    """Make the edit of one named fact.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-    item : str
-        As `Edit.item` names it.
-    new : str, int, float or None
-        New value; None removes an item of evidence.
-    write : callable
-        As for `single_fact_edits`.
-
-    Returns
-    -------
-    Edit
-        The edit, whether or not it makes sense.
-    """
+    """Make the edit of one named fact."""
     kind, _, which = item.partition("/")
     operation = "replace"
     if kind == "sections_cited":
@@ -172,51 +99,16 @@ def edit_fact(sheet, item, new, write=query_text):
 
 
 def manual_edit(before, after, fact_type, write=query_text):
-    """Make an edge of a change by hand, with the type that the user states.
-
-    Parameters
-    ----------
-    before, after : FactSheet
-        Sheets.
-    fact_type : str
-        One of ``FACT_TYPES``: never a placeholder, which would pollute that type.
-    write : callable
-        As for `single_fact_edits`.
-
-    Returns
-    -------
-    Edit
-        Its item is ``manual``; aggregates leave it out.
-
-    Raises
-    ------
-    InputError
-        If the fact type is unknown.
-    """
+    """Make an edge of a change by hand, with the type that the user states."""
     check_choice("fact type", fact_type, FACT_TYPES)
     change = ("manual", "replace", "as found", "by hand", after)
     return _edit(fact_type, write(before), write, change)
 
 
 def changed_words(before, after):
-    """Count the words that a query loses and gains.
-
-    Parameters
-    ----------
-    before, after : str
-        Queries.
-
-    Returns
-    -------
-    tuple of int
-        Words lost and gained, as multisets of lower-case words; a decimal number is
-        one word. The labels of the template do not count: they stand in nearly every
-        judgment, and the last item of a kind takes its label with it.
-    """
+    """Count the words that a query loses and gains."""
     a, b = (Counter(_WORD.findall(text.lower())) for text in (before, after))
-    lost, gained = (
-        {w: n for w, n in c.items() if w not in LABELS} for c in (a - b, b - a)
-    )
+    lost, gained = ({w: n for w, n in c.items() if w not in LABELS} for c in (a - b, b - a))
     return sum(lost.values()), sum(gained.values())
 
 
@@ -251,13 +143,7 @@ def _evidence(sheet):
         yield f"evidence_items/{at}", "remove", name, None, remove_evidence(sheet, at)
     for name in ADDED_EVIDENCE:
         if name not in types:
-            yield (
-                f"evidence_items/+{name}",
-                "add",
-                None,
-                name,
-                add_evidence(sheet, name),
-            )
+            yield (f"evidence_items/+{name}", "add", None, name, add_evidence(sheet, name))
 
 
 def _numbers(sheet, bounded):

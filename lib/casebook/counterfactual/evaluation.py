@@ -7,11 +7,7 @@ import pandas as pd
 
 from casebook.counterfactual.annotations import score_pairs
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.counts import (
-    percentile_interval,
-    resample_tables,
-    unit_counts,
-)
+from casebook.inference.counts import percentile_interval, resample_tables, unit_counts
 from casebook.inference.samples import number_or_none
 from casebook.measures.auroc import auroc
 from casebook.measures.confusion import formulas
@@ -25,30 +21,7 @@ _NAMES = {"recall": "dispositive", "recall_not_supported": "non_dispositive"}
 
 
 def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
-    """Score as documented, conventions included.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Cases x fact types, as from `sensitivity.documented_scores`: an untested type
-        is 0.
-    annotations : pandas.DataFrame
-        From `casebook.counterfactual.annotations.annotation_frame`.
-    threshold : float
-        A score above it counts as high.
-    edges : int
-        Number of edges; see below.
-
-    Returns
-    -------
-    dict
-        ``dispositive_accuracy`` and ``non_dispositive_accuracy``: mean over cases of
-        correct over max(annotated, 1), so that a case without annotations scores 0,
-        to four decimals; ``mean_spearman``: mean over the cases with at least three
-        types in common, ties in the scores broken alphabetically, None without one;
-        ``llm_accept_rate``: 1.0 with any edge, because the documented evaluator counts
-        edges as accepted and knows of no rejected ones.
-    """
+    """Score as documented, conventions included."""
     shares = {True: [], False: []}
     for case in scores.index:
         own = annotations[annotations["case_id"] == case]
@@ -103,22 +76,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 
 
 def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
-    """Score at each threshold: a description, nothing is chosen by it.
-
-    Parameters
-    ----------
-    scores, annotations : pandas.DataFrame
-        As for `evaluate`.
-    thresholds : sequence of float
-        Thresholds.
-    n_boot, seed : int
-        Bootstrap of cases.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns threshold, measure, value, low, high.
-    """
+    """Score at each threshold: a description, nothing is chosen by it."""
     rows = []
     for threshold in thresholds:
         found = evaluate(scores, annotations, threshold, n_boot=n_boot, seed=seed)
@@ -130,19 +88,7 @@ def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
 
 
 def development_threshold(scores, annotations):
-    """Choose the threshold of the largest balanced accuracy on a development split.
-
-    Parameters
-    ----------
-    scores, annotations : pandas.DataFrame
-        As for `evaluate`, of cases that are not reported on.
-
-    Returns
-    -------
-    float or None
-        Middle between two neighbouring scores, the lowest of equals; None without
-        both classes or with a single score.
-    """
+    """Choose the threshold of the largest balanced accuracy on a development split."""
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
     truth = pairs["dispositive"].astype(bool).to_numpy()
     levels = np.unique(pairs["score"].to_numpy(float))
@@ -155,22 +101,7 @@ def development_threshold(scores, annotations):
 
 
 def placebo_threshold(placebos, measure, quantile=0.95):
-    """Take a quantile of what placebos alone move as threshold.
-
-    Parameters
-    ----------
-    placebos : pandas.DataFrame
-        From `casebook.counterfactual.edges.placebo_frame`.
-    measure : str
-        Measure of the scores.
-    quantile : float
-        Share of cases whose mean placebo stays at or below it.
-
-    Returns
-    -------
-    float or None
-        In the unit of the measure; None without placebos.
-    """
+    """Take a quantile of what placebos alone move as threshold."""
     valid = placebos[placebos["status"] == "ok"]
     means = valid.groupby("case_id")[measure].mean().dropna()
     return float(means.quantile(quantile)) if len(means) else None

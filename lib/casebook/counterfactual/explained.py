@@ -26,34 +26,7 @@ MAKERS = {
 
 
 def explain(dataset, kind="template", *, limit=None, seed=0):
-    """Collect the explanations of a dataset.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, questions and labels.
-    kind : str
-        ``"template"``: two sentences per question, as an explainer without a language
-        model writes them, the question and a quotation of its relevant document.
-        ``"explainer"``: what `casebook.counterfactual.explanations` says of it, by
-        the facts that rules extract from the question; ``"documented explainer"``: the
-        same under the documented rules. ``"gold"``: the reference answers that come
-        with the questions. Otherwise the name of a run of stored answers of PDPABench,
-        see `casebook.counterfactual.explained_makers.stored_answers`.
-    limit : int, optional
-        Most explanations, drawn at random.
-    seed : int
-        Of the draw.
-
-    Returns
-    -------
-    Explained
-
-    Raises
-    ------
-    InputError
-        If there are no such explanations, or fewer than `LEAST_SOURCES` sources.
-    """
+    """Collect the explanations of a dataset."""
     made = MAKERS[kind](dataset) if kind in MAKERS else stored_answers(dataset, kind)
     if limit is not None and len(made.explanations) > limit:
         made = _draw(made, limit, seed)

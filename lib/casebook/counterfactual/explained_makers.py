@@ -20,23 +20,7 @@ AROUND = 600  # characters on either side of a masked citation
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """Explanations, their sources, and who belongs to whom.
-
-    Attributes
-    ----------
-    name : str
-        What they are about.
-    kind : str
-        How the explanations came about, in a few words.
-    explanations, sources : dict of str to str
-        Texts by id.
-    own : dict of str to str
-        Explanation to its source.
-    cited : dict of str to str
-        Explanation to the metadata of its source (its citation), empty if unknown.
-    left_out : dict of str to int
-        Why explanations are not here.
-    """
+    """Explanations, their sources, and who belongs to whom."""
 
     name: str
     kind: str
@@ -58,33 +42,17 @@ def _first_relevant(dataset):
 
 
 def _texts(dataset):
-    return dict(
-        zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
-    )
+    return dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
 
 
 def template_explanations(dataset):
-    """Quote the best sentence of the relevant document.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Questions, judgements and documents.
-
-    Returns
-    -------
-    Explained
-        One explanation a question that has a relevant document; documents without a
-        sentence to quote are counted.
-    """
+    """Quote the best sentence of the relevant document."""
     texts, explanations, own, left_out = _texts(dataset), {}, {}, {}
     for row, document in _first_relevant(dataset):
         question = _question(row["text"])
         quoted = _best_sentence(question, texts[document])
         if quoted is None:
-            left_out["no sentence to quote"] = (
-                left_out.get("no sentence to quote", 0) + 1
-            )
+            left_out["no sentence to quote"] = left_out.get("no sentence to quote", 0) + 1
             continue
         key = row["query_id"]
         explanations[key] = f"It was found for: {question} It says: “{quoted}”"
@@ -117,26 +85,10 @@ def _best_sentence(question, text, most=40):
 
 
 def explainer_explanations(dataset, documented=False):
-    """Let the explainer say why the relevant document was found.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Questions, of which fact sheets are extracted, and documents.
-    documented : bool
-        Whether the documented rules speak instead of the corrected ones.
-
-    Returns
-    -------
-    Explained
-        One explanation a question that has a relevant document; those that name
-        nothing in common are counted instead.
-    """
+    """Let the explainer say why the relevant document was found."""
     texts, explanations, own, left_out = _texts(dataset), {}, {}, {}
     pairs = list(_first_relevant(dataset))
-    explainer = Explainer(
-        {document: texts[document] for _, document in pairs}, documented
-    )
+    explainer = Explainer({document: texts[document] for _, document in pairs}, documented)
     for row, document in pairs:
         sheet = extract_sheet(row["text"], row["query_id"]).sheet
         found = explainer.result(sheet, document)
@@ -152,23 +104,7 @@ def explainer_explanations(dataset, documented=False):
 
 
 def gold_explanations(dataset):
-    """Take the reference answers as explanations.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Questions with the column ``gold_answer``.
-
-    Returns
-    -------
-    Explained
-        The answers, their sources and how these are cited.
-
-    Raises
-    ------
-    InputError
-        If the dataset has no reference answers.
-    """
+    """Take the reference answers as explanations."""
     if "gold_answer" not in dataset.queries:
         raise InputError(f"{dataset.name} has no reference answers")
     texts, explanations, own = _texts(dataset), {}, {}
@@ -183,39 +119,16 @@ def gold_explanations(dataset):
 def _citations(dataset, own):
     if "citation" not in dataset.documents:
         return {}
-    known = dict(
-        zip(dataset.documents["doc_id"], dataset.documents["citation"], strict=True)
-    )
+    known = dict(zip(dataset.documents["doc_id"], dataset.documents["citation"], strict=True))
     return {key: known[document] for key, document in own.items()}
 
 
 def stored_answers(dataset, run):
-    """Read the answers of one stored run of PDPABench with their evidence.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        PDPABench, for the texts of the passages.
-    run : str
-        Folder below ``pdpabench/generation`` of the dataset mirror.
-
-    Returns
-    -------
-    Explained
-        The source of an answer is the passages that the model was shown, joined;
-        answers without evidence are held against the passage that answers the question.
-
-    Raises
-    ------
-    InputError
-        If the mirror is not set or has no such run.
-    """
+    """Read the answers of one stored run of PDPABench with their evidence."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     if not mirror:
         raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
-    folder = (
-        Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers")
-    )
+    folder = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers")
     path = folder / "detailed_results.jsonl"
     if not path.is_file():
         raise InputError(f"{path}: no stored answers; choose from the folder's runs")

@@ -1,11 +1,6 @@
 """What one edit did to the results, in checked or in documented sentences."""
 
-from casebook.counterfactual.explanation_facts import (
-    fact_changes,
-    facts_of,
-    keys_of,
-    written,
-)
+from casebook.counterfactual.explanation_facts import fact_changes, facts_of, keys_of, written
 from casebook.counterfactual.explanation_types import Explanation, Sentence
 from casebook.counterfactual.fact_keys import fact_at, fact_fields, fact_key
 
@@ -18,31 +13,7 @@ _ASSERTED = {
 
 
 def explain_edge(fact_type, sheets, lists, listed, documented=False):
-    """Explain what an edit did.
-
-    Parameters
-    ----------
-    fact_type : str
-        Type of the edited fact.
-    sheets : (FactSheet, FactSheet)
-        Before and after.
-    lists : (sequence of str, sequence of str)
-        Cases retrieved before and after, best first.
-    listed : dict of Passage
-        Passage by case, for at least the cases that left or came.
-    documented : bool, default False
-        Which rules.
-
-    Returns
-    -------
-    Explanation
-        What changed; how many cases left and came, the first five of each; a reason.
-        Documented: the reason is asserted, but for sections, where a case must cite
-        one of the two; if no case left or came, the fact is called not operative.
-        Corrected: the reason counts in which passages of the cases that left or came
-        the old or the new fact was found, with the places; if there is none, that is
-        said; lists of the same cases are said to be in the same or another order.
-    """
+    """Explain what an edit did."""
     before, after = lists
     dropped = [case for case in before if case not in set(after)]
     new = [case for case in after if case not in set(before)]
@@ -75,10 +46,7 @@ def _change(sheets, changes):
     if not changes:
         yield Sentence("No fact changed.", "change")
     for fact_type, *fields in changes:
-        old, new = (
-            field and _named(sheet, field)
-            for sheet, field in zip(sheets, fields, strict=True)
-        )
+        old, new = (field and _named(sheet, field) for sheet, field in zip(sheets, fields, strict=True))
         if old and new:
             text = f"{fact_type} changed: {old} became {new}"
             text += _again(sheets[1], fields[1], "another fact says so too")

@@ -21,42 +21,17 @@ _IN_DAYS = ((360, "years"), (30, "months"), (1, "days"))
 
 @lru_cache(maxsize=4096)
 def facts_of(text):
-    """Extract the facts of a passage.
-
-    Parameters
-    ----------
-    text : str
-        Passage.
-
-    Returns
-    -------
-    dict
-        Key of each fact (see `fact_key`) -> its place in the passage.
-    """
+    """Extract the facts of a passage."""
     if not text.strip():
         return {}
     found = extract_sheet(text)
     return {
-        fact_key(found.sheet, span.field): (span.start, span.end)
-        for span in found.spans
-        if span.field != "outcome"
+        fact_key(found.sheet, span.field): (span.start, span.end) for span in found.spans if span.field != "outcome"
     }
 
 
 def keys_of(sheet):
-    """Give the keys of a sheet's facts, the outcome apart.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    dict
-        Key -> the fact as the sheet writes it, in its own unit; in the order of the
-        sheet, the first of equal ones.
-    """
+    """Give the keys of a sheet's facts, the outcome apart."""
     found = {}
     for field in fact_fields(sheet):
         if field != "outcome":
@@ -73,20 +48,7 @@ def written(sheet, field):
 
 
 def fact_changes(before, after):
-    """Tell by position what differs between two sheets.
-
-    Parameters
-    ----------
-    before, after : FactSheet
-        Sheets.
-
-    Returns
-    -------
-    list of (str, str or None, str or None)
-        Fact type, field of the fact before and field of that after; None where a fact
-        was added or taken away. Lists of one length are compared place by place, so
-        that a value that becomes equal to another is a change and no removal.
-    """
+    """Tell by position what differs between two sheets."""
     found = []
     for side in ("parties.petitioner_type", "parties.respondent_type"):
         if fact_at(before, side) != fact_at(after, side):
@@ -116,18 +78,7 @@ def _unmatched(facts, others):
 
 
 def group_of(key):
-    """Name the sentence that a fact belongs to.
-
-    Parameters
-    ----------
-    key : tuple
-        From `fact_key`.
-
-    Returns
-    -------
-    str
-        One of ``GROUPS``.
-    """
+    """Name the sentence that a fact belongs to."""
     kind, value = key
     if kind == "PartyType":
         return value[0].removesuffix("_type")
@@ -135,18 +86,7 @@ def group_of(key):
 
 
 def shown(key):
-    """Write a fact plainly.
-
-    Parameters
-    ----------
-    key : tuple
-        From `fact_key`.
-
-    Returns
-    -------
-    str
-        Such as ``IPC-302``, ``Minor``, ``5000 rupees`` or ``age 15``.
-    """
+    """Write a fact plainly."""
     kind, value = key
     if kind == "Amount":
         return f"{number_text(value[0])} {value[1]}"

@@ -16,19 +16,7 @@ _TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
 
 @lru_cache(maxsize=4096)
 def terms(text):
-    """Split a text into terms.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of (str, int, int)
-        Lower-case runs of letters, digits and hyphens of at least three characters
-        that are not in `STOP_LIST`, each with its place.
-    """
+    """Split a text into terms."""
     return tuple(
         (match.group().lower(), match.start(), match.end())
         for match in _TOKEN.finditer(text)
@@ -41,13 +29,7 @@ def _counts(word):
 
 
 class TermWeights:
-    """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Documents.
-    """
+    """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1."""
 
     def __init__(self, texts):
         self.n, self.df = 0, Counter()
@@ -57,37 +39,11 @@ class TermWeights:
             self.df.update(filter(_counts, words))
 
     def weight(self, term):
-        """Give the weight of a term, at least 1.
-
-        Parameters
-        ----------
-        term : str
-            In lower case.
-
-        Returns
-        -------
-        float
-            Its inverse document frequency.
-        """
+        """Give the weight of a term, at least 1."""
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1
 
     def shared(self, query, text, documented=False):
-        """Find the terms that a query and a text share.
-
-        Parameters
-        ----------
-        query, text : str
-            Texts.
-        documented : bool, default False
-            Whether labels of the query's own template (*sections*, *versus*, ...)
-            count, as documented.
-
-        Returns
-        -------
-        list of (str, int, int)
-            The terms with their first place in the text, the rarest first; terms of
-            equal weight in alphabetical order.
-        """
+        """Find the terms that a query and a text share."""
         asked = {term for term, _, _ in terms(query)}
         if not documented:
             asked -= _TEMPLATE

@@ -13,33 +13,7 @@ RULES = ("documented", "corrected")
 
 
 def explanation_truth(gold):
-    """Explain every text for every other text's facts and check what is said.
-
-    Parameters
-    ----------
-    gold : sequence of GoldText
-        Texts with their sheets.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rules and kind of sentence: ``rules``, ``kind``, ``value`` (share of
-        sentences that are true), ``ci_low``, ``ci_high``, ``n`` (sentences),
-        ``texts`` (explained), ``control`` (share of all pairs of which the sentence
-        would be true) and ``reason``.
-
-    Raises
-    ------
-    InputError
-        With fewer than two texts.
-
-    Notes
-    -----
-    A sentence about a kind of fact is true if sheet and text share a fact of this kind
-    by the sheets that the person wrote; the extractor is not asked. Texts explained are
-    the clusters of `clustered_wilson`. The control is the precision of a sentence that
-    is always written.
-    """
+    """Explain every text for every other text's facts and check what is said."""
     if len(gold) < 2:
         raise InputError("explanations need at least two annotated texts")
     weights = TermWeights(one.text for one in gold)

@@ -18,21 +18,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of an explanation.
-
-    Parameters
-    ----------
-    text : str
-        What it says.
-    kind : str
-        What it is about: sections, petitioner, respondent, evidence, numbers, terms,
-        similarity, nothing, change, lists, reason or order.
-    support : tuple of Support
-        Places in documents. Empty where the sentence is about the lists themselves
-        (change, lists, order, nothing), and where nothing was checked.
-    checked : bool
-        Whether it was held against the text or the lists before it was written.
-    """
+    """One sentence of an explanation."""
 
     text: str
     kind: str
@@ -61,10 +47,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a document was found, or what an edit did.
-
-    ``passages`` are what it was made from; ``documented`` says under which rules.
-    """
+    """Why a document was found, or what an edit did."""
 
     sentences: tuple
     passages: tuple = ()
@@ -76,14 +59,7 @@ class Explanation:
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        """Give plain data.
-
-        Returns
-        -------
-        dict
-            ``text``, ``rules`` (documented or corrected), ``sentences`` (text, kind,
-            checked, support) and ``passages`` (document, span, words).
-        """
+        """Give plain data."""
         return {
             "text": self.text,
             "rules": "documented" if self.documented else "corrected",
@@ -101,19 +77,7 @@ class Explanation:
 
 
 def as_markdown(explanation):
-    """Write an explanation with its supports quoted below it.
-
-    Parameters
-    ----------
-    explanation : dict
-        From `Explanation.to_dict`.
-
-    Returns
-    -------
-    str
-        One item per sentence; below it the quotations, with document and place, or
-        that nothing was checked.
-    """
+    """Write an explanation with its supports quoted below it."""
     lines = []
     for sentence in explanation["sentences"]:
         mark = "" if sentence["checked"] else " (not checked)"
@@ -125,19 +89,7 @@ def as_markdown(explanation):
 
 
 def node_markdown(node):
-    """Write the explanations of one state of a tree.
-
-    Parameters
-    ----------
-    node : dict
-        One of the ``nodes`` of `casebook.counterfactual.tree_report.as_json`.
-
-    Returns
-    -------
-    str
-        A paragraph title for the edit, if any, and one per result in rank order; empty
-        without explanations.
-    """
+    """Write the explanations of one state of a tree."""
     parts = []
     if node["edge"] and node["edge"].get("explanation"):
         parts.append(f"**The edit**\n\n{as_markdown(node['edge']['explanation'])}")
@@ -149,18 +101,7 @@ def node_markdown(node):
 
 
 def plain(text):
-    """Make text of others safe for one line of Markdown.
-
-    Parameters
-    ----------
-    text : object
-        Text, or what has one.
-
-    Returns
-    -------
-    str
-        White space as single spaces, no character that Markdown or HTML would read.
-    """
+    """Make text of others safe for one line of Markdown."""
     flat = " ".join(str(text).split())
     return "".join(_ESCAPED.get(character, character) for character in flat)
 

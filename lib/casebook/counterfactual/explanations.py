@@ -7,13 +7,7 @@ and unchecked reasons included.
 
 from casebook.counterfactual.citations import find_citations
 from casebook.counterfactual.explanation_edges import explain_edge
-from casebook.counterfactual.explanation_facts import (
-    GROUPS,
-    KIND_OF_GROUP,
-    facts_of,
-    group_of,
-    keys_of,
-)
+from casebook.counterfactual.explanation_facts import GROUPS, KIND_OF_GROUP, facts_of, group_of, keys_of
 from casebook.counterfactual.explanation_terms import TERMS, TermWeights
 from casebook.counterfactual.explanation_types import (
     Explanation,
@@ -50,27 +44,7 @@ _SAYS = {
 
 
 def explain_result(sheet, passage, weights, documented=False):
-    """Explain one result of a search.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        Facts that the search was for.
-    passage : Passage
-        Part of the result.
-    weights : TermWeights
-        Of the collection.
-    documented : bool, default False
-        Which rules.
-
-    Returns
-    -------
-    Explanation
-        At most two sentences, in order: shared sections, petitioner, respondent (and,
-        corrected only, evidence and numbers), the three rarest shared terms. If there
-        is nothing to say: documented, that the texts are similar, which nobody
-        checked; corrected, that nothing was found.
-    """
+    """Explain one result of a search."""
     make = _documented if documented else _corrected
     sentences = list(make(sheet, passage))
     if len(sentences) < MOST:
@@ -126,24 +100,7 @@ def _nothing(documented):
 
 
 class Explainer:
-    """Explanations of the results and edges of a tree, from the documents' texts.
-
-    Parameters
-    ----------
-    texts : dict of str
-        Text by document id.
-    documented : bool, default False
-        Which rules.
-    max_words : int or None, default 200
-        Length of the passage of a document that is shown: the window that shares the
-        largest weight of terms with the query, the first of equal ones; None takes the
-        whole document.
-
-    Raises
-    ------
-    InputError
-        If there is no document.
-    """
+    """Explanations of the results and edges of a tree, from the documents' texts."""
 
     def __init__(self, texts, documented=False, max_words=MAX_WORDS):
         if not texts:
@@ -153,25 +110,7 @@ class Explainer:
         self._windows = {}
 
     def passage(self, sheet, document):
-        """Choose the passage of a document to show for a sheet.
-
-        Parameters
-        ----------
-        sheet : FactSheet
-            Facts that the search was for.
-        document : str
-            Its id.
-
-        Returns
-        -------
-        Passage
-            The window.
-
-        Raises
-        ------
-        InputError
-            If there is no such document.
-        """
+        """Choose the passage of a document to show for a sheet."""
         query = query_text(sheet, words=True)
         windows = self._cut(document)
 
@@ -187,18 +126,7 @@ class Explainer:
         return explain_result(sheet, passage, self.weights, self.documented)
 
     def edge(self, node):
-        """Explain the edit that leads to a node; see `explain_edge`.
-
-        Parameters
-        ----------
-        node : casebook.counterfactual.tree_state.Node
-            Any node but the root.
-
-        Returns
-        -------
-        Explanation or None
-            None if a retrieval failed, so that there is nothing to compare.
-        """
+        """Explain the edit that leads to a node; see `explain_edge`."""
         before, after = node.parent.found, node.found
         if before.error or after.error:
             return None
@@ -208,27 +136,11 @@ class Explainer:
             for case, document in zip(found.cases, found.documents, strict=True)
         }
         return explain_edge(
-            node.edit.fact_type,
-            (node.parent.sheet, node.sheet),
-            (before.cases, after.cases),
-            listed,
-            self.documented,
+            node.edit.fact_type, (node.parent.sheet, node.sheet), (before.cases, after.cases), listed, self.documented
         )
 
     def __call__(self, node):
-        """Explain a node for its report: each result, and the edit.
-
-        Parameters
-        ----------
-        node : casebook.counterfactual.tree_state.Node
-            The node.
-
-        Returns
-        -------
-        dict
-            ``results``: case -> explanation as plain data; ``edge``: the same, or None
-            for the root and where a retrieval failed.
-        """
+        """Explain a node for its report: each result, and the edit."""
         found = node.found
         results = {
             case: self.result(node.sheet, document).to_dict()

@@ -37,21 +37,7 @@ _PURPOSES = _PURPOSES_WORDS.split()
 
 
 def amounts(text, country="IN"):
-    """Find sums of money.
-
-    Parameters
-    ----------
-    text : str
-        Folded text (`casebook.measures.legal_text.fold`).
-    country : {"IN", "SG", "elsewhere"} or None
-        A plain ``$`` is a Singapore dollar in a text of Singapore, and only there.
-
-    Returns
-    -------
-    list of Found
-        One per sum and currency, at its first mention; a sum that a statute sets as
-        a limit is none.
-    """
+    """Find sums of money."""
     found = {}
     for match in _AMOUNT.finditer(text):
         value = quantity(match["figure"] or match["words"])
@@ -65,11 +51,7 @@ def amounts(text, country="IN"):
 
 
 def _unit(written, country):
-    unit = next(
-        name
-        for name, pattern in _UNITS.items()
-        if re.fullmatch(pattern, written, re.IGNORECASE)
-    )
+    unit = next(name for name, pattern in _UNITS.items() if re.fullmatch(pattern, written, re.IGNORECASE))
     if unit == "dollars" and country == "SG":
         return "Singapore dollars"
     return unit

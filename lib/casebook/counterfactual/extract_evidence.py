@@ -75,10 +75,7 @@ _TERMS = {
     ),
     "Circumstantial": r"circumstantial evidence|last seen|chain of circumstances",
 }
-_PATTERNS = {
-    name: re.compile(rf"(?<!\w)(?:{_TERMS[name]})(?!\w)", re.IGNORECASE)
-    for name in EVIDENCE_TYPES
-}
+_PATTERNS = {name: re.compile(rf"(?<!\w)(?:{_TERMS[name]})(?!\w)", re.IGNORECASE) for name in EVIDENCE_TYPES}
 _BEFORE = re.compile(
     r"\b(?:no|not|nor|never|neither|without|absence of|lack of|fail(?:ed|ure) to"
     r"|did not|was not|could not|denied|inspection of|asked .* for|copies of)\b",
@@ -94,19 +91,7 @@ _CLAUSE = re.compile(r"[;:]|,\s(?:but|and|nor|which|who|though|while)\b|\bbut\b|
 
 
 def evidence(text):
-    """Find the types of evidence that a text says were given.
-
-    Parameters
-    ----------
-    text : str
-        Folded text (`casebook.measures.legal_text.fold`).
-
-    Returns
-    -------
-    list of Found
-        One per type, at its first mention that is not negated; the description is the
-        words that told it.
-    """
+    """Find the types of evidence that a text says were given."""
     found = {}
     for start, end in sentences(text):
         for name, pattern in _PATTERNS.items():
@@ -122,6 +107,4 @@ def _negated(text, match, start, end):
     after = _CLAUSE.split(text[match.end() : end])[0]
     lead = " ".join(before.split()[-SCOPE:])
     tail = " ".join(after.split()[:SCOPE])
-    return bool(
-        _BEFORE.search(lead) or _AFTER.search(tail) or _AFTER.search(match.group())
-    )
+    return bool(_BEFORE.search(lead) or _AFTER.search(tail) or _AFTER.search(match.group()))

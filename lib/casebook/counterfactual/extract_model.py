@@ -23,30 +23,7 @@ Judgment:
 
 
 def extract_with_model(text, model, case_id="case", country=None):
-    """Extract a fact sheet with a language model, and with the rules if that fails.
-
-    Parameters
-    ----------
-    text : str
-        The judgment.
-    model : object
-        With ``complete_json(prompt, schema) -> dict`` that raises `InputError` if it
-        has no answer, and a ``name``, as `casebook.models.json_model.JsonModel`.
-    case_id, country
-        As for `extract_sheet`.
-
-    Returns
-    -------
-    Extraction
-        Its ``method`` is the model's name, or ``rules`` if the model gave no answer or,
-        asked once more, no valid sheet; its notes say why. Facts of the model that
-        stand nowhere in the text are kept, have no span, and are counted in the notes.
-
-    Raises
-    ------
-    InputError
-        As `extract_sheet`.
-    """
+    """Extract a fact sheet with a language model, and with the rules if that fails."""
     by_rules = extract_sheet(text, case_id, country)
     start, end = by_rules.region
     name = getattr(model, "name", "") or type(model).__name__

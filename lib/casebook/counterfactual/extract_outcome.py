@@ -24,42 +24,23 @@ _VERDICTS = (
         r"|(?:is|are|was|were|stands?) (?:hereby )?(?:quashed|acquitted)",
     ),
 )
-_ANY = re.compile(
-    "|".join(rf"(?P<v{at}>\b(?:{words})\b)" for at, (_, words) in enumerate(_VERDICTS)),
-    re.IGNORECASE,
-)
+_ANY = re.compile("|".join(rf"(?P<v{at}>\b(?:{words})\b)" for at, (_, words) in enumerate(_VERDICTS)), re.IGNORECASE)
 _PROCEEDING = re.compile(
     r"\b(?:appeals?|petitions?|revisions?|application|suits?|writ|leave|it|bail|claim"
     r"|set-off|which we|case)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(
-    r"\b(?:not|never|cannot be|should be|to be|may be)\W+(?:\w+\W+)?$", re.I
-)
+_NOT = re.compile(r"\b(?:not|never|cannot be|should be|to be|may be)\W+(?:\w+\W+)?$", re.I)
 TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 
 def outcome(text):
-    """Find the outcome of the last proceeding.
-
-    Parameters
-    ----------
-    text : str
-        Folded text, of which the last 12,000 characters are read.
-
-    Returns
-    -------
-    Found or None
-        Its fact is one of ``OUTCOMES``; None if no appeal, petition, application or
-        suit is said to have ended.
-    """
+    """Find the outcome of the last proceeding."""
     last, skipped = None, max(0, len(text) - TAIL)
     for first, stop in sentences(text[skipped:]):
         start, end = skipped + first, skipped + stop
         for match in _ANY.finditer(text, start, end):
-            if _PROCEEDING.search(text, start, end) and not _NOT.search(
-                text, start, match.start()
-            ):
+            if _PROCEEDING.search(text, start, end) and not _NOT.search(text, start, match.start()):
                 at = int(match.lastgroup[1:])
                 last = Found(_VERDICTS[at][0], match.start(), match.end())
     return last

@@ -34,10 +34,7 @@ _KINDS = (
         rf"\b{_NATIONS}\b|citizen of (?!india|singapore)|\bnational\b|foreigner"
         r"|from (?:myanmar|china|australia|bangladesh|malaysia|indonesia)",
     ),
-    (
-        "UnionOfIndia",
-        r"union of india|\brevenue\b|central government|income[- ]tax dep",
-    ),
+    ("UnionOfIndia", r"union of india|\brevenue\b|central government|income[- ]tax dep"),
     (
         "PublicSector",
         r"(?:municipal|transport|electricity|development) (?:corporation"
@@ -46,10 +43,7 @@ _KINDS = (
         r"|(?:port|housing) (?:trust|authority|board)|reserve bank|life insurance corp",
     ),
     ("Partnership", r"partnership|\bfirm\b|partners\b"),
-    (
-        "PrivateSector",
-        r"private (?:hospital|school|college|tuition|clinic|university|trust)",
-    ),
+    ("PrivateSector", r"private (?:hospital|school|college|tuition|clinic|university|trust)"),
     (
         "State",
         r"\bstate (?:of|govern|appeal|support|contest|resist|answer|oppose|said|has)"
@@ -109,34 +103,13 @@ _COUNTERPART = {
     "Employee": r"\b(?:with|by|under|from) the (?P<who>(?:\w+ ){1,3})",
 }
 _SPOUSES = re.compile(r"\b(?:husband|wife|spouses)\b", re.IGNORECASE)
-_ROLES_OF_OTHERS = (
-    "court|tribunal|judge|commission|magistrate|this|single|letters patent"
-)
+_ROLES_OF_OTHERS = "court|tribunal|judge|commission|magistrate|this|single|letters patent"
 
 
 def parties(text, start=0, end=None):
-    """Find the kinds of both sides.
-
-    Parameters
-    ----------
-    text : str
-        Folded text (`casebook.measures.legal_text.fold`).
-    start, end : int
-        The part of the text that tells the facts.
-
-    Returns
-    -------
-    dict of Found
-        By side, ``petitioner`` and ``respondent``, with places in the part; a side
-        that the text does not tell is missing. A cause title goes before all; of whole
-        judgments the sides are also told by `extract_sides.sides`, before what the
-        facts say of them.
-    """
+    """Find the kinds of both sides."""
     whole = sides(text) if len(text) > SHORT else cause_title(text)
-    whole = {
-        side: Found(one.fact, one.start - start, one.end - start)
-        for side, one in whole.items()
-    }
+    whole = {side: Found(one.fact, one.start - start, one.end - start) for side, one in whole.items()}
     if len(whole) == 2:
         return whole
     told = _told(text[start:end])
@@ -192,11 +165,7 @@ def _first_kind(text, patterns):
 
 
 def _described(text, roles):
-    """Give the kind of the side that is called by some roles, or None.
-
-    The words next to the role and its apposition go before what the side is said to do;
-    a pronoun in the same or the next sentence only tells that it is a person.
-    """
+    """Give the kind of the side that is called by some roles, or None."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
     near = (
         rf"(?P<w>(?:\b\w+[ -])?\b{role}(?:[ -](?!was|is|were|are|had|has)\w+)?)",

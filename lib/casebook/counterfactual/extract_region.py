@@ -27,22 +27,7 @@ _NEXT = re.compile(
 
 
 def facts_region(text, documented=False):
-    """Find the part of a judgment that tells the facts.
-
-    Parameters
-    ----------
-    text : str
-        The judgment.
-    documented : bool, default False
-        Whether short texts are cut too, as the documented system does.
-
-    Returns
-    -------
-    start, end : int
-        From a heading such as *Facts* to the next heading; else from words such as
-        *the facts of the case are*; else the first 20 %, or a short text whole. Never
-        more than 12,000 characters.
-    """
+    """Find the part of a judgment that tells the facts."""
     heading = _HEADING.search(text)
     if heading:
         return _bounded(text, heading.end())

@@ -26,8 +26,7 @@ _FIRST_LINE = re.compile(
     r"(?P<b>[A-Z][^\n\[]{1,90}?)(?=\s*(?:\[|\(?\d{4}|\bon \d|\n|$))"
 )
 _COURT = re.compile(
-    r".*\b(?:NOS?\.?\s?[\d/ ,-]+(?:OF\s\d{4})?|OF\s\d{4}|JURISDICTION|REPORTABLE|\])\s",
-    re.IGNORECASE | re.DOTALL,
+    r".*\b(?:NOS?\.?\s?[\d/ ,-]+(?:OF\s\d{4})?|OF\s\d{4}|JURISDICTION|REPORTABLE|\])\s", re.IGNORECASE | re.DOTALL
 )
 # Kinds of a party by its name, the most telling first; a name of none is a person.
 _NAMES = (
@@ -49,10 +48,7 @@ _NAMES = (
         r"nigam|electricity|public service commission|development corporation|"
         r"life insurance corporation|reserve bank|port trust|housing|council\b|samiti",
     ),
-    (
-        "Employee",
-        r"\bworkm[ae]n\b|employees|mazdoor|karmachari|staff|workers|\bunion\b|sangh\b",
-    ),
+    ("Employee", r"\bworkm[ae]n\b|employees|mazdoor|karmachari|staff|workers|\bunion\b|sangh\b"),
     (
         "Corporation",
         r"\bltd\b|\blimited\b|compan(?:y|ies)|\bco\b|\bcorpn?\b|corporation|\binc\b|"
@@ -112,10 +108,7 @@ _COMPOUND = {
         rf"|\b(?P<w3>{_WORDS})\b[^.;,]{{0,12}}, (?:the )?{role}\b",
         re.IGNORECASE,
     )
-    for side, role in (
-        ("petitioner", r"(?:appellant|petitioner)s?"),
-        ("respondent", r"respondents?"),
-    )
+    for side, role in (("petitioner", r"(?:appellant|petitioner)s?"), ("respondent", r"respondents?"))
 }
 _FILED = re.compile(
     r"\b(?:this|these|present|instant|special leave)\b[^.;]{0,20}"
@@ -152,18 +145,7 @@ _GOVERNMENT = {"State", "UnionOfIndia", "PublicSector"}
 
 
 def cause_title(text):
-    """Find both sides in the cause title at the head of a judgment.
-
-    Parameters
-    ----------
-    text : str
-        Folded text.
-
-    Returns
-    -------
-    dict of Found
-        By side; empty without a title.
-    """
+    """Find both sides in the cause title at the head of a judgment."""
     head = text[:HEAD]
     match = _FIRST_LINE.match(head) or _ROLES.search(head)
     if match is None:
@@ -179,19 +161,7 @@ def cause_title(text):
 
 
 def sides(text):
-    """Find both sides of a whole judgment.
-
-    Parameters
-    ----------
-    text : str
-        Folded text.
-
-    Returns
-    -------
-    dict of Found
-        By side, from the cause title, else from compounds, who filed, counsel, and
-        the procedure; a side that none of them tells is missing.
-    """
+    """Find both sides of a whole judgment."""
     title = cause_title(text)
     if len(title) == 2:
         return title
@@ -234,10 +204,7 @@ def _kind_of_name(name):
 
 def _most_called(text, pattern):
     """Give the kind that a side is called most often, at its first mention."""
-    hits = [
-        (_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m)
-        for m in pattern.finditer(text)
-    ]
+    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m) for m in pattern.finditer(text)]
     if not hits:
         return None
     kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]

@@ -27,13 +27,7 @@ _AGES = re.compile(
     rf"{_N.replace('<n>', '<n6>')},",
     re.IGNORECASE,
 )
-_UNITS = {
-    "hours": r"hours?|hrs?",
-    "days": r"days?",
-    "weeks": r"weeks?",
-    "months": r"months?",
-    "years": r"years?|yrs?",
-}
+_UNITS = {"hours": r"hours?|hrs?", "days": r"days?", "weeks": r"weeks?", "months": r"months?", "years": r"years?|yrs?"}
 _UNIT = "|".join(f"(?:{pattern})" for pattern in _UNITS.values())
 _ONE = rf"(?P<value>{QUANTITY}|\ba(?=\syear\sand\sa\shalf))[\s-](?P<unit>{_UNIT})\b"
 _DURATION = re.compile(
@@ -58,23 +52,10 @@ _IN_DAYS = {"hours": 1 / 24, "days": 1, "weeks": 7, "months": 30, "years": 360}
 
 
 def ages(text):
-    """Find ages.
-
-    Parameters
-    ----------
-    text : str
-        Folded text.
-
-    Returns
-    -------
-    list of Found
-        One per age in completed years and person, at its first mention.
-    """
+    """Find ages."""
     found = {}
     for match in _AGES.finditer(text):
-        written = next(
-            match[n] for n in ("n", "n2", "n3", "n4", "n5", "n6") if match[n]
-        )
+        written = next(match[n] for n in ("n", "n2", "n3", "n4", "n5", "n6") if match[n])
         who = match["who"] or match["who2"] or _person(text, match)
         more = re.findall(r"\w+", match["more"] or "")
         values = [quantity(written), *(int(word) for word in more if word.isdigit())]
@@ -86,19 +67,7 @@ def ages(text):
 
 
 def durations(text):
-    """Find lengths of time.
-
-    Parameters
-    ----------
-    text : str
-        Folded text.
-
-    Returns
-    -------
-    list of Found
-        One per length, at its first mention; a mixed one (two years and six months)
-        is in its smaller unit, for which a month has 30 days.
-    """
+    """Find lengths of time."""
     taken = [match.span() for match in _AGES.finditer(text)]
     found = {}
     for match in _LIST.finditer(text):
@@ -115,20 +84,7 @@ def durations(text):
 
 
 def in_days(value, unit):
-    """Bring a length of time to days, so that equal ones compare equal.
-
-    Parameters
-    ----------
-    value : int or float
-        Number of units.
-    unit : str
-        hours, days, weeks, months or years.
-
-    Returns
-    -------
-    float or None
-        Days, a month having 30 and a year 360; None for another unit.
-    """
+    """Bring a length of time to days, so that equal ones compare equal."""
     factor = _IN_DAYS.get(unit)
     return None if factor is None else round(value * factor, 6)
 
@@ -155,11 +111,7 @@ def _length(match):
 
 
 def _unit(written):
-    return next(
-        name
-        for name, pattern in _UNITS.items()
-        if re.fullmatch(pattern, written, re.IGNORECASE)
-    )
+    return next(name for name, pattern in _UNITS.items() if re.fullmatch(pattern, written, re.IGNORECASE))
 
 
 def _add(found, text, match, value, unit):

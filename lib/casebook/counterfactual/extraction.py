@@ -3,13 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from casebook.counterfactual.acts import (
-    ELSEWHERE,
-    INDIA,
-    SINGAPORE,
-    UNKNOWN,
-    country_of,
-)
+from casebook.counterfactual.acts import ELSEWHERE, INDIA, SINGAPORE, UNKNOWN, country_of
 from casebook.counterfactual.citations import find_citations
 from casebook.counterfactual.extract_amounts import amounts
 from casebook.counterfactual.extract_evidence import evidence
@@ -23,10 +17,7 @@ from casebook.errors import InputError
 from casebook.measures.legal_text import fold
 
 RULES = "rules"
-PARTIAL = (
-    "coverage is partial: the rules know acts, parties and procedure of India and "
-    "Singapore, and {}"
-)
+PARTIAL = "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
 _TOLD = {
     ELSEWHERE: "this text shows marks of other countries",
     None: "nothing in this text tells its country; it is read as India's",
@@ -35,11 +26,7 @@ _TOLD = {
 
 @dataclass(frozen=True)
 class FactSpan:
-    """Where a fact of the sheet stands in the text.
-
-    ``field`` names the fact as errors do (``numerical_facts.ages.0``); its words are
-    ``text[start:end]``.
-    """
+    """Where a fact of the sheet stands in the text."""
 
     field: str
     start: int
@@ -48,22 +35,7 @@ class FactSpan:
 
 @dataclass(frozen=True)
 class Extraction:
-    """A sheet, and how it came about.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        Possibly without any fact.
-    spans : tuple of FactSpan
-        Place of every fact; facts of a language model that stand nowhere in the text
-        have none.
-    region : tuple of (int, int)
-        Part of the text that was read for facts; the outcome is looked for at the end.
-    method : str
-        ``rules``, or the name of a language model.
-    notes : tuple of str
-        What went wrong on the way, such as an answer that could not be used.
-    """
+    """A sheet, and how it came about."""
 
     sheet: FactSheet
     spans: tuple
@@ -73,30 +45,7 @@ class Extraction:
 
 
 def extract_sheet(text, case_id="case", country=None, documented_region=False):
-    """Extract the fact sheet of a judgment by rules.
-
-    Parameters
-    ----------
-    text : str
-        The judgment, or only its facts.
-    case_id : str
-        Name for the sheet.
-    country : {"IN", "SG", "elsewhere"}, optional
-        Where the court sits; guessed from the words by default.
-    documented_region : bool, default False
-        As ``documented`` of `facts_region`.
-
-    Returns
-    -------
-    Extraction
-        With the sheet; its notes say where the coverage of the rules is partial, and
-        how many provisions of unknown acts were left out.
-
-    Raises
-    ------
-    InputError
-        If the text is no text, or blank.
-    """
+    """Extract the fact sheet of a judgment by rules."""
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
@@ -125,19 +74,14 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
 
 def _sheet(case_id, found, ended):
     sides = {f"{side}_type": one.fact for side, one in found["parties"].items()}
-    facts = {
-        name: tuple(one.fact for one in found[name])
-        for name in found.keys() - {"parties"}
-    }
+    facts = {name: tuple(one.fact for one in found[name]) for name in found.keys() - {"parties"}}
     return FactSheet(
         case_id,
         Parties(**sides),
         facts["evidence_items"],
         facts["sections_cited"],
         NumericalFacts(
-            facts["numerical_facts.amounts"],
-            facts["numerical_facts.ages"],
-            facts["numerical_facts.durations"],
+            facts["numerical_facts.amounts"], facts["numerical_facts.ages"], facts["numerical_facts.durations"]
         ),
         ended.fact if ended else None,
     )

@@ -31,50 +31,13 @@ class GoldText:
 
 
 def read_gold(path=SHIPPED):
-    """Read annotated texts.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines with ``id``, ``split`` (one of ``SPLITS``), ``jurisdiction`` (one
-        of ``COUNTRIES``), ``text`` and ``sheet``; by default the set that the project
-        ships.
-
-    Returns
-    -------
-    tuple of GoldText
-        In the order of the file; sheets may be empty.
-
-    Raises
-    ------
-    InputError
-        If a line is wrong or an id comes twice; names file and line.
-    """
+    """Read annotated texts."""
     records = read_jsonl(path, {**_FIELDS, "text": str})
     return _unique(path, ((n, record, record["text"]) for n, record in records))
 
 
 def read_passages(texts, path=PASSAGES):
-    """Read annotated passages of judgments that are not ours and stand elsewhere.
-
-    Parameters
-    ----------
-    texts : mapping of str
-        Judgment by document id, as of the ``fire2017_irled`` collection.
-    path : path-like
-        JSON lines as for `read_gold`, with ``document``, ``start``, ``end`` and the
-        ``sha256`` of the passage in the place of ``text``.
-
-    Returns
-    -------
-    tuple of GoldText
-        In the order of the file; parties and outcome are not annotated.
-
-    Raises
-    ------
-    InputError
-        As `read_gold`, or if a judgment is absent or is another text.
-    """
+    """Read annotated passages of judgments that are not ours and stand elsewhere."""
     fields = {**_FIELDS, "document": str, "sha256": str}
     rows = []
     for number, record in read_jsonl(path, fields):
@@ -87,27 +50,7 @@ def read_passages(texts, path=PASSAGES):
 
 
 def read_sides(texts, path=SIDES):
-    """Read the sides of whole judgments that are not ours and stand elsewhere.
-
-    Parameters
-    ----------
-    texts : mapping of str
-        Judgment by id, as of the questions of the ``fire2017_irled`` collection.
-    path : path-like
-        JSON lines with ``document``, ``split``, ``sha256`` of the judgment,
-        ``petitioner`` and ``respondent``: kinds of party, null where the reader did
-        not find the side told.
-
-    Returns
-    -------
-    list of (dict, str)
-        Record and text.
-
-    Raises
-    ------
-    InputError
-        If a judgment is absent or is another text.
-    """
+    """Read the sides of whole judgments that are not ours and stand elsewhere."""
     found = []
     for number, record in read_jsonl(path, {"document": str, "sha256": str}):
         text = texts.get(record["document"], "")
@@ -119,19 +62,7 @@ def read_sides(texts, path=SIDES):
 
 
 def case_texts(cases):
-    """Take annotated cases as texts with sheets.
-
-    Parameters
-    ----------
-    cases : CaseSet
-        From `casebook.counterfactual.cases.read_cases`.
-
-    Returns
-    -------
-    tuple of GoldText
-        Of split ``cases``: facts as restated, and the sheet of the case. The rules were
-        never mended on them; but a sheet may hold what its text leaves out.
-    """
+    """Take annotated cases as texts with sheets."""
     return tuple(
         GoldText(case.sheet.case_id, "cases", case.jurisdiction, case.facts, case.sheet)
         for case in cases.cases

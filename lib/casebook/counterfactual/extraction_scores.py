@@ -31,41 +31,7 @@ N_SHUFFLES = 200
 
 
 def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
-    """Measure an extractor by split and type of fact.
-
-    Parameters
-    ----------
-    gold : sequence of GoldText
-        From `casebook.counterfactual.extraction_gold.read_gold`.
-    extract : callable
-        Takes text and name, gives an `Extraction`.
-    types : dict of tuple
-        Rows of the table, ``TYPES`` or ``IN_PASSAGES``.
-    seed : int
-        Of the shuffles of the control.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per split, type and measure, in that order: ``split``, ``type``,
-        ``measure``, ``value`` in [0, 1], ``ci_low``, ``ci_high``, ``n`` (facts
-        extracted for precision, facts written for recall, both for F1), ``texts``
-        (that have such facts), ``control`` and ``reason`` (why a value is NaN).
-
-    Raises
-    ------
-    InputError
-        If there is no text.
-
-    Notes
-    -----
-    Facts are compared as sets per text by `fact_key`: an amount by value and currency,
-    an age by years, a length of time by its days, evidence and parties by type. Texts
-    are the clusters of `clustered_wilson`; F1 is the share of hits, counted twice, in
-    the facts extracted and written. The control is the mean over shuffles of the sheets
-    among the texts of the split, no text keeping its own: what an extractor gets that
-    knows how such sheets look, but not this text.
-    """
+    """Measure an extractor by split and type of fact."""
     if not gold:
         raise InputError("there are no annotated texts to measure extraction with")
     found = [_keys(extract(one.text, one.id).sheet) for one in gold]
@@ -80,18 +46,7 @@ def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
 
 
 def extraction_errors(gold, extract=extract_sheet):
-    """List every fact that was missed or made up.
-
-    Parameters
-    ----------
-    gold, extract
-        As for `extraction_scores`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``id``, ``split``, ``type``, ``error`` (missed or extra) and ``fact``.
-    """
+    """List every fact that was missed or made up."""
     rows = []
     for one in gold:
         found, true = _keys(extract(one.text, one.id).sheet), _keys(one.sheet)
@@ -142,12 +97,7 @@ def _rows(split, name, kinds, found, true, seed):
 
 def _counts(found, true):
     """Give hits, extracted and written facts of each text."""
-    return np.array(
-        [
-            (len(mine & own), len(mine), len(own))
-            for mine, own in zip(found, true, strict=True)
-        ]
-    )
+    return np.array([(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)])
 
 
 def _shuffled(found, true, seed):

@@ -7,17 +7,8 @@ import pandas as pd
 from casebook.counterfactual.acts import INDIA, SINGAPORE
 from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.extraction import extract_sheet
-from casebook.counterfactual.extraction_gold import (
-    case_texts,
-    read_gold,
-    read_passages,
-    read_sides,
-)
-from casebook.counterfactual.extraction_scores import (
-    IN_PASSAGES,
-    TYPES,
-    extraction_scores,
-)
+from casebook.counterfactual.extraction_gold import case_texts, read_gold, read_passages, read_sides
+from casebook.counterfactual.extraction_scores import IN_PASSAGES, TYPES, extraction_scores
 from casebook.datasets.registry import load
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
@@ -38,31 +29,8 @@ MEASURES = ("precision", "recall", "F1")
 
 
 def extraction_table(judgments="", seed=0):
-    """Measure the extraction rules on every set of annotated texts.
-
-    Parameters
-    ----------
-    judgments : str
-        Dataset that holds the real judgments, ``fire2017_irled``; empty for none.
-    seed : int
-        Of the shuffles of the control.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column set, then type, measure, value, ``value low``, ``value high``, n, texts,
-        control and reason, as of `extraction_scores`; sets in the order of ``SETS``.
-        Without judgments their sets have rows for all facts, no value, and the reason.
-
-    Raises
-    ------
-    InputError
-        If the dataset is not here or holds other texts.
-    """
-    parts = [
-        extraction_scores(texts, seed=seed, types=TYPES)
-        for texts in (read_gold(), case_texts(read_cases()))
-    ]
+    """Measure the extraction rules on every set of annotated texts."""
+    parts = [extraction_scores(texts, seed=seed, types=TYPES) for texts in (read_gold(), case_texts(read_cases()))]
     if judgments:
         documents = load(judgments).documents
         texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
@@ -78,20 +46,7 @@ def extraction_table(judgments="", seed=0):
 
 
 def country_table(seed=0):
-    """Measure the extraction rules by country, on texts they were not mended on.
-
-    Parameters
-    ----------
-    seed : int
-        Of the shuffles of the control.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column country (India, Singapore, US and UK), then those of `extraction_scores`
-        for F1 of every type: our texts held out, the restated cases, and our texts from
-        other countries, for which the rules were not made.
-    """
+    """Measure the extraction rules by country, on texts they were not mended on."""
     gold = [one for one in read_gold() if one.split in ("heldout", "elsewhere")]
     gold += case_texts(read_cases())
     gold = [replace(one, split=_COUNTRY.get(one.country, _OTHER)) for one in gold]
@@ -104,20 +59,7 @@ def country_table(seed=0):
 
 
 def sides_table(judgments=""):
-    """Measure how often the sides of whole judgments are found, and found right.
-
-    Parameters
-    ----------
-    judgments : str
-        Dataset whose questions are the judgments; empty for none.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per split and side: ``told`` (share of judgments with a kind) and ``right``
-        (share with the kind that a person read) with Wilson's bounds, n, and the share
-        that the most frequent kind alone gets as control; empty without judgments.
-    """
+    """Measure how often the sides of whole judgments are found, and found right."""
     columns = ["judgments", "side", "right", "right low", "right high", "told", "n"]
     if not judgments:
         return pd.DataFrame(columns=[*columns, "control"])
@@ -143,18 +85,7 @@ def sides_table(judgments=""):
 
 
 def pooled_extraction(table):
-    """Take the rows of all facts together.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `extraction_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per set and measure.
-    """
+    """Take the rows of all facts together."""
     pooled = table[table["type"] == POOLED].drop(columns="type")
     return pooled.reset_index(drop=True)
 

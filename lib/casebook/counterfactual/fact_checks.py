@@ -7,18 +7,7 @@ OLDEST = 130
 
 
 def present_types(sheet):
-    """Name the fact types of which a sheet has at least one fact.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    tuple of str
-        Out of ``FACT_TYPES`` and in that order.
-    """
+    """Name the fact types of which a sheet has at least one fact."""
     numbers, parties = sheet.numerical_facts, sheet.parties
     sides = {parties.petitioner_type, parties.respondent_type}
     has = {
@@ -31,48 +20,19 @@ def present_types(sheet):
 
 
 def contradictions(sheet):
-    """List what in a sheet cannot be true at once.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    list of str
-        One ``field: problem`` each; empty for a consistent sheet.
-
-    Notes
-    -----
-    Facts without a context or descriptor are not compared: two amounts may both be
-    true. Those that name the same thing may not differ.
-    """
+    """List what in a sheet cannot be true at once."""
     numbers = sheet.numerical_facts
     return [
         *_two_values("ages", numbers.ages, lambda age: age.descriptor),
         *_two_values("amounts", numbers.amounts, lambda a: _subject(a.unit, a.context)),
-        *_two_values(
-            "durations", numbers.durations, lambda d: _subject(d.unit, d.context)
-        ),
+        *_two_values("durations", numbers.durations, lambda d: _subject(d.unit, d.context)),
         *_impossible_ages(sheet),
         *_doubles(sheet),
     ]
 
 
 def unknown_evidence(sheet):
-    """List evidence types outside the vocabulary.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    list of tuple of (int, str)
-        Position and type of each.
-    """
+    """List evidence types outside the vocabulary."""
     types = (item.evidence_type for item in sheet.evidence_items)
     return [(at, name) for at, name in enumerate(types) if name not in EVIDENCE_TYPES]
 
@@ -86,17 +46,12 @@ def _two_values(name, facts, subject):
     for at, fact in enumerate(facts):
         about = subject(fact).casefold()
         if about and seen.setdefault(about, fact.value) != fact.value:
-            yield (
-                f"numerical_facts.{name}.{at}: {fact.value} contradicts {seen[about]} "
-                f"for {about!r}"
-            )
+            yield (f"numerical_facts.{name}.{at}: {fact.value} contradicts {seen[about]} for {about!r}")
 
 
 def _impossible_ages(sheet):
     sides = ("petitioner", "respondent")
-    minors = {
-        side for side in sides if getattr(sheet.parties, f"{side}_type") == "Minor"
-    }
+    minors = {side for side in sides if getattr(sheet.parties, f"{side}_type") == "Minor"}
     for at, age in enumerate(sheet.numerical_facts.ages):
         where = f"numerical_facts.ages.{at}"
         if age.value > OLDEST:

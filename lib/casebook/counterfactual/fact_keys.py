@@ -6,18 +6,7 @@ NUMBERS = ("amounts", "ages", "durations")
 
 
 def fact_fields(sheet):
-    """Name the facts of a sheet as errors do.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Yields
-    ------
-    str
-        Such as ``parties.petitioner_type`` or ``numerical_facts.ages.0``.
-    """
+    """Name the facts of a sheet as errors do."""
     for side in ("petitioner", "respondent"):
         if getattr(sheet.parties, f"{side}_type") != "Unknown":
             yield f"parties.{side}_type"
@@ -31,20 +20,7 @@ def fact_fields(sheet):
 
 
 def fact_at(sheet, field):
-    """Give the fact that a field names.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-    field : str
-        As `fact_fields` names it.
-
-    Returns
-    -------
-    object
-        The fact.
-    """
+    """Give the fact that a field names."""
     fact = sheet
     for part in field.split("."):
         fact = fact[int(part)] if part.isdigit() else getattr(fact, part)
@@ -52,21 +28,7 @@ def fact_at(sheet, field):
 
 
 def fact_key(sheet, field):
-    """Give what makes two facts the same: contexts and descriptions do not count.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-    field : str
-        As `fact_fields` names it.
-
-    Returns
-    -------
-    tuple
-        Kind of fact (Amount, Age, Duration, Section, PartyType, Evidence, Outcome) and
-        its value; equal lengths of time have equal keys, whatever their units.
-    """
+    """Give what makes two facts the same: contexts and descriptions do not count."""
     fact = fact_at(sheet, field)
     kind = field.split(".")[1] if field.startswith("numerical") else field.split(".")[0]
     if kind == "durations":

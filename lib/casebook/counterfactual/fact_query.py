@@ -10,27 +10,7 @@ SECTIONS, EVIDENCE_ITEMS, NUMBERS = 8, 6, 2  # limits of the documented template
 
 
 def query_text(sheet, outcome=False, caps=True, words=False):
-    """Write the query of a fact sheet.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-    outcome : bool, default False
-        Whether the outcome is told. The documented template tells it, which lets the
-        answer leak into the query; it is left out here unless asked for.
-    caps : bool, default True
-        Whether to keep the documented limits: the first 8 sections, the types of the
-        first 6 items of evidence, the first 2 amounts, ages and durations.
-    words : bool, default False
-        Whether labels such as ``UnionOfIndia`` become words; the documented template
-        leaves them as they are.
-
-    Returns
-    -------
-    str
-        Sentences in the documented order, without those that have nothing to say.
-    """
+    """Write the query of a fact sheet."""
     limit = (SECTIONS, EVIDENCE_ITEMS, NUMBERS) if caps else (None, None, None)
     label = _words if words else str
     evidence = {item.evidence_type for item in sheet.evidence_items[: limit[1]]}
@@ -50,36 +30,12 @@ def query_text(sheet, outcome=False, caps=True, words=False):
 
 
 def is_noop(before, after, **options):
-    """Tell whether an edit leaves the query as it was.
-
-    Parameters
-    ----------
-    before, after : FactSheet
-        Sheet without and with the edit.
-    **options : bool
-        As for `query_text`.
-
-    Returns
-    -------
-    bool
-        True if both sheets stand for the same query.
-    """
+    """Tell whether an edit leaves the query as it was."""
     return query_text(before, **options) == query_text(after, **options)
 
 
 def number_text(value):
-    """Write a number plainly: no exponent, no trailing ``.0``.
-
-    Parameters
-    ----------
-    value : int or float
-        A number of a fact sheet.
-
-    Returns
-    -------
-    str
-        Such as ``500000`` or ``2.5``.
-    """
+    """Write a number plainly: no exponent, no trailing ``.0``."""
     if value == int(value):
         return str(int(value))
     return f"{value:.10f}".rstrip("0").rstrip(".")

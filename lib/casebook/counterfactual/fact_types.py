@@ -56,9 +56,7 @@ def _number(value):
 
 Number = Annotated[int | float, BeforeValidator(_number)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
-Name = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)
-]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 PartyType = Literal[PARTY_TYPES]
 
 
@@ -121,23 +119,7 @@ class NumericalFacts:
 
 @dataclass(frozen=True)
 class FactSheet:
-    """The facts of one case.
-
-    Parameters
-    ----------
-    case_id : str
-        Name of the case.
-    parties : Parties
-        Petitioner and respondent.
-    evidence_items : tuple of EvidenceItem
-        In the order of the judgment.
-    sections_cited : tuple of str
-        Normalised citations, such as ``IPC-302``.
-    numerical_facts : NumericalFacts
-        Amounts, ages and durations.
-    outcome : str or None
-        One of ``OUTCOMES``, or None if nobody recorded it.
-    """
+    """The facts of one case."""
 
     __pydantic_config__ = _STRICT
     case_id: Name

@@ -7,11 +7,7 @@ from functools import cache
 
 import pydantic
 
-from casebook.counterfactual.fact_checks import (
-    contradictions,
-    present_types,
-    unknown_evidence,
-)
+from casebook.counterfactual.fact_checks import contradictions, present_types, unknown_evidence
 from casebook.counterfactual.fact_query import is_noop, number_text, query_text
 from casebook.counterfactual.fact_replace import (
     add_evidence,
@@ -69,32 +65,7 @@ __all__ = [
 
 
 def from_dict(record, where="fact sheet", documented=False, empty=False):
-    """Build a fact sheet from plain data, checked.
-
-    Parameters
-    ----------
-    record : dict
-        Fields of `FactSheet`; all but ``case_id`` may be missing.
-    where : str
-        Where the record comes from, for the error.
-    documented : bool, default False
-        Whether to read as the documented system does: a party of unknown type becomes
-        ``Unknown``, an evidence type of no vocabulary is kept, and neither empty nor
-        contradictory sheets are refused.
-    empty : bool, default False
-        Whether a sheet without any fact is accepted.
-
-    Returns
-    -------
-    FactSheet
-        The sheet, its sections in normal form as far as they can be brought into it.
-
-    Raises
-    ------
-    InputError
-        If a field is missing, unknown or wrong, if there is no fact at all, or if
-        facts contradict each other; names `where` and the field.
-    """
+    """Build a fact sheet from plain data, checked."""
     if documented:
         record = _known_parties(record)
     try:
@@ -114,87 +85,29 @@ def from_dict(record, where="fact sheet", documented=False, empty=False):
 
 
 def to_dict(sheet):
-    """Give a fact sheet as plain data, as `from_dict` takes it.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    dict
-        With lists in the place of tuples and whole numbers as integers.
-    """
+    """Give a fact sheet as plain data, as `from_dict` takes it."""
     return json.loads(json.dumps(asdict(sheet)))
 
 
 def read_sheet(path, documented=False):
-    """Read a fact sheet from a JSON file.
-
-    Parameters
-    ----------
-    path : path-like
-        File in UTF-8 that holds one object.
-    documented : bool, default False
-        As for `from_dict`.
-
-    Returns
-    -------
-    FactSheet
-        The sheet.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is no JSON object, or `from_dict` refuses it.
-    """
+    """Read a fact sheet from a JSON file."""
     return from_dict(read_json(path), str(path), documented)
 
 
 def canonical_json(sheet):
-    """Write a sheet's facts in one way only, whatever way they were read.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    str
-        JSON with sorted keys and no spaces, without the case id: two sheets with the
-        same facts are the same state of a tree.
-    """
+    """Write a sheet's facts in one way only, whatever way they were read."""
     facts = to_dict(replace(sheet, numerical_facts=_whole(sheet.numerical_facts)))
     del facts["case_id"]
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def sheet_hash(sheet):
-    """Hash the facts of a sheet.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet.
-
-    Returns
-    -------
-    str
-        SHA-256 of `canonical_json`, 64 hexadecimal digits.
-    """
+    """Hash the facts of a sheet."""
     return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
 
 
 def sheet_schema():
-    """Give the JSON Schema of a fact sheet.
-
-    Returns
-    -------
-    dict
-        As pydantic writes it.
-    """
+    """Give the JSON Schema of a fact sheet."""
     return _adapter().json_schema()
 
 
@@ -220,10 +133,7 @@ def _known_parties(record):
     parties = record.get("parties") if isinstance(record, dict) else None
     if not isinstance(parties, dict):
         return record
-    known = {
-        name: value if value in PARTY_TYPES else "Unknown"
-        for name, value in parties.items()
-    }
+    known = {name: value if value in PARTY_TYPES else "Unknown" for name, value in parties.items()}
     return record | {"parties": known}
 
 
@@ -234,10 +144,7 @@ def _normal(section):
 def _check(sheet, where, empty):
     for at, name in unknown_evidence(sheet):
         known = ", ".join(EVIDENCE_TYPES)
-        raise InputError(
-            f"{where}: field evidence_items.{at}.evidence_type: {name!r} is unknown: "
-            f"choose from {known}"
-        )
+        raise InputError(f"{where}: field evidence_items.{at}.evidence_type: {name!r} is unknown: choose from {known}")
     for problem in contradictions(sheet):
         raise InputError(f"{where}: field {problem}")
     if not (empty or present_types(sheet)):
@@ -248,8 +155,7 @@ def _whole(numbers):
     """Give numbers with whole values as integers, so that 3 and 3.0 are the same."""
     kinds = {
         kind: tuple(
-            replace(one, value=int(one.value)) if one.value == int(one.value) else one
-            for one in getattr(numbers, kind)
+            replace(one, value=int(one.value)) if one.value == int(one.value) else one for one in getattr(numbers, kind)
         )
         for kind in ("amounts", "ages", "durations")
     }

@@ -18,34 +18,14 @@ _PLAIN_CITATION = re.compile(r"\[\d{4}\] \w+ \d+")
 
 
 def hard_cases():
-    """Read the cases and the sources that they are about.
-
-    Returns
-    -------
-    cases : list of dict
-        With id, kind (``quote``, ``citation`` or ``spelling``), trap, explanation,
-        expected and, for citations, about.
-    sources : dict
-        ``sources`` (texts), ``citations`` (as written) and ``names``, by key.
-    """
+    """Read the cases and the sources that they are about."""
     fields = {"id": str, "kind": str, "trap": str, "explanation": str, "expected": list}
     cases = [row for _, row in read_jsonl(FOLDER / "cases.jsonl", fields)]
     return cases, json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
 
 
 def read_case(case, sources):
-    """Read one case with the library.
-
-    Parameters
-    ----------
-    case, sources
-        From `hard_cases`.
-
-    Returns
-    -------
-    list of str
-        States of the quotations or citations, or canonical citations.
-    """
+    """Read one case with the library."""
     text, written = case["explanation"], sources["citations"]
     if case["kind"] == "quote":
         known = {canonical(citation): key for citation, key in written.items()}
@@ -57,26 +37,11 @@ def read_case(case, sources):
 
 
 def read_plainly(case, sources):
-    """Read one case as a plain pattern does: the control.
-
-    Parameters
-    ----------
-    case, sources
-        From `hard_cases`.
-
-    Returns
-    -------
-    list of str
-        Straight marks and apostrophes delimit quotations, which are verbatim or absent
-        by exact comparison; citations are ``[year] word number``.
-    """
+    """Read one case as a plain pattern does: the control."""
     text = case["explanation"]
     if case["kind"] == "quote":
         found = [m.group(1) for m in _PLAIN_QUOTE.finditer(text)]
-        return [
-            "verbatim" if any(q in s for s in sources["sources"].values()) else "absent"
-            for q in found
-        ]
+        return ["verbatim" if any(q in s for s in sources["sources"].values()) else "absent" for q in found]
     found = [m.group() for m in _PLAIN_CITATION.finditer(text)]
     if case["kind"] == "citation":
         return ["verbatim" if c in sources["citations"] else "absent" for c in found]
@@ -84,19 +49,7 @@ def read_plainly(case, sources):
 
 
 def reading_check(cases, sources):
-    """Hold the reading of quotations and citations against hard cases, and a plain one.
-
-    Parameters
-    ----------
-    cases, sources
-        From `hard_cases`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per kind of case and reader (``ours`` or ``plain``): ``share`` read as expected
-        with ``low`` and ``high`` (Wilson) and ``n``.
-    """
+    """Hold the reading of quotations and citations against hard cases, and a plain one."""
     rows = []
     for kind in dict.fromkeys(case["kind"] for case in cases):
         part = [case for case in cases if case["kind"] == kind]

@@ -15,13 +15,7 @@ _TEMPLATE |= {"section", "article", "order", "rule"}  # of citations in normal f
 
 
 class Vocabulary:
-    """Document frequencies of the words of a collection, in lower case.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Documents.
-    """
+    """Document frequencies of the words of a collection, in lower case."""
 
     def __init__(self, texts):
         self.n, self.df = 0, Counter()
@@ -34,23 +28,8 @@ class Vocabulary:
         return 0 < self.df[word.lower()] <= self.n / 2
 
     def terms(self, sheet, words=False):
-        """Give the informative terms of a sheet's query, labels of the template apart.
-
-        Parameters
-        ----------
-        sheet : FactSheet
-            The sheet.
-        words : bool
-            As for `casebook.counterfactual.facts.query_text`.
-
-        Returns
-        -------
-        tuple of str
-            Distinct words of two characters or more, in their order.
-        """
+        """Give the informative terms of a sheet's query, labels of the template apart."""
         found = _WORD.findall(query_text(sheet, words=words).lower())
         return tuple(
-            word
-            for word in dict.fromkeys(found)
-            if len(word) > 1 and word not in _TEMPLATE and self.informative(word)
+            word for word in dict.fromkeys(found) if len(word) > 1 and word not in _TEMPLATE and self.informative(word)
         )

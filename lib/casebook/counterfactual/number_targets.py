@@ -36,36 +36,10 @@ _INFANT = re.compile(r"\b(?:infant|baby|newborn)\b", re.IGNORECASE)
 
 
 def out_of_bounds(kind, fact, value):
-    """Say why a number cannot become a value without leaving legal sense.
-
-    Parameters
-    ----------
-    kind : {"amounts", "ages", "durations"}
-        List that holds the number.
-    fact : Amount, Age or Duration
-        The number as it is.
-    value : int or float
-        What it would become, in the same unit.
-
-    Returns
-    -------
-    str or None
-        The reason; None if it lies within the bounds of its kind.
-
-    Notes
-    -----
-    Ages: whole years from 1 to 110; who is named by a role of grown-ups stays at least
-    16, a child at most 21, an infant at most 3. Sums and lengths of time: more than
-    nothing, at most ten times and at least a tenth of what they were (lengths up to a
-    week apart), sums in whole units if they were, hours, days and weeks too. Terms of
-    imprisonment and detention: at most 30 years; service 60, marriage and delay 80,
-    leases 999, others 150.
-    """
+    """Say why a number cannot become a value without leaving legal sense."""
     if value <= 0:
         return "a number of nothing"
-    return {"ages": _age_bound, "durations": _length_bound, "amounts": _money_bound}[
-        kind
-    ](fact, value)
+    return {"ages": _age_bound, "durations": _length_bound, "amounts": _money_bound}[kind](fact, value)
 
 
 def _age_bound(fact, value):
@@ -108,33 +82,7 @@ def _factor_bound(fact, value):
 
 
 def targets(kind, fact, bounded=True):
-    """List the values that a number is changed to, one at a time.
-
-    Parameters
-    ----------
-    kind : {"amounts", "ages", "durations"}
-        List that holds the number.
-    fact : Amount, Age or Duration
-        The number, in the unit that it names.
-    bounded : bool, default True
-        Whether to stay within legal sense (`out_of_bounds`); the documented limits
-        are crossed from anywhere.
-
-    Returns
-    -------
-    list of int or float
-        Distinct from the number and from each other, ascending, in its unit.
-
-    Notes
-    -----
-    Ages: just below each of ``AGE_LIMITS`` if the age reaches it, else at it.
-    Durations: doubled; halved if more than half a year is left to lose; half a year
-    to the other side of each of ``YEAR_LIMITS``, but not below half a year. Amounts:
-    doubled, halved, and one unit to the other side of each of ``MONEY_LIMITS``, but
-    not below one. Limits in years hold for months, weeks and days by conversion, and
-    limits of money for lakh and crore. Within bounds, sums and hours, days and weeks
-    that were whole stay whole.
-    """
+    """List the values that a number is changed to, one at a time."""
     found = {"ages": _ages, "durations": _durations, "amounts": _amounts}[kind](fact)
     found = {_plain(value) for value in found}
     if bounded:
@@ -163,19 +111,14 @@ def _durations(fact):
 def _amounts(fact):
     unit = _unit_factor(fact.unit, _MULTIPLES) or 1
     money = fact.value * unit
-    beyond = [
-        limit + 1 if money < limit else max(1, limit - 1) for limit in MONEY_LIMITS
-    ]
+    beyond = [limit + 1 if money < limit else max(1, limit - 1) for limit in MONEY_LIMITS]
     return [2 * fact.value, fact.value / 2, *(other / unit for other in beyond)]
 
 
 def _unit_factor(unit, table):
     """Find a unit by its first letters, whatever stands around it; None if unknown."""
     words = unit.lower().replace(".", " ").split()
-    return next(
-        (factor for name, factor in table.items() for w in words if w.startswith(name)),
-        None,
-    )
+    return next((factor for name, factor in table.items() for w in words if w.startswith(name)), None)
 
 
 def _plain(value):

@@ -44,18 +44,7 @@ _TOKEN = re.compile(rf"({_FIGURE})|([a-z]+)")
 
 
 def quantity(text):
-    """Give the value of a quantity.
-
-    Parameters
-    ----------
-    text : str
-        What ``QUANTITY`` matches.
-
-    Returns
-    -------
-    int or float
-        Its value; whole numbers are integers.
-    """
+    """Give the value of a quantity."""
     total, current, half = 0.0, 0.0, 0.0
     for figure, word in _TOKEN.findall(text.lower()):
         word = word if word in SCALES or word in SPELLED else word.rstrip("s")

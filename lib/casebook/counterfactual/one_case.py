@@ -19,26 +19,7 @@ LARGEST = 20_000_000  # bytes of a judgment
 
 
 def read_case(path):
-    """Read a case: a fact sheet in JSON, or a judgment in text.
-
-    Parameters
-    ----------
-    path : path-like
-        A file whose name ends in ``.json`` holds a fact sheet; any other is a judgment
-        in UTF-8, from which the facts are extracted by rules.
-
-    Returns
-    -------
-    sheet : FactSheet
-        At least one fact.
-    notes : tuple of str
-        What the extraction remarked.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is too large, or no fact is found.
-    """
+    """Read a case: a fact sheet in JSON, or a judgment in text."""
     path = Path(path)
     if path.suffix.lower() == ".json":
         return read_sheet(path), ()
@@ -54,89 +35,27 @@ def read_case(path):
         raise InputError(f"{path}: is empty: give a fact sheet or a judgment")
     found = extract_sheet(text, path.stem or "case")
     if not present_types(found.sheet):
-        raise InputError(
-            f"{path}: no fact was found in the text: write a fact sheet in JSON"
-        )
+        raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
     return found.sheet, found.notes
 
 
 def validator_for(name=None, documented=False):
-    """Choose who judges whether an edit is plausible.
-
-    Parameters
-    ----------
-    name : str, optional
-        A language model for `casebook.models.language_model.load_language_model`;
-        without one the rules judge.
-    documented : bool
-        Whether a model that fails accepts, as documented.
-
-    Returns
-    -------
-    callable
-        The validator.
-    """
+    """Choose who judges whether an edit is plausible."""
     if name is None:
         return rules
     return ModelValidator(load_language_model(name), documented)
 
 
 def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
-    """Grow the tree of one case over a collection.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The case.
-    documents : pandas.DataFrame
-        The collection, as of a `casebook.datasets.corpus.RetrievalDataset`.
-    mode : str
-        A key of `casebook.retrieval.config.MODES`.
-    encoder : str, optional
-        Instead of the packaged one.
-    k : int
-        Cases compared.
-    **options
-        ``settings`` and ``validator`` of `casebook.counterfactual.tree.grow_trees`.
-
-    Returns
-    -------
-    Tree
-        The tree; if the retrieval of the case itself failed, that is an error.
-
-    Raises
-    ------
-    InputError
-        If the collection holds fewer than k cases, or cannot be searched.
-    """
+    """Grow the tree of one case over a collection."""
     search = CaseSearch(HybridRetriever(CorpusIndex(documents, encoder), mode=mode), k)
-    tree = grow_tree(
-        sheet,
-        search,
-        neighbours=shipped_adjacency().neighbours,
-        **options,
-    )
+    tree = grow_tree(sheet, search, neighbours=shipped_adjacency().neighbours, **options)
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
     return tree
 
 
 def explained_report(tree, documents, documented=False):
-    """Give the report of a tree with the explanation of each result and each edge.
-
-    Parameters
-    ----------
-    tree : Tree
-        From `run_case`.
-    documents : pandas.DataFrame
-        The collection that it was grown over.
-    documented : bool, default False
-        Which rules explain.
-
-    Returns
-    -------
-    dict
-        See `casebook.counterfactual.tree_report.as_json`.
-    """
+    """Give the report of a tree with the explanation of each result and each edge."""
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     return as_json(tree, explain=Explainer(texts, documented))

@@ -17,33 +17,10 @@ PARAPHRASE, STRANGER = "paraphrase", "other question"
 
 
 def wording_pairs(dataset, encoder):
-    """Pair the two wordings of a question.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        ConsumerContractsQA, whose consecutive questions of one clause with one answer
-        are a plain and a legal wording, not marked as such; or the paraphrases of
-        PDPABench, whose groups are the questions they stand for.
-    encoder : encoder
-        Audits the pairs of the first kind: cosine at least ``LEAST_COSINE``, and each
-        the nearest question of the other within the clause.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns first, second (texts), group, cosine.
-
-    Raises
-    ------
-    InputError
-        If the dataset has neither groups nor answers.
-    """
+    """Pair the two wordings of a question."""
     if dataset.groups is None:
         raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
-    queries = dataset.queries.assign(
-        group=dataset.queries["query_id"].map(dataset.groups)
-    )
+    queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups))
     vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
     rows, last = [], len(queries) - 1
     at = 0
@@ -67,33 +44,7 @@ def wording_pairs(dataset, encoder):
 
 
 def invariance(pairs, documents, systems, k=10, encoder=None, seed=0, **retrieval):
-    """Measure how far results move from one wording to the other.
-
-    Parameters
-    ----------
-    pairs : pandas.DataFrame
-        From `wording_pairs`.
-    documents : pandas.DataFrame or CorpusIndex
-        The collection.
-    systems : sequence of str
-        Keys of `casebook.retrieval.config.MODES`.
-    k : int
-        Documents compared.
-    encoder : str, optional
-        For a new index.
-    seed : int
-        Of the strangers.
-    **retrieval
-        Settings of the pipeline.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system, pair and kind, ``paraphrase`` or ``other question`` (the
-        control: the first wording against that of another group): group, footrule,
-        displacement, rbo_distance, jaccard_distance, and same_first (whether the first
-        document is the same).
-    """
+    """Measure how far results move from one wording to the other."""
     index = documents
     if not isinstance(documents, CorpusIndex):
         index = CorpusIndex(documents, encoder)
@@ -101,10 +52,7 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0, **retrieva
     parts = []
     for system in systems:
         search = CaseSearch(HybridRetriever(index, mode=system, **retrieval), k)
-        first, second = (
-            search(pairs["first"].tolist()),
-            search(pairs["second"].tolist()),
-        )
+        first, second = (search(pairs["first"].tolist()), search(pairs["second"].tolist()))
         kinds = ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers]))
         for kind, others in kinds:
             frame = _moved([f.cases for f in first], [f.cases for f in others], k)
@@ -116,32 +64,13 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0, **retrieva
 
 
 def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
-    """Summarise paraphrases and their control per system.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `invariance`.
-    measure : str
-        One of its measures.
-    n_boot, seed : int
-        Of the intervals and the test.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per system: pairs, groups, mean for paraphrases and for other questions with
-        bounds by group, share of pairs with the same first document, and p of the
-        paired sign-flip test over groups that paraphrases move less.
-    """
+    """Summarise paraphrases and their control per system."""
     found, options = [], {"n_boot": n_boot, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
         own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
         clusters = own["group"].tolist()
         moved = bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options)
-        control = bootstrap_mean(
-            other[measure].to_numpy(), clusters=clusters, **options
-        )
+        control = bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options)
         gain = other[measure].to_numpy() - own[measure].to_numpy()
         means = pd.Series(gain).groupby(np.asarray(clusters, dtype=object)).mean()
         test = paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed)

@@ -31,17 +31,7 @@ VACUOUS = "the collection holds no inert words (months, dockets, counsel) for pl
 
 @dataclass(frozen=True)
 class Inert:
-    """Inert words to draw from.
-
-    Parameters
-    ----------
-    months, dockets, counsel : tuple of str
-        Words by kind.
-    known : bool
-        Whether all of them tell documents of the collection apart: a word that no
-        document holds, or nearly every one, moves a lexical retriever less than any
-        real edit would, which would make the placebo vacuous.
-    """
+    """Inert words to draw from."""
 
     months: tuple = MONTHS
     dockets: tuple = DOCKETS
@@ -55,24 +45,7 @@ class Inert:
 
 
 def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
-    """Choose inert words, out of those that tell the documents of a collection apart.
-
-    Parameters
-    ----------
-    collection : Vocabulary or iterable of str
-        The collection, or its documents.
-    kinds : sequence of tuple of str
-        Months, dockets and counsel to choose from; an empty kind is not used.
-    size : int
-        Inert words of a query.
-
-    Returns
-    -------
-    Inert
-        Each kind restricted to words that stand in some document, and in at most half
-        of them; a kind of fewer than three is left out. If fewer than twice the size
-        are left at all, it is empty and ``known`` is False: then there is no placebo.
-    """
+    """Choose inert words, out of those that tell the documents of a collection apart."""
     known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
     kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
     kinds = [kind if len(kind) > 2 else () for kind in kinds]
@@ -83,15 +56,7 @@ def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
 
 @dataclass(frozen=True)
 class Writer:
-    """Write the query of a sheet, with inert words at its end.
-
-    Parameters
-    ----------
-    context : tuple of str
-        Inert words; none gives the query of the facts alone.
-    outcome, caps, words : bool
-        As for `casebook.counterfactual.facts.query_text`.
-    """
+    """Write the query of a sheet, with inert words at its end."""
 
     context: tuple = ()
     outcome: bool = False
@@ -107,26 +72,7 @@ class Writer:
 
 
 def with_context(case_id, inert, seed=0, size=SIZE, **options):
-    """Give the writer of one case.
-
-    Parameters
-    ----------
-    case_id : str
-        Case; its inert words depend on it and the seed alone.
-    inert : Inert
-        Words to draw from.
-    seed : int
-        Seed.
-    size : int
-        Number of inert words.
-    **options : bool
-        As for `Writer`.
-
-    Returns
-    -------
-    Writer
-        With one word of each kind, the rest names, or other words where names are few.
-    """
+    """Give the writer of one case."""
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert.kinds if kind][:size]
     for kind in reversed(inert.kinds):
@@ -137,34 +83,7 @@ def with_context(case_id, inert, seed=0, size=SIZE, **options):
 
 
 def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
-    """Make placebos that drop and add as many query words as a real edit.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The sheet, whose facts stay.
-    write : Writer
-        Writer of its queries, with inert words.
-    removed, added : int
-        Words to drop and to add.
-    inert : Inert
-        Words to draw from.
-    draws : int
-        Number of placebos; the first ones do not depend on how many follow.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    list of Edit
-        Type ``Placebo``; empty if the context has fewer words than are to be dropped,
-        or too few other words are there to be added.
-
-    Raises
-    ------
-    InputError
-        If the writer has no inert words.
-    """
+    """Make placebos that drop and add as many query words as a real edit."""
     if not write.context:
         raise InputError("placebo edits need a writer with inert words")
     query = write(sheet)
@@ -209,9 +128,7 @@ def _exchange(context, removed, added, inert, rng):
         words[place] = other
     words = [word for place, word in enumerate(words) if place not in gone]
     for _ in range(added - removed):
-        other = _draw(inert.counsel, taken, rng) or _draw(
-            sum(inert.kinds, ()), taken, rng
-        )
+        other = _draw(inert.counsel, taken, rng) or _draw(sum(inert.kinds, ()), taken, rng)
         if other is None:
             return None
         words.append(other)

@@ -29,22 +29,8 @@ WEIGHTS = {
 # Values by type: the first ones make lines of precedent, all are drawn as noise.
 VALUES = {
     "Section": tuple(f"IPC-{number}" for number in (302, 303, 304, 305, 306, 307)),
-    "Evidence": (
-        "MedicalReport",
-        "Confession",
-        "DyingDeclaration",
-        "Witness",
-        "FIR",
-        "Document",
-    ),
-    "PartyType": (
-        "Individual",
-        "Minor",
-        "Corporation",
-        "Tenant",
-        "Licensee",
-        "Employee",
-    ),
+    "Evidence": ("MedicalReport", "Confession", "DyingDeclaration", "Witness", "FIR", "Document"),
+    "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
     "Numerical": (18, 17, 21, 60, 20, 11),
 }
 _SENTENCES = {
@@ -66,19 +52,7 @@ _INERT = (MONTHS[:6], DOCKETS[:6], COUNSEL[:6])
 
 @dataclass(frozen=True, eq=False)
 class PlantedCases:
-    """A corpus, cases, and which facts decide each.
-
-    Attributes
-    ----------
-    documents : pandas.DataFrame
-        doc_id, title, text, area, and one column of values per fact type.
-    sheets : list of FactSheet
-        The cases.
-    areas : dict of str
-        Area by case.
-    facts : dict of dict
-        Values of the fact types by case.
-    """
+    """A corpus, cases, and which facts decide each."""
 
     documents: pd.DataFrame = field(repr=False)
     sheets: list = field(repr=False)
@@ -114,29 +88,7 @@ class PlantedCases:
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
-    """Generate corpus and cases.
-
-    Parameters
-    ----------
-    cases : int
-        Cases per area.
-    values : int
-        Values of each deciding type, 2 to 6: an area has ``values ** 2`` lines.
-    per_line : int
-        Documents per line.
-    seed : int
-        Seed of everything.
-
-    Returns
-    -------
-    PlantedCases
-        768 documents and 24 cases by default.
-
-    Raises
-    ------
-    InputError
-        If a size is out of range.
-    """
+    """Generate corpus and cases."""
     check_count("cases", cases)
     check_count("per_line", per_line)
     check_count("seed", seed, least=0)
@@ -144,12 +96,7 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     if not 2 <= values <= most:
         raise InputError(f"planted cases: values must be 2 to {most}, not {values}")
     rng = np.random.default_rng([seed, 41])
-    rows = [
-        _facts(area, line, rng)
-        for area in WEIGHTS
-        for line in np.ndindex(values, values)
-        for _ in range(per_line)
-    ]
+    rows = [_facts(area, line, rng) for area in WEIGHTS for line in np.ndindex(values, values) for _ in range(per_line)]
     # Position breaks ties of retrieval, so it must not follow the lines.
     rows = [rows[at] for at in rng.permutation(len(rows))]
     documents = pd.DataFrame(rows)
@@ -197,9 +144,7 @@ def _sheet(name, area, facts):
             "parties": {"petitioner_type": facts["PartyType"]},
             "sections_cited": [facts["Section"]],
             "evidence_items": [{"evidence_type": facts["Evidence"]}],
-            "numerical_facts": {
-                "ages": [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[area]}]
-            },
+            "numerical_facts": {"ages": [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[area]}]},
         },
         name,
     )

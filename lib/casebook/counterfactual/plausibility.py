@@ -9,14 +9,7 @@ from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.edits import edit_fact
 from casebook.counterfactual.extraction_gold import read_gold
 from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
-from casebook.counterfactual.plausibility_rules import (
-    ACCEPT,
-    OUTCOMES,
-    REJECT,
-    UNDETERMINED,
-    Decision,
-    rules,
-)
+from casebook.counterfactual.plausibility_rules import ACCEPT, OUTCOMES, REJECT, UNDETERMINED, Decision, rules
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import CasebookError, InputError
 from casebook.inference.clustered_shares import clustered_wilson
@@ -38,10 +31,7 @@ __all__ = [
 LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
 SCHEMA = {
     "type": "object",
-    "properties": {
-        "plausible": {"type": "boolean"},
-        "changes_operative_fact": {"type": "boolean"},
-    },
+    "properties": {"plausible": {"type": "boolean"}, "changes_operative_fact": {"type": "boolean"}},
     "required": ["plausible", "changes_operative_fact"],
     "additionalProperties": False,
 }
@@ -56,24 +46,7 @@ changes_operative_fact: can a court's decision depend on the changed fact?"""
 
 
 class ModelValidator:
-    """Judge edits by two yes-no questions to a language model.
-
-    Parameters
-    ----------
-    model : object
-        Has ``complete_json(prompt, schema)``, which gives a dict or raises
-        `casebook.errors.InputError`.
-    documented : bool, default False
-        Whether to behave as documented: accept when the model fails or its answer
-        cannot be read, take any value that is not empty for yes (so that the text
-        ``"false"`` counts as yes), and remember decisions by type, old and new value
-        whatever the rest of the sheet says.
-
-    Attributes
-    ----------
-    failures : dict of str to int
-        Calls without a usable answer, by cause.
-    """
+    """Judge edits by two yes-no questions to a language model."""
 
     def __init__(self, model, documented=False):
         self._model, self._documented = model, documented
@@ -90,9 +63,7 @@ class ModelValidator:
 
     def _ask(self, before, edit):
         prompt = QUESTIONS.format(
-            before=query_text(before, caps=False),
-            change=edit.description,
-            after=query_text(edit.sheet, caps=False),
+            before=query_text(before, caps=False), change=edit.description, after=query_text(edit.sheet, caps=False)
         )
         try:
             answer = self._model.complete_json(prompt, SCHEMA)
@@ -118,25 +89,7 @@ def _both(answers):
 
 
 def accept_rates(decisions, level=0.95):
-    """Give the share of accepted edits per fact type.
-
-    Parameters
-    ----------
-    decisions : pandas.DataFrame
-        One row per edit: fact_type, outcome and, where edits of one case are not
-        independent, case_id.
-    level : float
-        Coverage of the interval.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per fact type and for all: accepted, rejected, undetermined, their total n, the
-        rate accepted / (accepted + rejected) with bounds (``rate``, ``rate low``,
-        ``rate high``; missing without a decision), and ``undetermined share`` of n
-        with its bounds: never part of the rate. Bounds are Wilson's, at the effective
-        size where cases are clusters.
-    """
+    """Give the share of accepted edits per fact type."""
     rows = []
     for name in (*FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
@@ -169,20 +122,7 @@ def _share(part, outcome, level):
 
 
 def labelled_edits(path=LABELLED):
-    """Read edits that a person called sensible or absurd.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines with id, split (``dev``, on which the rules were chosen, or
-        ``heldout``), sheet (id of an annotated text or case), fact, new, sensible and
-        why.
-
-    Returns
-    -------
-    list of (dict, FactSheet, Edit)
-        The record, the sheet, and the edit of it.
-    """
+    """Read edits that a person called sensible or absurd."""
     sheets = {one.id: one.sheet for one in read_gold()}
     sheets |= {case.sheet.case_id: case.sheet for case in read_cases().cases}
     found = []
@@ -195,22 +135,7 @@ def labelled_edits(path=LABELLED):
 
 
 def validator_table(validator=rules, edits=None):
-    """Measure a validator on the labelled edits.
-
-    Parameters
-    ----------
-    validator : callable
-        As `rules`.
-    edits : list, optional
-        From `labelled_edits`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per split: ``sensible accepted`` and ``absurd rejected``, shares of the edits
-        so labelled, with bounds (sheets are clusters), n, undetermined ones (which
-        count as neither), and the same of a validator that accepts all as control.
-    """
+    """Measure a validator on the labelled edits."""
     rows = [
         {
             "split": record["split"],
@@ -223,9 +148,7 @@ def validator_table(validator=rules, edits=None):
     frame, table = pd.DataFrame(rows), []
     for split, label in itertools.product(("dev", "heldout"), (True, False)):
         part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
-        right = (part["outcome"] == (ACCEPT if label else REJECT)).groupby(
-            part["sheet"]
-        )
+        right = (part["outcome"] == (ACCEPT if label else REJECT)).groupby(part["sheet"])
         share = clustered_wilson(right.sum().to_numpy(), right.size().to_numpy())
         table.append(
             {

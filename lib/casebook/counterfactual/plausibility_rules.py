@@ -43,41 +43,14 @@ ADULT, LEAST_GUILTY = 18, 7
 
 @dataclass(frozen=True)
 class Decision:
-    """What a validator says of one edit.
-
-    Attributes
-    ----------
-    outcome : {"accept", "reject", "undetermined"}
-        Undetermined is never treated as accepted.
-    reason : str
-        Why.
-    """
+    """What a validator says of one edit."""
 
     outcome: str
     reason: str
 
 
 def rules(before, edit):
-    """Judge an edit by rules, without a model.
-
-    Parameters
-    ----------
-    before : FactSheet
-        Sheet that was edited.
-    edit : Edit
-        The edit.
-
-    Returns
-    -------
-    Decision
-        Rejected: facts that contradict each other; numbers out of the bounds of their
-        kind (`casebook.counterfactual.number_targets.out_of_bounds`), ages at odds
-        with the party; a section of another act, or that its act does not have; a
-        company in the place of somebody with a body or a family, the Union of India
-        in a case of Singapore; a dying declaration although nothing speaks of a death,
-        a confession or a medical report in a merely civil dispute. Undetermined: a
-        dying declaration or a confession where nothing tells the kind of case.
-    """
+    """Judge an edit by rules, without a model."""
     new = [p for p in contradictions(edit.sheet) if p not in contradictions(before)]
     if new:
         return Decision(REJECT, f"contradiction: {new[0]}")

@@ -20,19 +20,7 @@ CITED_COLUMNS = ["condition", "state", "count", "share", "low", "high", "n"]
 
 @dataclass(frozen=True, eq=False)
 class QualityStudy:
-    """Everything that the chapter shows.
-
-    Attributes
-    ----------
-    explained : casebook.counterfactual.explained.Explained
-        Explanations and sources.
-    pairing : casebook.measures.faithfulness_controls.Pairing
-        With foreign sources.
-    weights : dict
-        Inverse frequencies of words in the sources.
-    n_boot, seed : int
-        Of all draws.
-    """
+    """Everything that the chapter shows."""
 
     explained: Explained
     pairing: controls.Pairing
@@ -63,9 +51,7 @@ class QualityStudy:
         """Scores by source length, up to the longest source; see `length_sweep`."""
         own = {self.explained.sources[s] for s in self.explained.own.values()}
         longest = max(len(text.split()) for text in own)
-        lengths = [
-            n for i, n in enumerate(LENGTHS) if i == 0 or LENGTHS[i - 1] < longest
-        ]
+        lengths = [n for i, n in enumerate(LENGTHS) if i == 0 or LENGTHS[i - 1] < longest]
         options = {"n_boot": self.n_boot, "seed": self.seed}
         return sweeps.length_sweep(self.pairing, lengths, **options)
 
@@ -76,47 +62,15 @@ class QualityStudy:
 
 
 def run_quality(explained, *, draws=3, n_boot=10_000, seed=0):
-    """Prepare the study of some explanations.
-
-    Parameters
-    ----------
-    explained : casebook.counterfactual.explained.Explained
-        Explanations and sources.
-    draws : int
-        Foreign sources per explanation.
-    n_boot : int
-        Resamples of the intervals.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    QualityStudy
-    """
-    pairing = controls.pair_sources(
-        explained.explanations, explained.sources, explained.own, draws=draws, seed=seed
-    )
+    """Prepare the study of some explanations."""
+    pairing = controls.pair_sources(explained.explanations, explained.sources, explained.own, draws=draws, seed=seed)
     used = sorted(set(explained.own.values()))
     weights = inverse_frequency([explained.sources[key] for key in used])
     return QualityStudy(explained, pairing, weights, seed, n_boot)
 
 
 def cited_provisions(explained):
-    """Hold the provisions that explanations cite against those of their sources.
-
-    Parameters
-    ----------
-    explained : casebook.counterfactual.explained.Explained
-        With the citations of the sources.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per condition (own source, or that of the next explanation: the control) and
-        state: ``exact`` (the provision itself or a part of it), ``same section`` or
-        ``absent``: ``count``, ``share`` of all citations with ``low`` and ``high``
-        (explanations are clusters) and ``n``. Empty without citations of sources.
-    """
+    """Hold the provisions that explanations cite against those of their sources."""
     keys = [key for key in explained.explanations if explained.cited.get(key)]
     follow = dict(zip(keys, [*keys[1:], *keys[:1]], strict=True))
     rows = []
@@ -125,9 +79,7 @@ def cited_provisions(explained):
         for key in keys:
             source = key if condition == controls.MATCHED else follow[key]
             known = _provisions(explained.cited[source])
-            states.append(
-                [_cited(p, known) for p in _provisions(explained.explanations[key])]
-            )
+            states.append([_cited(p, known) for p in _provisions(explained.explanations[key])])
         sizes = [len(own) for own in states]
         for state in ("exact", "same section", "absent"):
             counts = [own.count(state) for own in states]
@@ -153,21 +105,7 @@ def _cited(number, known):
 
 
 def score_numbers(study):
-    """Collect what the book may quote.
-
-    Parameters
-    ----------
-    study : QualityStudy
-        The study.
-
-    Returns
-    -------
-    dict
-        {system: {measure: {"value", "ci", "n", "control", "reason"}}}: per rule the
-        AUROC of own against foreign sources (control 0.5) and the score at the
-        documented threshold (control: the same with foreign sources); per defect the
-        AUROC of each detector.
-    """
+    """Collect what the book may quote."""
     found = {}
     for rule in controls.RULES:
         area = study.separation(rule)
@@ -197,6 +135,4 @@ def _score(study, rule, condition):
     grounded = part.assign(grounded=part["share"] >= THRESHOLD - 1e-12)
     means = grounded.groupby("explanation", sort=False)["grounded"].mean()
     clusters = [study.explained.own[key] for key in means.index]
-    return bootstrap_mean(
-        means.to_numpy(), clusters=clusters, n_boot=study.n_boot, seed=study.seed
-    )
+    return bootstrap_mean(means.to_numpy(), clusters=clusters, n_boot=study.n_boot, seed=study.seed)

@@ -13,18 +13,7 @@ _SMALL_PRINT = {"documented": "as documented", "corrected": "corrected"}
 
 
 def about(study):
-    """Describe what is explained.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns item and value.
-    """
+    """Describe what is explained."""
     made = study.explained
     own = sorted(set(made.own.values()))
     lengths = [len(made.sources[key].split()) for key in own]
@@ -42,21 +31,7 @@ def about(study):
 
 
 def answer(study, numbers):
-    """Answer the chapter's question.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-    numbers : dict
-        From `casebook.counterfactual.quality.score_numbers`.
-
-    Returns
-    -------
-    str
-        Markdown: per rule the score with its control and the AUROC, then the defects
-        that no count of shared words sees.
-    """
+    """Answer the chapter's question."""
     lines = []
     for rule in RULES:
         score, area = numbers[rule]["faithfulness"], numbers[rule]["AUROC"]
@@ -79,19 +54,7 @@ def answer(study, numbers):
 
 
 def rule_table(study, numbers):
-    """Set the documented and the corrected rule side by side.
-
-    Parameters
-    ----------
-    study, numbers
-        As for `answer`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per rule: faithfulness with bounds, ``foreign sources``, AUROC with bounds,
-        ``n`` explanations and ``without claim``.
-    """
+    """Set the documented and the corrected rule side by side."""
     sweep = study.sweep[study.sweep["condition"] == MATCHED]
     rows = []
     for rule in RULES:
@@ -109,42 +72,17 @@ def _bounded(name, number):
 
 
 def detection_table(study):
-    """Give the detection of planted defects with bounds.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `QualityStudy.detection` with columns named for `casebook.tables`.
-    """
+    """Give the detection of planted defects with bounds."""
     names = {"auroc": "AUROC", "low": "AUROC low", "high": "AUROC high"}
     return study.detection.rename(columns=names)
 
 
 def quote_table(study):
-    """Count the states of the quotations against own and foreign sources.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per state: quotations held against the own source, and against foreign ones.
-    """
+    """Count the states of the quotations against own and foreign sources."""
     pairing, counts = study.pairing, {MATCHED: [], MISMATCHED: []}
     for key, text in pairing.explanations.items():
         own = pairing.own[key]
-        for condition, sources in (
-            (MATCHED, (own,)),
-            (MISMATCHED, pairing.foreign[key]),
-        ):
+        for condition, sources in ((MATCHED, (own,)), (MISMATCHED, pairing.foreign[key])):
             for source in sources:
                 found = quote_states(text, {source: pairing.sources[source]})
                 counts[condition] += [quote.state for quote in found]
@@ -158,21 +96,7 @@ def quote_table(study):
 
 
 def least_supported(study, most=8):
-    """List the sentences that their own source supports least.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-    most : int
-        How many.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns explanation, sentence (number), words and share, lowest share first: the
-        texts stand in the collection, not in the book.
-    """
+    """List the sentences that their own source supports least."""
     rows = study.rows
     part = rows[(rows["rule"] == "corrected") & (rows["condition"] == MATCHED)]
     part = part.dropna(subset=["share"]).sort_values("share", kind="stable")
@@ -180,18 +104,7 @@ def least_supported(study, most=8):
 
 
 def threshold_note(study):
-    """Say what the documented threshold lets through.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.quality.QualityStudy
-        The study.
-
-    Returns
-    -------
-    str
-        One sentence per rule.
-    """
+    """Say what the documented threshold lets through."""
     lines = []
     for rule in RULES:
         part = study.sweep[study.sweep["rule"] == rule]

@@ -13,18 +13,7 @@ ALPHA = ("alpha", "alpha low", "alpha high", "raters", "reason")
 
 
 def for_raters(explained):
-    """Give explanations as `casebook.raters.likert.make_likert_forms` takes them.
-
-    Parameters
-    ----------
-    explained : casebook.counterfactual.explained.Explained
-        Explanations and sources.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The documented columns: case_id, chunk_id, explanation_text, source_chunk_text.
-    """
+    """Give explanations as `casebook.raters.likert.make_likert_forms` takes them."""
     rows = [
         (key, explained.own[key], text, explained.sources[explained.own[key]])
         for key, text in explained.explanations.items()
@@ -33,28 +22,7 @@ def for_raters(explained):
 
 
 def ratings_table(forms, key, *, n_boot=10_000, seed=0):
-    """Summarise returned Likert forms: clarity, legal accuracy, usefulness.
-
-    Parameters
-    ----------
-    forms : path-like or None
-        Folder of returned forms; None if nobody has rated.
-    key : path-like or None
-        The sealed key, ``key.json``.
-    n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per scale and system: mean with bounds, median, numbers, ordinal
-        Krippendorff's alpha; empty without forms.
-
-    Raises
-    ------
-    InputError
-        As the readers of forms and key.
-    """
+    """Summarise returned Likert forms: clarity, legal accuracy, usefulness."""
     if forms is None:
         return pd.DataFrame(columns=[*SHOWN, "defects"])
     ratings, defects = unblind_likert(read_forms([forms]), read_key(key))
@@ -64,22 +32,8 @@ def ratings_table(forms, key, *, n_boot=10_000, seed=0):
 
 
 def ratings_note(table):
-    """Say what the ratings are, or that there are none.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `ratings_table`.
-
-    Returns
-    -------
-    str
-        One sentence.
-    """
+    """Say what the ratings are, or that there are none."""
     if table.empty:
-        return (
-            "No person has rated these explanations: no ratings are shown, and none "
-            "are made up."
-        )
+        return "No person has rated these explanations: no ratings are shown, and none are made up."
     count, raters = int(table["ratings"].sum()), table["raters"].max()
     return f"{count} ratings by up to {raters:.0f} raters on three scales."

@@ -4,12 +4,7 @@ import pandas as pd
 
 from casebook.counterfactual.annotations import type_scores
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
-from casebook.counterfactual.evaluation import (
-    THRESHOLD,
-    development_threshold,
-    evaluate,
-    placebo_threshold,
-)
+from casebook.counterfactual.evaluation import THRESHOLD, development_threshold, evaluate, placebo_threshold
 from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.rank_agreement import cases_needed
@@ -20,20 +15,7 @@ _NOT_TOLD = "Whether the excess tells facts that decide from others is undefined
 
 
 def answer(study, system):
-    """Answer the chapter's question in a few lines.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    system : str
-        System to speak about.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Answer the chapter's question in a few lines."""
     placebos = study.placebos[system]
     frame = study.sensitivity(system)
     lines = []
@@ -71,20 +53,7 @@ def answer(study, system):
 
 
 def type_table(study, measure=PRIMARY):
-    """Give sensitivity, placebo and excess of every fact type under every system.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-    measure : str
-        One of `casebook.counterfactual.edges.MEASURES`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column system, then those of `sensitivity`.
-    """
+    """Give sensitivity, placebo and excess of every fact type under every system."""
     parts = []
     for system in study.systems:
         frame = study.sensitivity(system, measure)
@@ -94,22 +63,7 @@ def type_table(study, measure=PRIMARY):
 
 
 def retriever_table(study):
-    """Compare systems by how well their sensitivities find the annotated facts.
-
-    Parameters
-    ----------
-    study : SensitivityStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per system: AUROC of the excess and of the uncorrected footrule, balanced
-        accuracy and Matthews correlation on the second half of the cases with the
-        threshold of the first, the same with the 95 % quantile of the placebos, mean
-        Spearman correlation with its exact p; the last row is the control that knows
-        the fact type and nothing of the case. Empty without annotations.
-    """
+    """Compare systems by how well their sensitivities find the annotated facts."""
     if not len(study.annotations):
         return pd.DataFrame(columns=["system", "pairs", "AUROC of excess"])
     rows = [_retriever(study, system) for system in study.systems]
@@ -117,29 +71,13 @@ def retriever_table(study):
 
 
 def needed_table(true=(0.6, 0.8), n_items=(3, 4)):
-    """Say how many cases a rank correlation with experts takes.
-
-    Parameters
-    ----------
-    true : sequence of float
-        Expected correlation of a case.
-    n_items : sequence of int
-        Fact types ranked in a case.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cases with which the exact one-sided test at 5 % has power 0.8: to show that
-        the correlation exceeds 0, and that it exceeds 0.6.
-    """
+    """Say how many cases a rank correlation with experts takes."""
     rows = [
         {
             "types ranked": items,
             "expected correlation": rho,
             "cases to show more than 0": cases_needed(rho, n_items=items),
-            "cases to show more than 0.6": cases_needed(rho, 0.6, n_items=items)
-            if rho > 0.6
-            else None,
+            "cases to show more than 0.6": cases_needed(rho, 0.6, n_items=items) if rho > 0.6 else None,
         }
         for items in n_items
         for rho in true
@@ -152,15 +90,8 @@ def _retriever(study, system):
     found = study.evaluated(system)
     raw = study.evaluated(system, over_placebo=False)
     halves = list(scores.index[::2]), list(scores.index[1::2])
-    limit = development_threshold(
-        scores.loc[halves[0]], study.annotations_of(halves[0])
-    )
-    held = evaluate(
-        scores.loc[halves[1]],
-        study.annotations_of(halves[1]),
-        limit,
-        **study.options,
-    )
+    limit = development_threshold(scores.loc[halves[0]], study.annotations_of(halves[0]))
+    held = evaluate(scores.loc[halves[1]], study.annotations_of(halves[1]), limit, **study.options)
     quantile = placebo_threshold(study.placebos[system], PRIMARY)
     limited = study.evaluated(system, over_placebo=False, threshold=quantile)
     rho = found["spearman"]
@@ -197,6 +128,4 @@ def _spread(name, number):
     value, bounds = number["value"], number["ci"]
     names = (name, f"{name} low", f"{name} high")
     values = (value, *bounds)
-    return {
-        n: float("nan") if v is None else v for n, v in zip(names, values, strict=True)
-    }
+    return {n: float("nan") if v is None else v for n, v in zip(names, values, strict=True)}

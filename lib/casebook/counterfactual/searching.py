@@ -13,19 +13,7 @@ CASE_COLUMN = "case_id"
 
 @dataclass(frozen=True)
 class Found:
-    """Cases that one query retrieves.
-
-    Attributes
-    ----------
-    cases : tuple of str
-        Distinct cases, best first.
-    documents : tuple of str
-        Document through which each case was found first.
-    scores : tuple of float
-        Score in the stage that decided, the reranker or fusion; None below it.
-    error : str or None
-        Why nothing could be retrieved; an empty list without an error is a result.
-    """
+    """Cases that one query retrieves."""
 
     cases: tuple = ()
     documents: tuple = ()
@@ -34,22 +22,7 @@ class Found:
 
 
 class CaseSearch:
-    """Search for distinct cases, remembering what was asked already.
-
-    Parameters
-    ----------
-    retriever : casebook.retrieval.pipeline.HybridRetriever
-        The system. If its collection has a column ``case_id``, several documents may
-        belong to one case, which then stands at its best document.
-    k : int
-        Distinct cases to return; more documents are fetched until there are so many.
-
-    Raises
-    ------
-    InputError
-        If the collection holds fewer than k cases: lists could never fill, and
-        displacements of short lists are not comparable.
-    """
+    """Search for distinct cases, remembering what was asked already."""
 
     def __init__(self, retriever, k=10):
         self.retriever, self.k = retriever, k
@@ -60,8 +33,7 @@ class CaseSearch:
         cases = len(set(self._case))
         if cases < k:
             raise InputError(
-                f"the collection holds {cases} cases, fewer than the {k} to be "
-                "compared: lower K or add documents"
+                f"the collection holds {cases} cases, fewer than the {k} to be compared: lower K or add documents"
             )
         self._known = {}
 
@@ -71,21 +43,7 @@ class CaseSearch:
         return Vocabulary(self.retriever.index.texts)
 
     def __call__(self, queries, exclude=None):
-        """Retrieve cases for queries, those not seen before in one batch.
-
-        Parameters
-        ----------
-        queries : sequence of str
-            Queries; repeated ones are searched once.
-        exclude : sequence of (str or None), optional
-            Case that each query stands for and must not be given as its own
-            precedent.
-
-        Returns
-        -------
-        list of Found
-            In the order of the queries.
-        """
+        """Retrieve cases for queries, those not seen before in one batch."""
         exclude = [None] * len(queries) if exclude is None else exclude
         keys = list(zip(queries, exclude, strict=True))
         new = [key for key in dict.fromkeys(keys) if key not in self._known]

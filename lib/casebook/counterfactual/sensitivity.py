@@ -6,17 +6,7 @@ size that have no legal weight.
 
 import pandas as pd
 
-from casebook.counterfactual.edges import (
-    EMPTY,
-    INVALID,
-    MANUAL,
-    NOOP,
-    OK,
-    PARITY,
-    POOR,
-    PRIMARY,
-    excess,
-)
+from casebook.counterfactual.edges import EMPTY, INVALID, MANUAL, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.counterfactual.facts import FACT_TYPES
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
@@ -31,48 +21,9 @@ NO_PLACEBO = "no matched placebo"
 
 
 def sensitivity(
-    edges,
-    measure=PRIMARY,
-    *,
-    clusters="case",
-    weight="edge",
-    level_one=False,
-    noops=False,
-    n_boot=10_000,
-    seed=0,
+    edges, measure=PRIMARY, *, clusters="case", weight="edge", level_one=False, noops=False, n_boot=10_000, seed=0
 ):
-    """Aggregate the edges of each fact type.
-
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `casebook.counterfactual.edges.edge_frame`.
-    measure : str
-        One of `casebook.counterfactual.edges.MEASURES`.
-    clusters : {"case", "parent", "item"}
-        What is resampled, and whose sign is flipped: whole cases; the edges of one
-        parent; the edges of one item of a case, for a single case.
-    weight : {"edge", "item", "case"}
-        What counts equally in the mean.
-    level_one : bool
-        Whether to use the edges of the roots alone.
-    noops : bool
-        Whether edits that leave the query as it was count as 0, as documented.
-    n_boot, seed : int
-        As for `casebook.inference.bootstrap.bootstrap_mean`; of the test too.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per fact type: edges, cases, no-ops, invalid, empty, manual and those
-        of poor queries (left out, counted); the mean and its bounds (``sensitivity``,
-        ``sensitivity low``, ``sensitivity high``); the mean of the matched placebos
-        (``placebo``); the excess of the edges that have placebos over these, with
-        bounds; ``p``, the
-        two-sided sign-flip p-value of the clusters' mean excess, and ``p_holm`` over
-        the types; ``reason`` where a value is missing. A type without edges is not
-        assessed, never 0.
-    """
+    """Aggregate the edges of each fact type."""
     check_choice("clusters", clusters, CLUSTERS)
     check_choice("weight", weight, WEIGHTS)
     if level_one:
@@ -84,10 +35,7 @@ def sensitivity(
         used = part[part["status"].isin([OK, NOOP] if noops else [OK])]
         rows.append(
             {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-            | {
-                s: int((part["status"] == s).sum())
-                for s in (NOOP, INVALID, EMPTY, MANUAL, POOR)
-            }
+            | {s: int((part["status"] == s).sum()) for s in (NOOP, INVALID, EMPTY, MANUAL, POOR)}
             | _aggregate(used, measure, clusters, weight, options)
         )
         if not len(used) and rows[-1][POOR]:
@@ -99,20 +47,7 @@ def sensitivity(
 
 
 def documented_scores(edges):
-    """Aggregate as documented: the mean over all edges of a type, 0 without any.
-
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `casebook.counterfactual.edges.edge_frame`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cases x fact types: mean rank displacement over all depths, no-ops counted as
-        0, edges without any result skipped. The 0 of an untested type cannot be told
-        from that of a type that moves nothing.
-    """
+    """Aggregate as documented: the mean over all edges of a type, 0 without any."""
     used = edges[edges["status"].isin([OK, NOOP, MANUAL, POOR])]
     means = used.pivot_table(PARITY, "case_id", "fact_type", aggfunc="mean")
     cases = list(dict.fromkeys(edges["case_id"]))
@@ -120,24 +55,7 @@ def documented_scores(edges):
 
 
 def case_scores(edges, measure=PRIMARY, over_placebo=True, level_one=False):
-    """Give the sensitivity of each case to each fact type.
-
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `casebook.counterfactual.edges.edge_frame`.
-    measure : str
-        One of `casebook.counterfactual.edges.MEASURES`.
-    over_placebo : bool
-        Whether to give the excess over the matched placebos.
-    level_one : bool
-        Whether to use the edges of the roots alone.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cases x fact types; NaN where a type was not assessed.
-    """
+    """Give the sensitivity of each case to each fact type."""
     used = edges[edges["status"] == OK]
     if level_one:
         used = used[used["depth"] == 1]
@@ -152,12 +70,8 @@ def _aggregate(used, measure, clusters, weight, options):
     """Mean, placebo mean and excess of one type."""
     values = _weighted(used, used[measure], weight, clusters)
     moved = _weighted(used, excess(used, measure), weight, clusters)
-    found = bootstrap_mean(
-        values["value"].to_numpy(float), clusters=values["cluster"].tolist(), **options
-    )
-    beyond = bootstrap_mean(
-        moved["value"].to_numpy(float), clusters=moved["cluster"].tolist(), **options
-    )
+    found = bootstrap_mean(values["value"].to_numpy(float), clusters=values["cluster"].tolist(), **options)
+    beyond = bootstrap_mean(moved["value"].to_numpy(float), clusters=moved["cluster"].tolist(), **options)
     reason = found.reason or beyond.reason
     if not len(values):
         reason = NOT_ASSESSED
@@ -178,14 +92,10 @@ def _aggregate(used, measure, clusters, weight, options):
 def _weighted(used, values, weight, clusters):
     """Give one value and its cluster per edge, item or case, if it is defined."""
     item = used["case_id"] + "\0" + used["item"]
-    labels = {
-        "case": used["case_id"],
-        "parent": used["case_id"] + "\0" + used["parent"],
-        "item": item,
-    }
-    frame = pd.DataFrame(
-        {"value": values.astype(float), "cluster": labels[clusters], "item": item}
-    ).dropna(subset="value")
+    labels = {"case": used["case_id"], "parent": used["case_id"] + "\0" + used["parent"], "item": item}
+    frame = pd.DataFrame({"value": values.astype(float), "cluster": labels[clusters], "item": item}).dropna(
+        subset="value"
+    )
     if weight == "edge":
         return frame
     # An item or a case may spread over several parents: equal shares of each cluster.

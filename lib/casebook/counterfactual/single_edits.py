@@ -18,39 +18,7 @@ FURTHER = 3  # edits of an edited case that are kept of each case
 
 
 def drill_down(study, precedents, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single edits.
-
-    Parameters
-    ----------
-    study : casebook.counterfactual.study.SensitivityStudy
-        The trees of all systems.
-    precedents : dict of list
-        Documents that ought to be found, by case; may be empty.
-    most_bytes : int
-        Size of the result as JSON, of at least one edit. Kept are the edits of the
-        cases themselves, and for each case the `FURTHER` edits of an edited case that
-        moved the first system most beyond their placebos, either way. Where that is
-        too much, documents open shorter; then the latter are left out first.
-
-    Returns
-    -------
-    dict
-        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
-        the ``controls`` among them, ``depth`` of the lists, ``precedents`` (whether
-        any are known), ``asked`` (how many edits there are), ``remark`` (on edits that
-        leave the query as it was; None without any), ``documents`` (id, opening or
-        None) and ``items``: id (case and node, and the system where that is another
-        edit to another system), case, ``fact_type``, ``operation``, ``old`` and ``new``
-        value, ``depth`` (1 for an edit of the case itself), ``decides`` (None where
-        nobody knows), ``change`` and ``placebo`` (see `casebook.runs.items.changed`;
-        None where the texts may not be shown or there is no placebo) and ``results``,
-        one per system, None where it did not try the edit: ``error``, ``moved`` and
-        ``placebo_moved`` (normalised footrule; of the placebos the mean), ``left`` and
-        ``entered`` (case, rank, whether a precedent; None for a control), ``new``
-        and ``placebo_new`` (how many entered; after each placebo), and ``found``,
-        ``still_found`` and ``placebo_found``: best rank and number of the precedents
-        before, after, and after each placebo; None where nobody knows them.
-    """
+    """Collect what a reader needs to judge single edits."""
     card = card_of(study.name)
     shown = may_show(card)
     items = _items(study, precedents, "items" in shown)
@@ -101,11 +69,7 @@ def _excess(item):
 def _unchanged(study):
     """Say how many edits leave the query as it was."""
     trees = [tree for grown in study.trees.values() for tree in grown]
-    found = {
-        (tree.case_id, parent.query, edit.description)
-        for tree in trees
-        for parent, edit in tree.noops
-    }
+    found = {(tree.case_id, parent.query, edit.description) for tree in trees for parent, edit in tree.noops}
     if not found:
         return None
     return f"{len(found)} edits leave the query as it was and are not among them."
@@ -113,10 +77,7 @@ def _unchanged(study):
 
 def _items(study, precedents, shown):
     """Give every edit that changes a query, with document ids."""
-    decides = {
-        (row.case_id, row.fact_type): row.dispositive
-        for row in study.annotations.itertuples()
-    }
+    decides = {(row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()}
     rows = {system: _rows(study, system) for system in study.systems}
     placebos = {s: placebos_of(trees) for s, trees in study.trees.items()}
     items, tried = [], _tried(study)
@@ -127,10 +88,7 @@ def _items(study, precedents, shown):
         name += f" ({system})" if len(alike[case, node.name]) > 1 else ""
         known = precedents.get(case)
         edit, blank = node.edit, placebos[system].get(size(case, node), [])
-        results = [
-            effect(case, nodes.get(s), rows[s], placebos[s], known, s == CONTROL)
-            for s in study.systems
-        ]
+        results = [effect(case, nodes.get(s), rows[s], placebos[s], known, s == CONTROL) for s in study.systems]
         items.append(
             {
                 "id": name,
@@ -180,9 +138,7 @@ def _numbered(item, places):
     results = []
     for result in item["results"]:
         lists = {
-            name: [
-                [places.setdefault(case, len(places)), *rest] for case, *rest in listed
-            ]
+            name: [[places.setdefault(case, len(places)), *rest] for case, *rest in listed]
             for name in ("left", "entered")
             if (listed := (result or {}).get(name)) is not None
         }

@@ -25,40 +25,12 @@ class Found:
 
 
 def set_by_law(text, start):
-    """Tell whether what follows is a limit that a statute sets.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    start : int
-        Where the quantity begins.
-
-    Returns
-    -------
-    bool
-        True after ``up to``, ``not exceeding``, ``may extend to`` and the like.
-    """
+    """Tell whether what follows is a limit that a statute sets."""
     return bool(_LIMIT.search(text, max(0, start - 60), start))
 
 
 def about(text, start, end, words):
-    """Say what a quantity is for: the nearest of some words, in its sentence.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    start, end : int
-        Place of the quantity.
-    words : sequence of str
-        Nouns that may say it.
-
-    Returns
-    -------
-    str
-        The word as listed, or empty text. Words of the same clause go first.
-    """
+    """Say what a quantity is for: the nearest of some words, in its sentence."""
     before = text[max(0, start - _REACH) : start]
     after = text[end : end + _REACH]
     before = re.split(r"[.;]\s", before)[-1].lower()

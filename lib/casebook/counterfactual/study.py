@@ -23,25 +23,7 @@ CONTROL = "random"
 
 @dataclass(frozen=True, eq=False)
 class SensitivityStudy:
-    """Trees of the same cases under several systems.
-
-    Attributes
-    ----------
-    name : str
-        Name of the cases and the collection.
-    trees : dict of list of Tree
-        By system.
-    edges, placebos : dict of pandas.DataFrame
-        By system, from `edge_frame` and `placebo_frame`.
-    annotations : pandas.DataFrame
-        Which facts decide; without rows where nobody knows.
-    documents : pandas.DataFrame
-        The collection.
-    inert : Inert
-        Words of the placebos.
-    seed, n_boot : int
-        Seed and resamples of the intervals.
-    """
+    """Trees of the same cases under several systems."""
 
     name: str
     trees: dict = field(repr=False)
@@ -82,11 +64,7 @@ class SensitivityStudy:
 
     def decisions(self, system):
         """Give what the validator said: DataFrame, one row per edit judged."""
-        rows = [
-            (tree.case_id, *decision)
-            for tree in self.trees[system]
-            for decision in tree.decisions
-        ]
+        rows = [(tree.case_id, *decision) for tree in self.trees[system] for decision in tree.decisions]
         columns = ["case_id", "node", "fact_type", "outcome", "reason"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -102,15 +80,7 @@ class SensitivityStudy:
         return rows[first + [name for name in rows if name not in first]]
 
     def numbers(self):
-        """Give every aggregate with interval, n and control, for ``numbers.json``.
-
-        Returns
-        -------
-        dict
-            {system: {measure: {"value", "ci", "n", "control", "reason"}}}: the AUROC
-            of the annotated facts, if there are any, and per fact type the normalised
-            footrule (control: its placebos) and its excess (control: 0).
-        """
+        """Give every aggregate with interval, n and control, for ``numbers.json``."""
         table = {}
         for system in self.systems:
             table[system] = dict(self._annotated(system))
@@ -148,38 +118,7 @@ def run_study(
     n_boot=10_000,
     **retrieval,
 ):
-    """Grow the trees of some cases under several systems.
-
-    Parameters
-    ----------
-    name : str
-        Name of the cases and the collection.
-    sheets : sequence of FactSheet
-        Cases.
-    documents : pandas.DataFrame or CorpusIndex
-        The collection.
-    systems : sequence of str
-        Keys of `casebook.retrieval.config.MODES`; the control ``random`` is added.
-    annotations : pandas.DataFrame, optional
-        From `casebook.counterfactual.annotations`.
-    neighbours, settings, validator
-        As for `casebook.counterfactual.tree.grow_trees`.
-    k : int
-        Cases compared.
-    inert : Inert, optional
-        Words of the placebos; by default those that the collection holds.
-    encoder : str, optional
-        For a new index.
-    n_boot : int
-        Resamples of every interval; the seed is that of the settings.
-    **retrieval
-        Settings of the pipeline.
-
-    Returns
-    -------
-    SensitivityStudy
-        All trees, measured.
-    """
+    """Grow the trees of some cases under several systems."""
     settings = settings or TreeSettings()
     index = documents
     if not isinstance(documents, CorpusIndex):

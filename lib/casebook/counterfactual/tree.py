@@ -5,12 +5,7 @@ from collections import Counter, defaultdict
 from casebook.counterfactual.budget import ordered
 from casebook.counterfactual.edits import manual_edit, single_fact_edits
 from casebook.counterfactual.facts import contradictions, present_types, sheet_hash
-from casebook.counterfactual.placebo import (
-    Writer,
-    inert_words,
-    placebo_edits,
-    with_context,
-)
+from casebook.counterfactual.placebo import Writer, inert_words, placebo_edits, with_context
 from casebook.counterfactual.plausibility import ACCEPT, rules
 from casebook.counterfactual.tree_state import Node, Tree, TreeSettings
 from casebook.errors import InputError
@@ -18,38 +13,8 @@ from casebook.errors import InputError
 __all__ = ["Node", "Tree", "TreeSettings", "add_manual", "grow_tree", "grow_trees"]
 
 
-def grow_trees(
-    sheets, search, settings=None, neighbours=None, validator=rules, inert=None
-):
-    """Grow the trees of many cases, all of one level in one batch of retrieval.
-
-    Parameters
-    ----------
-    sheets : sequence of FactSheet
-        Cases; each is left out of its own results.
-    search : casebook.counterfactual.searching.CaseSearch
-        The retrieval under test.
-    settings : TreeSettings, optional
-        How to grow.
-    neighbours : callable, optional
-        Gives the citations that a citation may be exchanged for.
-    validator : callable
-        Takes a sheet and an `Edit`, gives a `plausibility.Decision`; only accepted
-        edits are tried.
-    inert : Inert, optional
-        Words for placebos; by default those of the collection (`inert_words`).
-
-    Returns
-    -------
-    list of Tree
-        In the order of the sheets. A node whose retrieval failed stays, without a
-        list, and is not expanded.
-
-    Raises
-    ------
-    InputError
-        If a sheet has no fact, contradicts itself, or a case comes twice.
-    """
+def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, inert=None):
+    """Grow the trees of many cases, all of one level in one batch of retrieval."""
     settings = settings or TreeSettings()
     if inert is None:
         inert = inert_words(search.vocabulary)
@@ -58,19 +23,11 @@ def grow_trees(
     _search_level(search, [(tree, tree.root) for tree in trees])
     level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
     for _ in range(settings.max_depth):
-        grown = [
-            (tree, child)
-            for tree, node in level
-            for child in _children(tree, node, neighbours, validator)
-        ]
+        grown = [(tree, child) for tree, node in level for child in _children(tree, node, neighbours, validator)]
         sizes = defaultdict(set)
         for _, child in grown:
             sizes[id(child.parent)].add((child.edit.removed, child.edit.added))
-        placebos = [
-            (tree, child)
-            for tree, node in level
-            for child in _placebos(tree, node, sizes[id(node)], inert)
-        ]
+        placebos = [(tree, child) for tree, node in level for child in _placebos(tree, node, sizes[id(node)], inert)]
         _search_level(search, grown + placebos)
         for tree, node in grown:
             tree.nodes.append(node)
@@ -81,44 +38,12 @@ def grow_trees(
 
 
 def grow_tree(sheet, search, **options):
-    """Grow the tree of one case.
-
-    Parameters
-    ----------
-    sheet : FactSheet
-        The case.
-    search, **options
-        As for `grow_trees`.
-
-    Returns
-    -------
-    Tree
-        The tree.
-    """
+    """Grow the tree of one case."""
     return grow_trees([sheet], search, **options)[0]
 
 
 def add_manual(tree, parent, sheet, fact_type, search):
-    """Add a node for a change made by hand, marked and left out of aggregates.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree, which gets the node.
-    parent : Node
-        State that was changed.
-    sheet : FactSheet
-        The changed facts.
-    fact_type : str
-        Type that the user states.
-    search : CaseSearch
-        The retrieval under test.
-
-    Returns
-    -------
-    Node
-        The new node.
-    """
+    """Add a node for a change made by hand, marked and left out of aggregates."""
     edit = manual_edit(parent.sheet, sheet, fact_type, tree.write)
     name = f"{parent.name}.m{sum(node.manual for node in tree.nodes) + 1}"
     node = Node(name, parent, edit, sheet, edit.query, parent.depth + 1, manual=True)
@@ -162,9 +87,7 @@ def _search_level(search, level):
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    edits = single_fact_edits(
-        node.sheet, neighbours, tree.write, settings.fact_types, settings.bounded
-    )
+    edits = single_fact_edits(node.sheet, neighbours, tree.write, settings.fact_types, settings.bounded)
     tree.counts["candidates"] += len(edits)
     if not settings.revisit:
         tree.noops += [(node, edit) for edit in edits if edit.noop]
@@ -178,9 +101,7 @@ def _children(tree, node, neighbours, validator):
             tree.counts["revisited"] += 1
             continue
         decision = validator(node.sheet, edit)
-        tree.decisions.append(
-            (node.name, edit.fact_type, decision.outcome, decision.reason)
-        )
+        tree.decisions.append((node.name, edit.fact_type, decision.outcome, decision.reason))
         if decision.outcome == ACCEPT:
             tree.seen.add(state)
             chosen.append(edit)
@@ -197,26 +118,10 @@ def _placebos(tree, node, sizes, inert):
         return []
     found = []
     for removed, added in sorted(sizes - {(0, 0)}):
-        edits = placebo_edits(
-            node.sheet,
-            tree.write,
-            removed,
-            added,
-            inert,
-            settings.placebo_draws,
-            settings.seed,
-        )
+        edits = placebo_edits(node.sheet, tree.write, removed, added, inert, settings.placebo_draws, settings.seed)
         tree.counts["unmatched"] += not edits
         found += [
-            Node(
-                f"{node.name}.{edit.item}",
-                node,
-                edit,
-                node.sheet,
-                edit.query,
-                node.depth + 1,
-            )
-            for edit in edits
+            Node(f"{node.name}.{edit.item}", node, edit, node.sheet, edit.query, node.depth + 1) for edit in edits
         ]
     return found
 

@@ -7,19 +7,7 @@ SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
 
 
 def as_markdown(report):
-    """Write a report for reading.
-
-    Parameters
-    ----------
-    report : dict
-        From `casebook.counterfactual.tree_report.as_json`.
-
-    Returns
-    -------
-    str
-        Markdown: the sensitivities, every node with what it changed, and, if the
-        report has explanations, why each of its cases was found and what its edit did.
-    """
+    """Write a report for reading."""
     root = report["nodes"][0]
     lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", ""]
     lines += [f"Query: {plain(root['query'])}", "", *_score_table(root), ""]
@@ -67,8 +55,7 @@ def _parents_first(nodes):
 
 def _score_table(root):
     lines = [
-        "| fact type | edges | mean displacement | normalised footrule | placebo "
-        "| excess | reason |",
+        "| fact type | edges | mean displacement | normalised footrule | placebo | excess | reason |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, score in root["sensitivity_scores"].items():

@@ -7,12 +7,7 @@ from casebook.counterfactual.facts import to_dict
 from casebook.counterfactual.placebo import VACUOUS
 from casebook.counterfactual.sensitivity import sensitivity
 from casebook.errors import InputError
-from casebook.measures.rankshift import (
-    jaccard,
-    normalised_footrule,
-    rank_changes,
-    rbo,
-)
+from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.plain_json import read_json
 
 FORMAT = "casebook sensitivity tree 1"
@@ -20,28 +15,7 @@ _SHOWN = 5  # cases named in a sentence
 
 
 def as_json(tree, n_boot=10_000, explain=None):
-    """Give a tree as plain data.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    n_boot : int
-        Resamples of the intervals.
-    explain : callable, optional
-        Takes a node and gives ``results``, explanations by case, and ``edge``, that of
-        the edit, as `casebook.counterfactual.explanations.Explainer` does.
-
-    Returns
-    -------
-    dict
-        ``format``, ``case_id``, ``k``, ``counts``, ``informative_terms`` of the query,
-        ``warnings`` on what the scores are worth, ``nodes`` in order (node_id,
-        parent_id, depth, edge, fact_sheet_state, query, retrieval_results,
-        diff_vs_parent, counterfactual_summary; the root also has sensitivity_scores;
-        with ``explain`` each result and each edge has an ``explanation``),
-        ``noops`` and ``placebos``. Undefined numbers are None with a reason.
-    """
+    """Give a tree as plain data."""
     edges, placebos = edge_frame([tree]), placebo_frame([tree])
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     nodes[0]["sensitivity_scores"] = _scores(edges, n_boot, tree.settings.seed)
@@ -59,12 +33,7 @@ def as_json(tree, n_boot=10_000, explain=None):
         "placebo_mean_footrule": limit,
         "nodes": nodes,
         "noops": [
-            {
-                "node_id": node.name,
-                "fact_type": edit.fact_type,
-                "edit": edit.description,
-            }
-            for node, edit in tree.noops
+            {"node_id": node.name, "fact_type": edit.fact_type, "edit": edit.description} for node, edit in tree.noops
         ],
         "coverage": coverage(edges, 1).to_dict("records"),
     }
@@ -86,28 +55,11 @@ def _warnings(tree, scores):
 
 
 def read_report(path):
-    """Read a report that was written as JSON.
-
-    Parameters
-    ----------
-    path : path-like
-        File of `as_json`.
-
-    Returns
-    -------
-    dict
-        The report.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is no such report.
-    """
+    """Read a report that was written as JSON."""
     report = read_json(path)
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise InputError(
-            f"{path}: is no report of a tree: make one with "
-            "'casebook sensitivity run CASE DATASET -o FILE'"
+            f"{path}: is no report of a tree: make one with 'casebook sensitivity run CASE DATASET -o FILE'"
         )
     return report
 
@@ -116,9 +68,7 @@ def _node(tree, node, explain):
     edit, found = node.edit, node.found
     results = [
         {"rank": rank, "case_id": case, "document_id": document, "score": score}
-        for rank, (case, document, score) in enumerate(
-            zip(found.cases, found.documents, found.scores, strict=True), 1
-        )
+        for rank, (case, document, score) in enumerate(zip(found.cases, found.documents, found.scores, strict=True), 1)
     ]
     row = {
         "node_id": node.name,
@@ -211,9 +161,7 @@ def _listed(what, cases):
 def _scores(edges, n_boot, seed):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
     frame = sensitivity(edges, clusters="item", n_boot=n_boot, seed=seed)
-    parity = sensitivity(
-        edges, "displacement", clusters="item", n_boot=n_boot, seed=seed
-    )
+    parity = sensitivity(edges, "displacement", clusters="item", n_boot=n_boot, seed=seed)
     scores = {}
     rows = zip(frame.to_dict("records"), parity.to_dict("records"), strict=True)
     for row, documented in rows:

@@ -14,36 +14,7 @@ from casebook.measures.rankshift import mean_displacement
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """How a tree grows.
-
-    Parameters
-    ----------
-    max_depth : int
-        Edges from the root to the deepest node, at least 1.
-    children : int or None
-        Accepted edits that are tried per node; None for all.
-    threshold : float
-        A node is expanded if its mean displacement from its parent is at least so
-        large.
-    budget : {"stratified", "first"}
-        See `casebook.counterfactual.budget.ordered`.
-    placebo_draws : int
-        Placebos per node and size of edit; 0 for none, and no inert words.
-    context_words : int
-        Inert words of a query, at least 1.
-    revisit : bool
-        Whether a state may occur again, as documented. Otherwise an edit that leads
-        to a state seen in the tree is left out, and edits that leave the query as it
-        was are recorded without spending the budget on them.
-    fact_types : tuple of str
-        Types that are edited.
-    bounded : bool
-        Whether numbers stay within legal sense; the documented ones do not.
-    outcome, caps, words : bool
-        As for `casebook.counterfactual.facts.query_text`.
-    seed : int
-        Of inert words, placebos and the order of edits.
-    """
+    """How a tree grows."""
 
     max_depth: int = 2
     children: int | None = 5
@@ -78,27 +49,7 @@ class TreeSettings:
 
 @dataclass
 class Node:
-    """One state of a case.
-
-    Attributes
-    ----------
-    name : str
-        ``r`` for the root; children add ``.1``, ``.2``, ...
-    parent : Node or None
-        The state before the edit.
-    edit : Edit or None
-        The fact that changed; None for the root.
-    sheet : FactSheet
-        The facts.
-    query : str
-        The query.
-    depth : int
-        Edges to the root.
-    found : Found
-        Retrieved cases; empty until its level is searched.
-    manual : bool
-        Whether somebody made the edit by hand.
-    """
+    """One state of a case."""
 
     name: str
     parent: object
@@ -118,32 +69,7 @@ class Node:
 
 @dataclass
 class Tree:
-    """The tree of one case.
-
-    Attributes
-    ----------
-    case_id : str
-        The case.
-    k : int
-        Cases compared.
-    settings : TreeSettings
-        How it grew.
-    nodes : list of Node
-        The root first, then level by level.
-    placebos : list of Node
-        Placebo children of expanded nodes.
-    noops : list of tuple of (Node, Edit)
-        Edits that leave the query of a node as it was: zeros by construction.
-    decisions : list of tuple of (str, str, str, str)
-        Node, fact type, outcome and reason of every edit that was judged.
-    counts : collections.Counter
-        ``candidates``, ``revisited`` (left out), ``unmatched`` (placebo sizes that
-        could not be made).
-    write : Writer
-        Writer of its queries.
-    terms : tuple of str
-        Informative terms of the case's facts in the collection.
-    """
+    """The tree of one case."""
 
     case_id: str
     k: int

@@ -12,19 +12,7 @@ from casebook.datasets.jsonl import read_jsonl
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedSet:
-    """Annotated records of one split; treat it as read-only.
-
-    Attributes
-    ----------
-    key, split : str
-        What it is.
-    records : pandas.DataFrame
-        One row per record, one column per field.
-    counts : dict of int
-        ``documents`` (texts), ``queries`` (records), ``judgements`` (annotations).
-    card : Card or None
-        Where it comes from.
-    """
+    """Annotated records of one split; treat it as read-only."""
 
     key: str
     split: str
@@ -45,22 +33,7 @@ class AnnotatedSet:
 
 
 def fact_sheets(card, files, split):
-    """Read texts with the fact sheets that somebody wrote for them.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name; there is one.
-    split : str
-        ``all``, ``dev`` or ``heldout``.
-
-    Returns
-    -------
-    AnnotatedSet
-        Judgements are the facts written.
-    """
+    """Read texts with the fact sheets that somebody wrote for them."""
     (path,) = files.values()
     fields = {"id": str, "split": str, "text": str, "sheet": dict}
     rows = [row for _, row in read_jsonl(path, fields)]
@@ -71,18 +44,7 @@ def fact_sheets(card, files, split):
 
 
 def fact_cases(card, files, split):
-    """Read cases with the fact types that somebody called dispositive or not.
-
-    Parameters
-    ----------
-    card, files, split
-        As for `fact_sheets`; the only split is ``all``.
-
-    Returns
-    -------
-    AnnotatedSet
-        Judgements are the pairs of case and fact type that stand on a side.
-    """
+    """Read cases with the fact types that somebody called dispositive or not."""
     (path,) = files.values()
     sides = ("dispositive_facts", "non_dispositive_facts")
     fields = {"case_id": str, "fact_sheet": dict, **dict.fromkeys(sides, list)}

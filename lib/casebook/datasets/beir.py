@@ -10,47 +10,8 @@ from casebook.errors import InputError
 from casebook.formats.trec import read_beir_qrels, read_qrels
 
 
-def load_beir(
-    folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING
-):
-    """Read one split of a folder in the BEIR layout.
-
-    Parameters
-    ----------
-    folder : path-like
-        Holds ``corpus.jsonl`` and ``queries.jsonl`` (``_id``, ``text``, optional
-        ``title`` and ``metadata``; each may be compressed, ``.gz``) and
-        ``qrels/<split>.tsv``.
-    split : str
-        Name of the judgement file.
-    key : str, optional
-        Name of the dataset; the folder's name by default.
-    card : Card, optional
-        Card of the dataset.
-    titles : bool
-        Whether the text of a document begins with its title, as in BEIR's own figures.
-    max_missing : float
-        Largest share of judgements that may name a document or a query that the
-        folder lacks. A lacking document stays in the judgements, as in trec_eval: no
-        system can find it. A lacking query cannot be asked and is left out.
-
-    Returns
-    -------
-    RetrievalDataset
-        With the queries that the split judges, in the order of ``queries.jsonl``; a
-        metadata field ``group`` of the queries becomes ``groups``.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or has a defect, or too many judgements name something
-        that is not there; names file and line.
-
-    References
-    ----------
-    Thakur et al. (2021), BEIR: a heterogeneous benchmark for zero-shot evaluation of
-    information retrieval models, NeurIPS Datasets and Benchmarks.
-    """
+def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
+    """Read one split of a folder in the BEIR layout."""
     folder = Path(folder)
     corpus, questions = _one_of(folder, "corpus"), _one_of(folder, "queries")
     judged = folder / "qrels" / f"{split}.tsv"
@@ -71,90 +32,20 @@ def load_beir(
 
 
 def read_collection(folder, titles=True):
-    """Read the documents of a BEIR folder, without questions and judgements.
-
-    Parameters
-    ----------
-    folder : path-like
-        Holds ``corpus.jsonl``.
-    titles : bool
-        Whether the text of a document begins with its title.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``doc_id``, ``title``, ``text`` and any metadata.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or has a defect; names file and line.
-    """
+    """Read the documents of a BEIR folder, without questions and judgements."""
     documents = _read_documents(_one_of(Path(folder), "corpus"), "_id")
     return with_titles(documents) if titles else documents
 
 
 def read_questions(path):
-    """Read questions without judgements.
-
-    Parameters
-    ----------
-    path : path-like
-        A BEIR folder with ``queries.jsonl``, or such a file.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``query_id``, ``text`` and any metadata.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or has a defect; names file and line.
-    """
+    """Read questions without judgements."""
     path = Path(path)
     path = _one_of(path, "queries") if path.is_dir() else path
     return read_frame(path, "_id", "query_id")
 
 
-def load_trec(
-    documents,
-    queries,
-    qrels,
-    *,
-    key,
-    split="all",
-    id_field="id",
-    card=None,
-    titles=True,
-):
-    """Read documents and queries in JSON lines with judgements in TREC format.
-
-    Parameters
-    ----------
-    documents, queries : path-like
-        JSON lines with an id and ``text``; ``.gz`` and ``.xz`` are read too.
-    qrels : path-like
-        TREC judgements: query, iteration, document, grade.
-    key, split : str
-        Names of the dataset and of the split.
-    id_field : str
-        Name of the id in both JSON files.
-    card : Card, optional
-        Card of the dataset.
-    titles : bool
-        Whether the text of a document begins with its title.
-
-    Returns
-    -------
-    RetrievalDataset
-        With the judged queries, in the order of their file.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or has a defect; names file and line.
-    """
+def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None, titles=True):
+    """Read documents and queries in JSON lines with judgements in TREC format."""
     documents = _read_documents(documents, id_field)
     return _assemble(
         key,
@@ -168,43 +59,13 @@ def load_trec(
 
 
 def shipped(card, files, split):
-    """Read one split of a BEIR folder that has a card.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name; ``corpus.jsonl`` marks the folder.
-    split : str
-        Name of the split.
-
-    Returns
-    -------
-    RetrievalDataset
-        The split.
-    """
+    """Read one split of a BEIR folder that has a card."""
     folder = files["corpus.jsonl"].parent
     return load_beir(folder, split, key=card.key, card=card, titles=False)
 
 
 def shipped_halves(card, files, split):
-    """Read a BEIR folder that has a card and one set of judgements, in two halves.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name; the judgements are ``qrels/test.tsv``.
-    split : str
-        ``all``, or one of the halves ``dev`` and ``test``, which share no group.
-
-    Returns
-    -------
-    RetrievalDataset
-        The split.
-    """
+    """Read a BEIR folder that has a card and one set of judgements, in two halves."""
     whole = replace(shipped(card, files, "test"), split=split)
     if split == "all":
         return whole

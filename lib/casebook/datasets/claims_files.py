@@ -16,33 +16,7 @@ _ORDER = ["claim_id", "claim", "label", "original_label"]
 
 
 def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
-    """Read claims, gold labels and evidence from a file.
-
-    Parameters
-    ----------
-    path : path-like
-        ``.csv``, ``.json`` or ``.jsonl``, plain or compressed.
-    kind : str
-        Format: one of `casebook.datasets.claims_formats.FORMATS`.
-    strict : bool
-        Whether doubled ids, unknown labels and a last line that breaks off are
-        refused. Otherwise the first of equal ids counts, an unknown label becomes
-        None, the broken line is left out, and ``account`` counts each.
-    corpus : path-like, optional
-        Abstracts of SciFact (doc_id, abstract), which give the evidence its text.
-    labels : dict, optional
-        Further label spellings, to SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING.
-
-    Returns
-    -------
-    casebook.datasets.claims.ClaimSet
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        Names the file, the row and the remedy.
-    """
+    """Read claims, gold labels and evidence from a file."""
     check_choice("format", kind, FORMATS)
     records, truncated = read_records(path, tolerate_truncation=not strict)
     reader = _Reader(path, kind, strict, LABEL_MAPS[kind] | (labels or {}))
@@ -57,22 +31,7 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
 
 
 def from_card(card, files, split):
-    """Read the claims of a card, whose loader names the format.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Its one verified file.
-    split : str
-        ``all``.
-
-    Returns
-    -------
-    casebook.datasets.claims.ClaimSet
-        With the label counts of the card.
-    """
+    """Read the claims of a card, whose loader names the format."""
     (path,) = files.values()
     found = load_claims(path, card.loader)
     counts = found.claims["label"].value_counts()
@@ -157,8 +116,5 @@ def _texts(evidence, corpus):
             sentences[f"{record['doc_id']}:{place}"] = re.sub(r"\s+", " ", text)
     missing = sorted(set(evidence["evidence_id"]) - set(sentences))
     if missing:
-        raise InputError(
-            f"{corpus}: lacks {len(missing)} sentences that claims cite (first: "
-            f"{missing[0]})"
-        )
+        raise InputError(f"{corpus}: lacks {len(missing)} sentences that claims cite (first: {missing[0]})")
     return evidence["evidence_id"].map(sentences)

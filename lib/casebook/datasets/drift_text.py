@@ -46,21 +46,16 @@ _EXTRAS = (
 )
 _ASKED = (
     (
-        "Which insurance pays {limit} euros when {subject}{place} {peril}? By the way,"
-        " {condition}.",
-        "I am looking for a policy: {subject}{place} {peril}, {condition}, {limit}"
-        " euros.",
+        "Which insurance pays {limit} euros when {subject}{place} {peril}? By the way, {condition}.",
+        "I am looking for a policy: {subject}{place} {peril}, {condition}, {limit} euros.",
         "What if {subject}{place} {peril}: would I get {limit} euros when {condition}?",
-        "Am I paid {limit} euros if {subject}{place} {peril}? You should know that"
-        " {condition}.",
+        "Am I paid {limit} euros if {subject}{place} {peril}? You should know that {condition}.",
     ),
     (
         "Wording for {topic}{place}: {peril}, {condition}, limit of EUR {limit}.",
         "Response to {peril}, {condition}; {topic}{place}, EUR {limit} any one event.",
-        "Find the policy that answers for {peril}, {topic}{place}, EUR {limit},"
-        " {condition}.",
-        "Cover sought in respect of {topic}{place}: {peril} at EUR {limit},"
-        " {condition}.",
+        "Find the policy that answers for {peril}, {topic}{place}, EUR {limit}, {condition}.",
+        "Cover sought in respect of {topic}{place}: {peril} at EUR {limit}, {condition}.",
     ),
 )
 _TAILS = ("", " Please be brief.", " We must know before renewal.")
@@ -79,22 +74,7 @@ REWRITTEN_WITH_PREFIX = 0.35
 
 
 def render_policy(facts, choices, excluded=False):
-    """Write one policy.
-
-    Parameters
-    ----------
-    facts : Facts
-        What it says, a :class:`~casebook.datasets.drift_facts.Facts`.
-    choices : sequence of int
-        Seven numbers, not negative, that select among equivalent wordings.
-    excluded : bool
-        Whether the peril is excluded instead of insured.
-
-    Returns
-    -------
-    str
-        About 70 words in one paragraph; no id stands in it.
-    """
+    """Write one policy."""
     topic, _, perils = TOPICS[facts.topic]
     slots = {
         "insurer": INSURERS[facts.insurer],
@@ -115,23 +95,7 @@ def render_policy(facts, choices, excluded=False):
 
 
 def render_query(facts, variant, place):
-    """Write one question for what a policy says.
-
-    Parameters
-    ----------
-    facts : Facts
-        Of the policy that is looked for.
-    variant : int
-        In [0, VARIANTS): wording, sentence and closing words. Questions for one set of
-        facts differ if their variants do.
-    place : bool
-        Whether the question names the region.
-
-    Returns
-    -------
-    text, wording : str
-        The question, and ``plain`` or ``professional``.
-    """
+    """Write one question for what a policy says."""
     style, rest = variant % len(_ASKED), variant // len(_ASKED)
     sentence = _ASKED[style][rest % len(_ASKED[style])]
     topic, subject, perils = TOPICS[facts.topic]
@@ -148,20 +112,7 @@ def render_query(facts, variant, place):
 
 
 def rewrite_query(text, rng):
-    """Say the same in other words: one to three exchanged, an opening for some.
-
-    Parameters
-    ----------
-    text : str
-        A question of :func:`render_query`.
-    rng : numpy.random.Generator
-        Source of the choice.
-
-    Returns
-    -------
-    str
-        Another text; different questions stay different.
-    """
+    """Say the same in other words: one to three exchanged, an opening for some."""
     possible = [pair for pair in _SWAPS if pair[0] in text]
     number = min(len(possible), int(rng.integers(1, 4)))
     for at in sorted(rng.permutation(len(possible))[:number]):

@@ -18,64 +18,27 @@ from casebook.errors import InputError
 from casebook.files import new_folder, write_json
 from casebook.plain_json import parse_json
 
-ROOT_VARIABLES = (
-    "EMBEDDINGSHIFT_DATASET_ROOT",
-    "EMBEDDINGSHIFT_MINIINSURANCE_DATASET_ROOT",
-)
+ROOT_VARIABLES = ("EMBEDDINGSHIFT_DATASET_ROOT", "EMBEDDINGSHIFT_MINIINSURANCE_DATASET_ROOT")
 _DEFAULT = Path("samples") / "insurance"
 _TEXTS = ("id", "text", "relevantDocId")
 _FIELDS = (*_TEXTS, "relevant")
 
 
 def dataset_root():
-    """Find the folder that is read when none is named.
-
-    Returns
-    -------
-    pathlib.Path
-        The value of ``EMBEDDINGSHIFT_DATASET_ROOT``, else that of
-        ``EMBEDDINGSHIFT_MINIINSURANCE_DATASET_ROOT``, else ``samples/insurance``; a
-        relative path counts from the project's root. It need not exist.
-    """
+    """Find the folder that is read when none is named."""
     given = (os.environ.get(name, "").strip() for name in ROOT_VARIABLES)
     return paths.ROOT / next((Path(value) for value in given if value), _DEFAULT)
 
 
 def read_mini_insurance(folder=None, *, key=None):
-    """Read a folder in the Mini-Insurance layout.
-
-    Parameters
-    ----------
-    folder : path-like, optional
-        Holds ``policies`` and ``queries``; :func:`dataset_root` by default.
-    key : str, optional
-        Name of the dataset; the folder's name by default.
-
-    Returns
-    -------
-    RetrievalDataset
-        Policies in the order of their paths, one text per file, without a byte order
-        mark and with the line ends of Unix; queries in the order of the file. Without
-        ``relevant``, the policy of ``relevantDocId`` has grade 1.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or has a defect, or a query names no policy that exists;
-        names file and row.
-    """
+    """Read a folder in the Mini-Insurance layout."""
     folder = Path(folder) if folder is not None else dataset_root()
     texts = _read_policies(folder / "policies")
     path = folder / "queries" / "queries.json"
     rows = _read_rows(path)
     canonical = {name.casefold(): name for name in texts}
-    qrels = {
-        row["id"]: _judgements(path, number, row, canonical)
-        for number, row in enumerate(rows, 1)
-    }
-    documents = pd.DataFrame(
-        {"doc_id": list(texts), "title": "", "text": list(texts.values())}
-    )
+    qrels = {row["id"]: _judgements(path, number, row, canonical) for number, row in enumerate(rows, 1)}
+    documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
     queries = _query_frame(rows)
     groups = _groups(path, rows)
     key = key or folder.resolve().name
@@ -83,27 +46,7 @@ def read_mini_insurance(folder=None, *, key=None):
 
 
 def write_mini_insurance(dataset, folder):
-    """Write a dataset in the Mini-Insurance layout.
-
-    Parameters
-    ----------
-    dataset : RetrievalDataset
-        Every query needs a policy of grade 1 or more. Titles and metadata of the
-        documents have no place in the layout; metadata of the queries are kept.
-    folder : path-like
-        Must not exist; it appears whole or not at all.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        If the folder exists, an id is no file name, two ids differ in case alone, a
-        query has no relevant policy, or a column has the name of another field.
-    """
+    """Write a dataset in the Mini-Insurance layout."""
     with new_folder(folder) as temporary:
         _write_policies(dataset.documents, temporary / "policies")
         _write_queries(dataset, temporary / "queries" / "queries.json")
@@ -156,10 +99,7 @@ def _read_policies(folder):
         seen[path.stem.casefold()] = path.name
         texts[path.stem] = text
     if not texts:
-        raise InputError(
-            f"{folder}: holds no policy (*.txt): name another folder, or set "
-            f"{ROOT_VARIABLES[0]}"
-        )
+        raise InputError(f"{folder}: holds no policy (*.txt): name another folder, or set {ROOT_VARIABLES[0]}")
     return texts
 
 

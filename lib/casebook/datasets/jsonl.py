@@ -16,23 +16,7 @@ _NAMES = {str: "text", dict: "an object", list: "a list"}
 
 
 def read_lines(path):
-    """Read the lines of a file in UTF-8.
-
-    Parameters
-    ----------
-    path : path-like
-        File, compressed if its name ends in ``.gz`` or ``.xz``.
-
-    Yields
-    ------
-    tuple of (int, str)
-        Line number, from 1, and line without its end.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is damaged, or a line is not UTF-8.
-    """
+    """Read the lines of a file in UTF-8."""
     path = Path(path)
     number = 0
     try:
@@ -52,25 +36,7 @@ def read_lines(path):
 
 
 def read_jsonl(path, required):
-    """Read the objects of a file, one a line; blank lines are skipped.
-
-    Parameters
-    ----------
-    path : path-like
-        File in UTF-8, compressed if its name ends in ``.gz`` or ``.xz``.
-    required : dict of type
-        Fields that each object must have, and their types (str, dict or list).
-
-    Yields
-    ------
-    tuple of (int, dict)
-        Line number, from 1, and object.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is no such object.
-    """
+    """Read the objects of a file, one a line; blank lines are skipped."""
     for number, line in read_lines(path):
         if line.strip():
             yield number, _record(path, number, line, required)
@@ -92,35 +58,7 @@ def _record(path, number, line, required):
 
 
 def read_frame(path, id_field, id_column, fields=("text",), blank=False):
-    """Read documents or queries: an id, text fields, metadata.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines.
-    id_field : str
-        Name of the id in the file.
-    id_column : str
-        Name that the id gets in the frame.
-    fields : sequence of str
-        Text fields to take; ``text`` must be there, others default to empty text.
-    blank : bool
-        Whether ``text`` may be blank: real collections have documents without text.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``id_column``, the text fields, then one column for every other field; those of
-        an object called ``metadata`` stand beside them. Cells that a line does not
-        give are missing. A record that stands twice, word for word, is taken once:
-        ``attrs["copies"]`` names line and id.
-
-    Raises
-    ------
-    InputError
-        If an id stands for two records or is empty, a text is missing or blank where
-        it must not be, or a metadata field has the name of another column.
-    """
+    """Read documents or queries: an id, text fields, metadata."""
     rows, lines, copies = [], {}, []
     for number, record in read_jsonl(path, {id_field: str, "text": str}):
         name = record.pop(id_field)

@@ -12,29 +12,7 @@ _HEADING = 10  # words; a longer first line is text, not a heading
 
 
 def consumer_contracts(card, files, split):
-    """Read ConsumerContractsQA: a question about a clause, the clause to be found.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name.
-    split : str
-        ``all``, ``dev`` or ``test``: the halves share no clause, and two clauses that
-        differ in spacing only count as one.
-
-    Returns
-    -------
-    RetrievalDataset
-        154 clauses; each question has one relevant clause. Queries have ``answer``, the
-        lawyer's yes or no. Groups are clauses.
-
-    References
-    ----------
-    Kolt (2022), Predicting consumer contracts, Berkeley Technology Law Journal 37;
-    Guha et al. (2023), LegalBench, NeurIPS Datasets and Benchmarks.
-    """
+    """Read ConsumerContractsQA: a question about a clause, the clause to be found."""
     fields = dict.fromkeys(("contract", "question", "answer"), str)
     rows = [row for _, row in read_jsonl(files["test.jsonl"], fields)]
     clauses = _number((row["contract"] for row in rows), "c{:03d}")
@@ -47,9 +25,7 @@ def consumer_contracts(card, files, split):
     )
     found = [clauses[row["contract"]] for row in rows]
     relevant = dict(zip(queries["query_id"], found, strict=True))
-    card.expect(
-        questions=len(rows), clauses=len(clauses), answered_yes=queries["answer"].sum()
-    )
+    card.expect(questions=len(rows), clauses=len(clauses), answered_yes=queries["answer"].sum())
     documents = pd.DataFrame(
         {
             "doc_id": clauses.values(),
@@ -65,35 +41,7 @@ def consumer_contracts(card, files, split):
 
 
 def privacy_qa(card, files, split):
-    """Read PrivacyQA: for each question about an app, the judged policy sentences.
-
-    Questions do not name the app, so sentences of other policies are not known to be
-    irrelevant: ``candidates`` holds the judged sentences, and only these may be ranked.
-
-    The file lists the relevant sentences of a question before the others, so its order
-    is a perfect ranking, and numbering sentences as they occur would let every tie
-    leak the answer. Sentences are therefore ordered, and numbered, by the SHA-256 of
-    their text, and candidates follow that order.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name.
-    split : str
-        ``all``, ``dev`` or ``test``: the halves share no sentence.
-
-    Returns
-    -------
-    RetrievalDataset
-        The questions that have a relevant and an irrelevant sentence. Groups are the
-        connected components of questions that share sentences (policies, in effect).
-
-    References
-    ----------
-    Ravichander et al. (2019), Question answering for privacy policies, EMNLP-IJCNLP.
-    """
+    """Read PrivacyQA: for each question about an app, the judged policy sentences."""
     fields = dict.fromkeys(("context", "question", "answer"), str)
     rows = [row for _, row in read_jsonl(files["test.jsonl"], fields)]
     texts = sorted({row["context"] for row in rows}, key=_digest)
@@ -104,16 +52,10 @@ def privacy_qa(card, files, split):
     for row in rows:
         doc = sentences[row["context"]]
         judged[questions[row["question"]]][doc] = int(row["answer"] == "True")
-    qrels = {
-        query: dict(sorted(row.items()))
-        for query, row in judged.items()
-        if len(set(row.values())) == 2
-    }
+    qrels = {query: dict(sorted(row.items())) for query, row in judged.items() if len(set(row.values())) == 2}
     components = connected_components(judged)
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
-    documents = pd.DataFrame(
-        {"doc_id": sentences.values(), "title": "", "text": sentences.keys()}
-    )
+    documents = pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()})
     groups = {query: components[query] for query in qrels}
     return _select(card, split, documents, queries, qrels, groups, judged_only=True)
 
@@ -142,18 +84,7 @@ def _heading(text):
 
 
 def connected_components(judged):
-    """Label queries so that two queries that share a document have one label.
-
-    Parameters
-    ----------
-    judged : dict of dict
-        ``{query_id: {doc_id: grade}}``.
-
-    Returns
-    -------
-    dict of str
-        ``{query_id: label}``; labels ``g1``, ``g2``, ... in the order of the queries.
-    """
+    """Label queries so that two queries that share a document have one label."""
     parent = {}
 
     def root(node):

@@ -18,32 +18,7 @@ _NAMES = ("key", "name", "short_name", "spdx_license_key")
 
 
 def licence_notices(card, files, split):
-    """Read the notices and the licence texts out of the package, unopened otherwise.
-
-    Documents are the English licence texts of at least 20 words that are neither
-    deprecated nor exceptions nor placeholders. Queries are notices of 12 to 120 words
-    that refer to exactly one of these licences: the first three of each licence in the
-    order of their file names.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name.
-    split : str
-        ``all``, or ``unnamed``: without the notices that hold their licence's name,
-        short name, key or SPDX identifier word for word.
-
-    Returns
-    -------
-    RetrievalDataset
-        ``title`` is the licence's name. Groups are licences.
-
-    References
-    ----------
-    nexB and others, ScanCode LicenseDB, https://scancode-licensedb.aboutcode.org.
-    """
+    """Read the notices and the licence texts out of the package, unopened otherwise."""
     with zipfile.ZipFile(files[WHEEL]) as archive:
         names = sorted(archive.namelist())
         licences = _licences(archive, names)
@@ -104,28 +79,7 @@ def _notices(archive, names, licences):
 
 
 def front_matter(name, content):
-    """Take a file of the package apart.
-
-    Only one-line fields are taken, which all fields used here are; a YAML parser
-    would need minutes for the 37,000 files.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file, for errors.
-    content : str
-        Fields between two lines of ``---``, then text.
-
-    Returns
-    -------
-    dict of str
-        The fields, and the text under ``text``.
-
-    Raises
-    ------
-    InputError
-        If there is no front matter.
-    """
+    """Take a file of the package apart."""
     parts = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
     if len(parts) < 2:
         raise InputError(f"{WHEEL}: {name} has no front matter")
@@ -135,21 +89,7 @@ def front_matter(name, content):
 
 
 def names_licence(notice, licence):
-    """Tell whether a notice holds the name of its licence word for word.
-
-    Parameters
-    ----------
-    notice : str
-        Text of the notice.
-    licence : dict of str
-        Fields of the licence.
-
-    Returns
-    -------
-    bool
-        True if the licence's key, name, short name or SPDX identifier occurs, whatever
-        the case and the spacing.
-    """
+    """Tell whether a notice holds the name of its licence word for word."""
     text = _folded(notice)
     return any(_folded(licence[name]) in text for name in _NAMES if name in licence)
 

@@ -15,51 +15,17 @@ KINDS = {
 
 
 def check_kind(card, kind):
-    """Refuse a dataset that holds something else, before anything is read.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-    kind : {"retrieval", "claims", "annotations", "ratings"}
-        What the caller can work with.
-
-    Raises
-    ------
-    InputError
-        With the datasets that would fit.
-    """
+    """Refuse a dataset that holds something else, before anything is read."""
     found = card.kind
     if found != kind:
         fitting = [key for key, other in cards().items() if other.kind == kind]
         raise InputError(
-            f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose "
-            f"from {', '.join(fitting)}"
+            f"dataset {card.key!r} holds {KINDS[found]}, not {KINDS[kind]}: choose from {', '.join(fitting)}"
         )
 
 
 def read_split(card, files, split):
-    """Run the card's loader and compare the counts.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-    files : dict of str to pathlib.Path
-        Its files on this machine.
-    split : str
-        A split of the card.
-
-    Returns
-    -------
-    object
-        What the loader gives, see `casebook.datasets.registry.load`.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged, or the counts are not those of the card.
-    """
+    """Run the card's loader and compare the counts."""
     module, function, _ = LOADERS[card.loader]
     module = importlib.import_module(f"casebook.datasets.{module}")
     dataset = getattr(module, function)(card, files, split)

@@ -12,23 +12,7 @@ _EVIDENCE = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 
 
 def own_claims(card, files, split):
-    """Read the claims over the smoke and insurance collections.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Its one verified file.
-    split : str
-        ``all``, ``train`` or ``test``: no source document is in both.
-
-    Returns
-    -------
-    casebook.datasets.claims.ClaimSet
-        ``cluster`` joins a true claim with its false twin; evidence are the quotes
-        that decide each part, ``source`` the collection and document.
-    """
+    """Read the claims over the smoke and insurance collections."""
     (path,) = files.values()
     claims, evidence = [], []
     for _, row in read_jsonl(path, _FIELDS | {"atoms": list}):
@@ -57,22 +41,7 @@ def own_claims(card, files, split):
 
 
 def decompositions(card, files, split):
-    """Read the sentences annotated with their atomic claims.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Its one verified file.
-    split : str
-        ``all``, ``dev`` or ``test``.
-
-    Returns
-    -------
-    casebook.datasets.annotated.AnnotatedSet
-        One record per sentence.
-    """
+    """Read the sentences annotated with their atomic claims."""
     (path,) = files.values()
     fields = {"id": str, "text": str, "split": str, "atoms": list}
     rows = [row for _, row in read_jsonl(path, fields)]

@@ -15,27 +15,7 @@ TRIPLES = {
 
 
 def pdpabench(card, files, split):
-    """Convert the study's own files.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name.
-    split : str
-        ``train``, ``dev`` or ``test``: all chunks that a question links are relevant.
-        ``test_single``: only the one chunk that the study scored. ``test_paraphrases``:
-        the two other wordings of each test question, judged as the question is.
-
-    Returns
-    -------
-    RetrievalDataset
-        315 statute chunks, one a subsection. Queries have ``qa_type``, ``abstain``
-        (abstaining is an accepted answer), ``variants``, ``gold_answer``,
-        ``gold_answer_short`` and ``citations``. Groups, for paraphrases only, are the
-        questions they stand for.
-    """
+    """Convert the study's own files."""
     documents = _documents(files[CORPUS])
     questions, links = _questions(files[QUESTIONS])
     card.expect(chunks=len(documents), questions=len(questions))
@@ -50,9 +30,7 @@ def pdpabench(card, files, split):
         queries = _paraphrases(queries)
         groups = dict(zip(queries["query_id"], queries["question_id"], strict=True))
         qrels = {query: qrels[question] for query, question in groups.items()}
-    return RetrievalDataset(
-        card.key, split, documents, queries, qrels, card=card, groups=groups
-    )
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card=card, groups=groups)
 
 
 def _documents(path):
@@ -87,9 +65,7 @@ def _questions(path):
             "citations": [row["canonical_sections"] for row in rows],
         }
     )
-    links = {
-        row["id"]: [link["chunk_id"] for link in row["corpus_links"]] for row in rows
-    }
+    links = {row["id"]: [link["chunk_id"] for link in row["corpus_links"]] for row in rows}
     return questions, links
 
 

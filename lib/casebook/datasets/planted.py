@@ -19,31 +19,13 @@ from casebook.datasets.corpus import RetrievalDataset
 from casebook.datasets.planted_text import render, vocabulary
 from casebook.errors import InputError
 
-WEIGHTS = {
-    "section": 8,
-    "evidence": 4,
-    "party": 2,
-    "amount": 1,
-    "court": 0,
-    "month": 0,
-    "clerk": 0,
-}
+WEIGHTS = {"section": 8, "evidence": 4, "party": 2, "amount": 1, "court": 0, "month": 0, "clerk": 0}
 GRADES = (0.6, 0.8, 0.99)  # share of the total weight from which a grade is earned
 
 
 @dataclass(frozen=True, eq=False)
 class PlantedTruth:
-    """What decides relevance in a planted dataset.
-
-    Parameters
-    ----------
-    weights : dict of float
-        Weight of each fact type; 0 for noise.
-    values : dict of tuple
-        Values of each fact type; the fact tables hold positions in it.
-    documents, queries : numpy.ndarray
-        Fact tables, shape (n, n_types), columns in the order of ``weights``.
-    """
+    """What decides relevance in a planted dataset."""
 
     weights: dict
     values: dict = field(repr=False)
@@ -51,19 +33,7 @@ class PlantedTruth:
     queries: np.ndarray = field(repr=False)
 
     def scores(self, query):
-        """Give the true relevance of every document for one query.
-
-        Parameters
-        ----------
-        query : int
-            Row of the query.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n_documents,): summed weights of matching facts over the total, in
-            [0, 1].
-        """
+        """Give the true relevance of every document for one query."""
         total = np.zeros(len(self.documents))
         for column, weight in enumerate(self.weights.values()):
             if weight:
@@ -73,96 +43,34 @@ class PlantedTruth:
 
 
 def plant(n_documents=2000, n_queries=100, seed=0, weights=None):
-    """Generate a dataset whose relevance is known.
-
-    Parameters
-    ----------
-    n_documents, n_queries : int
-        Sizes, at least 1.
-    seed : int
-        Not negative. Documents and queries are drawn from streams of their own: other
-        queries leave the documents as they are.
-    weights : dict of float, optional
-        Weight of each fact type, none negative and not all 0; types that are not named
-        get 0. The default is 8 for the section, 4 for the evidence, 2 for the party, 1
-        for the amount and 0 for court, month and clerk.
-
-    Returns
-    -------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Graded 1 to 3; each query asks for the facts of one document, so it has at
-        least one document of grade 3. The text of the query leaves noise out.
-    truth : PlantedTruth
-        Weights and fact tables.
-
-    Raises
-    ------
-    InputError
-        If a size, the seed or a weight is out of range.
-    """
+    """Generate a dataset whose relevance is known."""
     truth = plant_truth(n_documents, n_queries, seed, weights)
     documents = pd.concat(documents_in_chunks(truth), ignore_index=True)
     matters = np.flatnonzero(list(truth.weights.values()))
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     queries = pd.DataFrame(
-        {
-            "query_id": _ids("q", 0, n_queries, n_queries),
-            "text": render(asked, truth.queries[:, matters]),
-        }
+        {"query_id": _ids("q", 0, n_queries, n_queries), "text": render(asked, truth.queries[:, matters])}
     )
     ids = documents["doc_id"].to_numpy()
-    qrels = {
-        name: _grades(truth, row, ids) for row, name in enumerate(queries["query_id"])
-    }
+    qrels = {name: _grades(truth, row, ids) for row, name in enumerate(queries["query_id"])}
     return RetrievalDataset("planted", "all", documents, queries, qrels), truth
 
 
 def plant_truth(n_documents, n_queries, seed=0, weights=None):
-    """Draw the fact tables only, which costs a few bytes per fact.
-
-    Parameters
-    ----------
-    n_documents, n_queries, seed, weights
-        As for `plant`.
-
-    Returns
-    -------
-    PlantedTruth
-        Weights and fact tables.
-
-    Raises
-    ------
-    InputError
-        If a size, the seed or a weight is out of range.
-    """
+    """Draw the fact tables only, which costs a few bytes per fact."""
     if n_documents < 1 or n_queries < 1 or seed < 0:
         raise InputError("planted: sizes must be at least 1 and the seed at least 0")
     chosen = _checked(WEIGHTS if weights is None else weights)
     words = vocabulary(n_documents)
     values = {name: words[name] for name in chosen}
     sizes = [len(value) for value in values.values()]
-    documents = np.random.default_rng([seed, 1]).integers(
-        sizes, size=(n_documents, len(sizes)), dtype=np.int32
-    )
+    documents = np.random.default_rng([seed, 1]).integers(sizes, size=(n_documents, len(sizes)), dtype=np.int32)
     asked = np.random.default_rng([seed, 2]).integers(n_documents, size=n_queries)
     return PlantedTruth(chosen, values, documents, documents[asked])
 
 
 def documents_in_chunks(truth, rows=50_000):
-    """Render the documents, some at a time.
-
-    Parameters
-    ----------
-    truth : PlantedTruth
-        Fact tables.
-    rows : int
-        Documents per chunk.
-
-    Yields
-    ------
-    pandas.DataFrame
-        Columns ``doc_id``, ``title`` (empty), ``text`` and one per fact type.
-    """
+    """Render the documents, some at a time."""
     n = len(truth.documents)
     for start in range(0, n, rows):
         codes = truth.documents[start : start + rows]
@@ -176,26 +84,9 @@ def documents_in_chunks(truth, rows=50_000):
 
 
 def planted(card, files, split):
-    """Generate the default small dataset, for the registry.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict
-        Unused: nothing is read.
-    split : str
-        ``all``.
-
-    Returns
-    -------
-    RetrievalDataset
-        2,000 documents and 100 queries, seed 0.
-    """
+    """Generate the default small dataset, for the registry."""
     dataset, _ = plant()
-    return RetrievalDataset(
-        card.key, split, dataset.documents, dataset.queries, dataset.qrels, card
-    )
+    return RetrievalDataset(card.key, split, dataset.documents, dataset.queries, dataset.qrels, card)
 
 
 def _checked(weights):

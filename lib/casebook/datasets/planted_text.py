@@ -18,26 +18,14 @@ _WORDS = {
     "an insurer, a policyholder, a public body, a foreign national, a licensee, "
     "a lender",
     "court": "Northgate, Easton, Westbury, Southmoor, Midvale, Harbourside",
-    "month": "January, February, March, April, May, June, July, August, September, "
-    "October, November, December",
+    "month": "January, February, March, April, May, June, July, August, September, October, November, December",
     "clerk": "Adeyemi, Brandt, Castellano, Dufour, Eriksen, Fontaine, Goh",
 }
 _THOUSANDS = (2, 3, 5, 8, 12, 20, 35, 50, 75, 90)
 
 
 def vocabulary(n_documents):
-    """List the values that each fact type can take.
-
-    Parameters
-    ----------
-    n_documents : int
-        Size of the collection; the number of sections grows with it.
-
-    Returns
-    -------
-    dict of tuple
-        Values by fact type.
-    """
+    """List the values that each fact type can take."""
     sections = max(20, n_documents // PER_SECTION)
     words = {name: tuple(text.split(", ")) for name, text in _WORDS.items()}
     return {
@@ -48,20 +36,7 @@ def vocabulary(n_documents):
 
 
 def render(values, codes):
-    """Write each row of a fact table as sentences.
-
-    Parameters
-    ----------
-    values : dict of tuple
-        Values of the fact types to be written, in order.
-    codes : numpy.ndarray
-        Positions in ``values``, shape (n, len(values)).
-
-    Returns
-    -------
-    list of str
-        One text per row.
-    """
+    """Write each row of a fact table as sentences."""
     columns = []
     for column, (name, words) in enumerate(values.items()):
         sentences = [_PHRASES[name].format(word) for word in words]

@@ -20,22 +20,7 @@ ROUNDING = {"mean": 0.05, "sd": 0.00001}
 
 @dataclass(frozen=True, eq=False)
 class RatingSet:
-    """Items rated by several people; treat it as read-only.
-
-    Attributes
-    ----------
-    key, split : str
-        What it is.
-    ratings : pandas.DataFrame
-        Items x raters, NaN where missing; the index is the item's id.
-    items : pandas.DataFrame
-        Columns ``item_id`` (str, unique, in the order of `ratings`), ``text`` and what
-        else is known of the item.
-    account : dict of int
-        What was met on reading.
-    card : Card or None
-        Where it comes from.
-    """
+    """Items rated by several people; treat it as read-only."""
 
     key: str
     split: str
@@ -64,28 +49,7 @@ class RatingSet:
 
 
 def vader(card, files, split):
-    """Read the lexicon: one item a line, with its ten ratings.
-
-    Parameters
-    ----------
-    card : Card
-        Card of the dataset.
-    files : dict of pathlib.Path
-        Verified files by name.
-    split : str
-        ``all``.
-
-    Returns
-    -------
-    RatingSet
-        Raters are ``p1`` to ``p10``: positions, not persons. Items have ``mean`` and
-        ``sd`` (divided by n), computed from the ratings, and the file's own as
-        ``stated_mean`` and ``stated_sd``.
-
-    References
-    ----------
-    Hutto & Gilbert (2014), VADER, ICWSM.
-    """
+    """Read the lexicon: one item a line, with its ten ratings."""
     path = files["vader_lexicon.txt"]
     rows = [_row(path, line, text) for line, text in read_lines(path)]
     texts, means, deviations, ratings = zip(*rows, strict=True)
@@ -115,20 +79,7 @@ def vader(card, files, split):
 
 
 def disagreements(items, name):
-    """List the items whose stated mean or deviation is not that of their ratings.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        Of a `RatingSet` with stated values.
-    name : {"mean", "sd"}
-        Which one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows that differ by more than the stated digits allow.
-    """
+    """List the items whose stated mean or deviation is not that of their ratings."""
     gap = (items[name] - items[f"stated_{name}"]).abs()
     return items[gap > ROUNDING[name]]
 

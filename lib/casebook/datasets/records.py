@@ -13,28 +13,7 @@ LONGEST_FIELD = 2**24  # characters; csv's own limit would refuse a long claim
 
 
 def read_records(path, *, tolerate_truncation=False):
-    """Read objects from a file, whatever its format.
-
-    Parameters
-    ----------
-    path : path-like
-        ``.csv``, ``.json`` (a list of objects) or ``.jsonl``, each also with ``.gz``
-        or ``.xz`` behind it; UTF-8.
-    tolerate_truncation : bool
-        Whether a last line that breaks off is left out instead of refused.
-
-    Returns
-    -------
-    rows : list of (int, dict)
-        Line (CSV, JSONL) or position from 1 (JSON), and object.
-    truncated : int
-        Lines left out because they break off, 0 or 1.
-
-    Raises
-    ------
-    InputError
-        Names the file, the line and what is wrong.
-    """
+    """Read objects from a file, whatever its format."""
     path = Path(path)
     kind = path.with_suffix("") if path.suffix in (".gz", ".xz") else path
     readers = {".csv": _csv, ".json": _json, ".jsonl": _jsonl}
@@ -76,23 +55,7 @@ def _csv(path, lines, _):
 
 
 def read_json(path):
-    """Read what a JSON file holds.
-
-    Parameters
-    ----------
-    path : path-like
-        File in UTF-8, compressed if its name ends in ``.gz`` or ``.xz``.
-
-    Returns
-    -------
-    object
-        List, dict or any other value.
-
-    Raises
-    ------
-    InputError
-        Names the file, the line and what is wrong.
-    """
+    """Read what a JSON file holds."""
     return _parsed(path, read_lines(path))
 
 

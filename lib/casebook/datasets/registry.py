@@ -16,56 +16,21 @@ from casebook.datasets.describe import as_markdown, licence_table, overview
 from casebook.datasets.loaders import check_kind, read_split
 from casebook.errors import InputError
 
-__all__ = [
-    "available",
-    "card_text",
-    "check",
-    "licence_table",
-    "list_datasets",
-    "load",
-    "overview",
-    "pull",
-    "resolve",
-]
+__all__ = ["available", "card_text", "check", "licence_table", "list_datasets", "load", "overview", "pull", "resolve"]
 
 
 def list_datasets():
-    """Name the datasets that have a card.
-
-    Returns
-    -------
-    list of str
-        Keys, in alphabetical order.
-    """
+    """Name the datasets that have a card."""
     return list(cards())
 
 
 def available(name):
-    """Tell whether the files of a dataset lie here, whatever they hold.
-
-    Nothing is read or downloaded.
-    """
+    """Tell whether the files of a dataset lie here, whatever they hold."""
     return sources.available(resolve(name)[0])
 
 
 def resolve(name):
-    """Find the card, and the split if one is named, behind a dataset name.
-
-    Parameters
-    ----------
-    name : str
-        A key, or ``<key>_<split>``.
-
-    Returns
-    -------
-    tuple of (Card, str or None)
-        The card, and the split or None.
-
-    Raises
-    ------
-    InputError
-        If the name is not allowed or nobody knows it.
-    """
+    """Find the card, and the split if one is named, behind a dataset name."""
     paths.valid_name(name, "dataset")
     known = cards()
     if name in known:
@@ -75,8 +40,7 @@ def resolve(name):
         if split != name and split in card.splits:
             return card, split
     raise InputError(
-        f"unknown dataset {name!r}: known are {', '.join(known)}; a folder is given "
-        f"with a separator, as in ./{name}"
+        f"unknown dataset {name!r}: known are {', '.join(known)}; a folder is given with a separator, as in ./{name}"
     )
 
 
@@ -145,24 +109,7 @@ def _load_folder(key, folder, split, titles, max_missing):
 
 
 def pull(names=None):
-    """Fetch the files of datasets into the cache.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names of datasets. The default is all, except that those which stand in no
-        public place are left out, and said to be, if there is no mirror.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The files, verified.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be had, or is not the card's; the others are fetched first.
-    """
+    """Fetch the files of datasets into the cache."""
     quiet = bool(os.environ.get("TQDM_DISABLE")) or None  # None: only on a terminal
     found, problems = [], []
     for card in tqdm(_chosen(names), desc="datasets", unit="set", disable=quiet):
@@ -222,16 +169,5 @@ def _check(card):
 
 
 def card_text(name):
-    """Describe a dataset.
-
-    Parameters
-    ----------
-    name : str
-        Name of a dataset.
-
-    Returns
-    -------
-    str
-        The card as Markdown: licence, citation, splits, files, sources, caveats.
-    """
+    """Describe a dataset."""
     return as_markdown(resolve(name)[0])

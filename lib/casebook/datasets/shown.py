@@ -7,19 +7,7 @@ _NON_COMMERCIAL = "CC-BY-NC"
 
 
 def may_show(card):
-    """Decide by the data card which texts a report may show.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card or None
-        None for data of the user, of which no licence is known.
-
-    Returns
-    -------
-    frozenset of str
-        Some of ``items`` (questions, claims, cases) and ``documents``; what is not in
-        it is shown by id only.
-    """
+    """Decide by the data card which texts a report may show."""
     spdx = (card.licence.spdx if card else None) or ""
     if spdx.startswith(_NON_COMMERCIAL):
         return frozenset({"items"})

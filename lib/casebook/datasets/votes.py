@@ -19,21 +19,7 @@ SIDES["S2"] = SIDES["S1"][::-1]
 
 @dataclass(frozen=True, eq=False)
 class VoteSet:
-    """Votes on pairs of answers; treat it as read-only.
-
-    Attributes
-    ----------
-    key, split : str
-        What it is.
-    votes : pandas.DataFrame
-        One row per vote: ``rater``, ``row`` (of that rater's form, from 1), ``item``
-        (from 1, by question), ``rag_side`` and ``preferred`` (S1, S2, Tie), four
-        ratings from 1 to 5, ``comment``.
-    items : pandas.DataFrame
-        ``item``, ``prompt``, ``rag``, ``base``: the question and both answers.
-    card : Card or None
-        Where it comes from.
-    """
+    """Votes on pairs of answers; treat it as read-only."""
 
     key: str
     split: str
@@ -65,8 +51,7 @@ def pdpabench_votes(card, files, split):
     """Read the double-blind study from its two tables, or from its workbooks."""
     if "votes.csv" in files:
         votes, items = (
-            pd.DataFrame([r for _, r in _records(files[f"{n}.csv"])]).fillna("")
-            for n in ("votes", "items")
+            pd.DataFrame([r for _, r in _records(files[f"{n}.csv"])]).fillna("") for n in ("votes", "items")
         )
     else:
         votes, items = from_workbooks(files.values())
@@ -81,11 +66,7 @@ def pdpabench_votes(card, files, split):
 
 
 def from_workbooks(paths):
-    """Give votes and items of forms in the documented layout, one rater a file.
-
-    Items are numbered by their question in alphabetical order, because ids and rows
-    differ between raters.
-    """
+    """Give votes and items of forms in the documented layout, one rater a file."""
     rows, texts = [], {}
     for path in paths:
         rater = path.name.removesuffix("_answers.xlsx")
@@ -103,8 +84,7 @@ def from_workbooks(paths):
     for row in votes[votes.duplicated(["rater", "item"])].itertuples():
         raise InputError(f"{row.rater}: votes twice on {row.prompt!r}")
     items = pd.DataFrame(
-        [(n, prompt, *texts[prompt]) for prompt, n in numbers.items()],
-        columns=["item", "prompt", "rag", "base"],
+        [(n, prompt, *texts[prompt]) for prompt, n in numbers.items()], columns=["item", "prompt", "rag", "base"]
     )
     return votes.fillna({"comment": ""}), items
 

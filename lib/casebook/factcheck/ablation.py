@@ -17,15 +17,7 @@ from casebook.factcheck.pipeline import FactChecker
 
 @dataclass(frozen=True, eq=False)
 class AblationRun:
-    """Every configuration on every claim.
-
-    Attributes
-    ----------
-    rows : pandas.DataFrame
-        One row per configuration and claim: ``config``, ``id``, ``group``, ``label``,
-        ``verdict`` (None after a crash), ``right``, ``support``, ``parts``,
-        ``queries``, ``evidence``, ``seconds``.
-    """
+    """Every configuration on every claim."""
 
     rows: pd.DataFrame
 
@@ -52,63 +44,14 @@ class AblationRun:
         return table.reset_index()
 
     def comparisons(self, against, leave_out=(), **options):
-        """Compare one configuration with all others on the same claims.
-
-        Parameters
-        ----------
-        against : str
-            The configuration that is compared, such as the full one.
-        leave_out : collection of str
-            Configurations that are compared elsewhere: one contrast has one p.
-        **options
-            For `casebook.factcheck.comparing.compare_verdicts`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `casebook.factcheck.comparing.compare_verdicts` gives it.
-        """
+        """Compare one configuration with all others on the same claims."""
         right = self.right().astype(bool)
-        rivals = {
-            name: right[name]
-            for name in right
-            if name != against and name not in leave_out
-        }
-        return compare_verdicts(
-            right[against], rivals, clusters=self.groups(), **options
-        )
+        rivals = {name: right[name] for name in right if name != against and name not in leave_out}
+        return compare_verdicts(right[against], rivals, clusters=self.groups(), **options)
 
 
 def run_configs(configs, base, stance, claims, *, share=True, memo=None):
-    """Run configurations on the same claims.
-
-    Parameters
-    ----------
-    configs : dict of PipelineConfig
-        By name.
-    base : EvidenceBase
-        Collection.
-    stance : object
-        Judge of passages.
-    claims : sequence of Claim
-        Labelled claims with distinct ids.
-    share : bool
-        Whether configurations share searches, passages and judgements. The results
-        are the same either way; ``seconds`` are those of first computation, so that a
-        configuration costs what it costs alone.
-    memo : Memo, optional
-        Of an earlier run over the same collection and judge, to share with.
-
-    Returns
-    -------
-    AblationRun
-        Crashes count as wrong, with verdict None.
-
-    Raises
-    ------
-    InputError
-        If there are no claims, an id repeats, or a label is missing.
-    """
+    """Run configurations on the same claims."""
     ids = [claim.id for claim in claims]
     if not ids or len(set(ids)) < len(ids) or not all(c.label for c in claims):
         raise InputError("an ablation needs labelled claims with distinct ids")
@@ -129,17 +72,7 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
 
 @dataclass(frozen=True, eq=False)
 class NoiseStudy:
-    """The factorial under planted noise.
-
-    Attributes
-    ----------
-    right : dict of pandas.DataFrame
-        By rate: claims x 16 cells, share of the seeds in which the verdict was right.
-    groups : list of str
-        Of the claims.
-    seeds : tuple of int
-        Draws of the noise; rate 0 needs none and is run once.
-    """
+    """The factorial under planted noise."""
 
     right: dict
     groups: list
@@ -155,40 +88,8 @@ class NoiseStudy:
         return pd.concat(tables, ignore_index=True)
 
 
-def noise_study(
-    documents,
-    stance,
-    claims,
-    *,
-    rates=(0.0, 0.5, 1.0),
-    seeds=(0, 1, 2),
-    config=None,
-    **options,
-):
-    """Run the factorial with contradicting notes planted at known rates.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Clean collection.
-    stance : object
-        Judge, fitted without any of the noise.
-    claims : sequence of Claim
-        Labelled claims.
-    rates : sequence of float
-        Shares of the documents with a note.
-    seeds : sequence of int
-        Draws of the notes.
-    config : PipelineConfig, optional
-        The full system. Its gate decides whether notes reach the weights at all.
-    **options
-        For `EvidenceBase`.
-
-    Returns
-    -------
-    NoiseStudy
-        Verdicts of all 16 cells.
-    """
+def noise_study(documents, stance, claims, *, rates=(0.0, 0.5, 1.0), seeds=(0, 1, 2), config=None, **options):
+    """Run the factorial with contradicting notes planted at known rates."""
     configs, right, groups = factorial_configs(config), {}, None
     for rate in rates:
         tables = []

@@ -8,21 +8,7 @@ from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 
 
 def cell_config(cell, config=None):
-    """Give the settings of one cell.
-
-    Parameters
-    ----------
-    cell : tuple of bool
-        Decomposition, diversity, weighting, three stages: on or off.
-    config : PipelineConfig, optional
-        The full system.
-
-    Returns
-    -------
-    PipelineConfig
-        Off means: the claim is its own only part; one query, the text; equal weights;
-        whole documents as evidence, without gate and extraction.
-    """
+    """Give the settings of one cell."""
     config = config or PipelineConfig()
     decomposition, diversity, weighting, three_stage = cell
     changes = {}
@@ -38,35 +24,12 @@ def cell_config(cell, config=None):
 
 
 def factorial_configs(config=None):
-    """Give the settings of all 16 cells.
-
-    Parameters
-    ----------
-    config : PipelineConfig, optional
-        The full system.
-
-    Returns
-    -------
-    dict of PipelineConfig
-        By name of the cell, see `casebook.factcheck.factorial.cell_name`.
-    """
+    """Give the settings of all 16 cells."""
     return {cell_name(cell): cell_config(cell, config) for cell in CELLS}
 
 
 def documented_configs(config=None):
-    """Give the nine documented configurations, as settings that are really run.
-
-    Parameters
-    ----------
-    config : PipelineConfig, optional
-        The full system.
-
-    Returns
-    -------
-    dict of PipelineConfig
-        By documented name. The minimal one also switched explanation and run log off,
-        which cannot change a verdict.
-    """
+    """Give the nine documented configurations, as settings that are really run."""
     config = config or PipelineConfig()
 
     def ruled(**changes):

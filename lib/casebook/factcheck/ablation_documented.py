@@ -12,27 +12,12 @@ from casebook.inference.samples import stream
 BASE_ACCURACY, LEAST_ACCURACY = 0.80, 0.1
 BASE_SECONDS = 2.5
 #: Reported "accuracy impact" in points: the simulator's inputs, not a measurement.
-REPORTED_IMPACTS = {
-    "no FOL": -12,
-    "k=1": -8,
-    "no credibility": -15,
-    "no 3-stage": -10,
-}
+REPORTED_IMPACTS = {"no FOL": -12, "k=1": -8, "no credibility": -15, "no 3-stage": -10}
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the simulator knows of a configuration; weights and agents have no effect.
-
-    Attributes
-    ----------
-    fol, credibility, three_stage : bool
-        Switches.
-    k : int
-        Queries.
-    threshold : float
-        Of the verdict.
-    """
+    """What the simulator knows of a configuration; weights and agents have no effect."""
 
     fol: bool = True
     k: int = 3
@@ -55,20 +40,7 @@ CONFIGS = {
 
 
 def simulated_accuracy(config):
-    """Give the probability with which the simulator draws a right answer.
-
-    Parameters
-    ----------
-    config : Simulated
-        Configuration.
-
-    Returns
-    -------
-    float
-        ``max(0.1, 0.80 - penalties)``: 0.12 without decomposition, 0.08 with one
-        query, 0.15 without credibility, 0.10 without three stages, 0.05 above and
-        0.03 below the threshold 0.7.
-    """
+    """Give the probability with which the simulator draws a right answer."""
     penalties = (
         0.12 * (not config.fol)
         + 0.08 * (config.k == 1)
@@ -81,39 +53,13 @@ def simulated_accuracy(config):
 
 
 def simulated_seconds(config):
-    """Give the constant that the simulator reports as time.
-
-    Parameters
-    ----------
-    config : Simulated
-        Configuration.
-
-    Returns
-    -------
-    float
-        Seconds; nothing was timed.
-    """
+    """Give the constant that the simulator reports as time."""
     factor = 1 + 0.3 * config.fol + 0.4 * config.three_stage
     return BASE_SECONDS * (factor + (0.2 * config.k if config.k > 1 else 0))
 
 
 def simulate(labels, config, seed=0):
-    """Draw predictions as the simulator does, here with a seed.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Gold labels.
-    config : Simulated
-        Configuration.
-    seed : int
-        Of the draws; the documented simulator has none.
-
-    Returns
-    -------
-    list of str
-        The label, or the other one.
-    """
+    """Draw predictions as the simulator does, here with a seed."""
     rng = np.random.Generator(stream(seed, "simulated ablation"))
     right = rng.random(len(labels)) < simulated_accuracy(config)
     other = {SUPPORTED: NOT_SUPPORTED, NOT_SUPPORTED: SUPPORTED}
@@ -125,22 +71,7 @@ def simulate(labels, config, seed=0):
 
 
 def chance_of_reversal(config, n, full=CONFIGS["full"]):
-    """Probability that an ablated system looks at least as good as the full one.
-
-    Parameters
-    ----------
-    config : Simulated
-        The ablated configuration.
-    n : int
-        Claims, drawn independently for the two.
-    full : Simulated
-        The full one.
-
-    Returns
-    -------
-    float
-        ``P(X >= Y)`` for the two numbers of right answers, exact.
-    """
+    """Probability that an ablated system looks at least as good as the full one."""
     counts = np.arange(n + 1)
     ablated = stats.binom.pmf(counts, n, simulated_accuracy(config))
     at_most = stats.binom.cdf(counts, n, simulated_accuracy(full))
@@ -148,17 +79,6 @@ def chance_of_reversal(config, n, full=CONFIGS["full"]):
 
 
 def significance_label(difference):
-    """Label a difference of F1 as documented, its sign ignored.
-
-    Parameters
-    ----------
-    difference : float
-        In [-1, 1].
-
-    Returns
-    -------
-    str
-        ``HIGH`` above 0.05, ``MEDIUM`` above 0.02, else ``LOW``.
-    """
+    """Label a difference of F1 as documented, its sign ignored."""
     size = abs(difference)
     return "HIGH" if size > 0.05 else "MEDIUM" if size > 0.02 else "LOW"

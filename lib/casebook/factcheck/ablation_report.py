@@ -18,29 +18,12 @@ from casebook.factcheck.memo import Memo
 from casebook.factcheck.own_study import own_study
 from casebook.factcheck.pipeline import PipelineConfig
 
-COMPONENTS = {
-    "no FOL": "decomposition",
-    "k=1": "diversity",
-    "no credibility": "weighting",
-    "no 3-stage": "three-stage",
-}
+COMPONENTS = {"no FOL": "decomposition", "k=1": "diversity", "no credibility": "weighting", "no 3-stage": "three-stage"}
 
 
 @dataclass(frozen=True, eq=False)
 class AblationReport:
-    """Tables of one ablation.
-
-    Attributes
-    ----------
-    factorial : AblationRun
-        16 cells on clean documents.
-    nine : AblationRun
-        The documented configurations, really run.
-    noise : NoiseStudy
-        The factorial by rate of planted notes.
-    seed, resamples : int
-        Of intervals and tests.
-    """
+    """Tables of one ablation."""
 
     factorial: object
     nine: object
@@ -50,22 +33,10 @@ class AblationReport:
 
     def effects(self, **options):
         """Give all effects by rate of noise, see `NoiseStudy.effects`."""
-        return self.noise.effects(
-            **{"seed": self.seed, "n_resamples": self.resamples} | options
-        )
+        return self.noise.effects(**{"seed": self.seed, "n_resamples": self.resamples} | options)
 
     def reported(self):
-        """Set the documented impacts beside what was measured.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per ablated component: ``reported`` in points, ``origin`` (always
-            a simulator's input), ``simulated accuracy``, ``ours`` with interval and
-            p on clean documents (the effect ``without``, with its sign turned), and
-            ``reversed at n=10``: how often the simulator's ablated system looks at
-            least as good as its full one.
-        """
+        """Set the documented impacts beside what was measured."""
         effects = self.effects()
         clean = (effects["kind"] == "without") & (effects["rate"] == 0)
         table = effects[clean].set_index("effect")
@@ -91,9 +62,7 @@ class AblationReport:
 
     def comparisons(self):
         """Compare the full system with the configurations that are no single effect."""
-        table = self.nine.comparisons(
-            "full", COMPONENTS, seed=self.seed, n_resamples=self.resamples
-        )
+        table = self.nine.comparisons("full", COMPONENTS, seed=self.seed, n_resamples=self.resamples)
         return table.rename(columns={"rival": "configuration"})
 
     def as_dict(self):
@@ -138,34 +107,8 @@ def _plain(value):
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def ablation_report(
-    *, rates=(0.0, 0.5, 1.0), seeds=3, gate="low", mode="bm25_stemmed", seed=0
-):
-    """Run the ablation on the shipped test claims.
-
-    Parameters
-    ----------
-    rates : sequence of float
-        Shares of the documents that get a contradicting note.
-    seeds : int
-        Draws of the notes at every rate above 0.
-    gate : str
-        Least credibility that passes the second stage.
-    mode : str
-        System that searches.
-    seed : int
-        Of intervals and tests.
-
-    Returns
-    -------
-    AblationReport
-        Clean factorial, nine configurations, factorial under noise.
-
-    Raises
-    ------
-    InputError
-        If a setting is not valid.
-    """
+def ablation_report(*, rates=(0.0, 0.5, 1.0), seeds=3, gate="low", mode="bm25_stemmed", seed=0):
+    """Run the ablation on the shipped test claims."""
     config = replace(PipelineConfig(), gate=gate)
     study, memo = own_study(config, mode=mode), Memo()
     factorial, nine = (

@@ -12,38 +12,12 @@ from casebook.factcheck.stance_study import stance_study
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
 
-_QUALITY = (
-    "coverage",
-    "influence_coverage",
-    "soundness",
-    "readability",
-    "overall",
-    "deletion",
-    "insertion",
-)
+_QUALITY = ("coverage", "influence_coverage", "soundness", "readability", "overall", "deletion", "insertion")
 _BOUNDS = ("", " low", " high")
 
 
 def explanation_table(study, *, n_boot=1000, seed=0):
-    """Set the documented quality of explanations beside the corrected one.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The study.
-    n_boot, seed : int
-        Of the intervals, which resample twins together, and of the random sets.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per measure: ``documented`` and ``corrected`` with bounds (missing where
-        only one of them exists), ``random`` (equally large random sets, the control of
-        deletion and insertion), ``n`` claims where the measure is defined (the
-        corrected one, if both exist), and ``undefined``, the others; the documented
-        code gives these 0. Readability is characters / 1000 as documented, and a
-        school grade corrected.
-    """
+    """Set the documented quality of explanations beside the corrected one."""
     if study.pipeline is None:
         return pd.DataFrame()
     own = study.pipeline
@@ -69,19 +43,7 @@ def _quality_row(name, found):
 
 
 def stance_table(study, *, n_boot=1000, seed=0):
-    """Set the stance model beside itself with shuffled evidence.
-
-    Parameters
-    ----------
-    study, n_boot, seed
-        As for `explanation_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.factcheck.stance_study.stance_study` gives it, on the held-out
-        claims.
-    """
+    """Set the stance model beside itself with shuffled evidence."""
     if study.pipeline is None:
         return pd.DataFrame()
     own = study.pipeline
@@ -90,19 +52,7 @@ def stance_table(study, *, n_boot=1000, seed=0):
 
 
 def run_log_table(study, *, n_boot=1000, seed=0):
-    """Give the documented score of the run log, with and without the labels.
-
-    Parameters
-    ----------
-    study, n_boot, seed
-        As for `explanation_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``logged runs`` with their labels and without: ``n``, ``documented score`` (0
-        to 3.3) and, with labels, ``accuracy`` with its bounds.
-    """
+    """Give the documented score of the run log, with and without the labels."""
     if study.pipeline is None:
         return pd.DataFrame()
     own = study.pipeline
@@ -115,8 +65,7 @@ def run_log_table(study, *, n_boot=1000, seed=0):
     scores = [performance_score(runs) for runs in (labelled, bare)]
     names = ("logged runs", "logged runs without labels")
     rows = [
-        {"what": name, "n": len(pairs), "documented score": score}
-        for name, score in zip(names, scores, strict=True)
+        {"what": name, "n": len(pairs), "documented score": score} for name, score in zip(names, scores, strict=True)
     ]
     rows[0] |= bounded("accuracy", accuracy)
     return pd.DataFrame(rows)

@@ -9,11 +9,7 @@ import pandas as pd
 from casebook.datasets.beir import read_collection
 from casebook.datasets.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.claimset import (
-    read_claims,
-    read_plain,
-    shipped_documents,
-)
+from casebook.factcheck.claimset import read_claims, read_plain, shipped_documents
 from casebook.factcheck.credibility import read_table
 from casebook.factcheck.decompose_model import ModelDecomposer
 from casebook.factcheck.evidence import EvidenceBase
@@ -34,25 +30,7 @@ _ENTAILMENT, _MODEL = "entailment:", "model:"
 
 
 def documents_of(names):
-    """Load collections as one.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of data sets, folders with ``corpus.jsonl`` (written with a separator),
-        or ``own`` for the smoke and
-        insurance collections, all of whose documents are primary sources.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With several names, ids carry the name of their collection.
-
-    Raises
-    ------
-    InputError
-        If none is named or one cannot be loaded.
-    """
+    """Load collections as one."""
     if not names:
         raise InputError("name a collection to search, such as --corpus own")
     frames = []
@@ -73,28 +51,7 @@ def _collection(name):
 
 
 def judge_of(name, base):
-    """Build a judge of stance by name.
-
-    Parameters
-    ----------
-    name : str
-        ``public`` (the default: weights learnt on several public sets), ``features``
-        (fitted on the training part of the own claims), ``features+maxsim`` (with the
-        packaged encoder's late interaction), ``placeholder`` (as documented),
-        ``entailment:NAME`` or ``model:NAME``.
-    base : EvidenceBase
-        Collection that it will judge.
-
-    Returns
-    -------
-    object
-        See `casebook.factcheck.stance`.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown or the model is not there.
-    """
+    """Build a judge of stance by name."""
     if name == "public":
         return PublicJudge()
     if name in ("features", "features+maxsim"):
@@ -125,41 +82,7 @@ def check_file(
     ratings=None,
     **settings,
 ):
-    """Check every claim of a file.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines with ``claim``, or a text with one claim a line.
-    corpora : sequence of str
-        As for `documents_of`.
-    mode : str
-        System that searches.
-    stance : str
-        As for `judge_of`.
-    decomposition : str
-        ``rules``, ``documented``, ``none`` or ``model:NAME``.
-    documented : bool
-        The whole pipeline as documented, with the placeholder stance.
-    ratings : path-like, optional
-        Rating table instead of the project's.
-    **settings
-        Other fields of `PipelineConfig`.
-
-    Returns
-    -------
-    claims : list of Claim
-        As read.
-    results : list of VerdictResult
-        In their order.
-    config : PipelineConfig
-        The settings used.
-
-    Raises
-    ------
-    InputError
-        If the file, a collection, a model or a setting is not there or not valid.
-    """
+    """Check every claim of a file."""
     claims = read_plain(path)
     table = read_table(Path(ratings)) if ratings else None
     base = EvidenceBase(documents_of(corpora), mode=mode, table=table)
@@ -176,47 +99,17 @@ def check_file(
 
 
 def as_report(results, config):
-    """Give results as plain values: verdicts, explanations, outcomes.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-    config : PipelineConfig
-        Settings they were checked with.
-
-    Returns
-    -------
-    dict
-        ``outcomes`` (counts) and ``claims``: each with ``explanation`` and
-        ``removal``, None after a crash.
-    """
+    """Give results as plain values: verdicts, explanations, outcomes."""
     claims = []
     for result in results:
         told = None if result.error else explain(result, config.rule)
-        own = {
-            "explanation": told and told.text,
-            "removal": list(told.removal.ids) if told and told.removal else None,
-        }
+        own = {"explanation": told and told.text, "removal": list(told.removal.ids) if told and told.removal else None}
         claims.append(result.as_dict() | own)
     return {"outcomes": outcomes(results), "claims": claims}
 
 
 def write_predictions(path, results):
-    """Write verdicts for ``casebook factcheck score``, crashed ones with no label.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines.
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-    """
+    """Write verdicts for ``casebook factcheck score``, crashed ones with no label."""
     frame = pd.DataFrame(
         {
             "id": [result.claim_id for result in results],

@@ -6,13 +6,7 @@ from casebook.models.logistic import logistic_regression
 
 
 def claim_only_model():
-    """Build the classifier, unfitted: tf-idf of words, logistic regression.
-
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
-        Takes texts.
-    """
+    """Build the classifier, unfitted: tf-idf of words, logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
 
@@ -20,18 +14,7 @@ def claim_only_model():
 
 
 def claim_only_verdicts(train, test):
-    """Judge claims without evidence.
-
-    Parameters
-    ----------
-    train, test : sequence of Claim
-        Labelled claims to learn from, and claims to judge.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``id`` and ``label`` of every test claim.
-    """
+    """Judge claims without evidence."""
     model = claim_only_model()
     model.fit([claim.text for claim in train], [claim.label for claim in train])
     labels = model.predict([claim.text for claim in test])

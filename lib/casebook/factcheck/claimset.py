@@ -10,9 +10,7 @@ from casebook.datasets.jsonl import read_jsonl, read_lines
 from casebook.datasets.records import read_records
 from casebook.datasets.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.model import (
-    VERDICTS,
-)
+from casebook.factcheck.model import VERDICTS
 from casebook.inference.samples import check_choice
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
@@ -22,17 +20,7 @@ SPLITS = ("train", "test", "all")
 
 @dataclass(frozen=True)
 class Atom:
-    """One gold atomic claim with its place in a document.
-
-    Attributes
-    ----------
-    text, label : str
-        The atomic claim and its verdict.
-    doc_id : str
-        Document that decides it.
-    start, end : int
-        Characters of the deciding words.
-    """
+    """One gold atomic claim with its place in a document."""
 
     text: str
     label: str
@@ -43,24 +31,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its gold verdict.
-
-    Attributes
-    ----------
-    id, text, label : str
-        The claim; the label is one of ``VERDICTS``.
-    category : str
-        What is tested: numeric, negation, entity, opinion, vague,
-        future_prediction or unstated.
-    hops : int
-        Passages that are needed; 0 where nothing can decide.
-    group : str
-        A true claim and its false twin share a group and are not independent.
-    split : str
-        ``train`` or ``test``; no source is in both.
-    atoms : tuple of Atom
-        Gold parts with evidence.
-    """
+    """A claim with its gold verdict."""
 
     id: str
     text: str
@@ -73,15 +44,7 @@ class Claim:
 
 
 def shipped_documents():
-    """Give the smoke and insurance collections as one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``doc_id`` with the collection before it (``smoke:home-1``), ``title``,
-        ``text``, ``agreement``, ``insurer``, ``kind``: every document is the text that
-        the claims are about, and so a primary source.
-    """
+    """Give the smoke and insurance collections as one."""
     frames = []
     for name in CORPORA:
         documents = load(name, titles=False).documents.copy()  # titles are headers
@@ -93,28 +56,7 @@ def shipped_documents():
 
 
 def read_claims(path=CLAIMS, documents=None, split="all"):
-    """Read the project's own claims, with the place of every quote.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines as of ``data/factcheck/claims.jsonl``.
-    documents : pandas.DataFrame, optional
-        As `shipped_documents` gives them.
-    split : {"all", "train", "test"}
-        Which claims.
-
-    Returns
-    -------
-    list of Claim
-        In file order.
-
-    Raises
-    ------
-    InputError
-        If a line has a defect, or a quote does not stand in its document exactly
-        once; names file and line.
-    """
+    """Read the project's own claims, with the place of every quote."""
     check_choice("split", split, SPLITS)
     documents = shipped_documents() if documents is None else documents
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
@@ -154,24 +96,7 @@ def _atom(path, number, atom, texts):
 
 
 def read_plain(path):
-    """Read claims of any origin: records with ``claim``, or a text a line.
-
-    Parameters
-    ----------
-    path : path-like
-        ``.csv``, ``.json`` or ``.jsonl`` (also compressed) with ``claim`` and optional
-        ``id``, ``label``; any other file has one claim a line.
-
-    Returns
-    -------
-    list of Claim
-        Labels are empty where the file gives none; ids are line numbers then.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds nothing, or an id is doubled.
-    """
+    """Read claims of any origin: records with ``claim``, or a text a line."""
     path = Path(path)
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
         rows = list(read_records(path)[0])

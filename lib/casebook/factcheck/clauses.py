@@ -14,18 +14,7 @@ _DETERMINER = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
 
 
 def split(claim):
-    """Part a claim into the texts of its atomic claims.
-
-    Parameters
-    ----------
-    claim : str
-        Claim.
-
-    Returns
-    -------
-    list of str
-        Sentences that can be judged alone.
-    """
+    """Part a claim into the texts of its atomic claims."""
     parts = []
     for start, end in sentences(claim):
         lead, body = leading(claim[start:end].rstrip(" .;"))
@@ -41,18 +30,7 @@ def _sentence(lead, text):
 
 
 def leading(sentence):
-    """Take a condition or a frame off the front of a sentence, up to its comma.
-
-    Parameters
-    ----------
-    sentence : str
-        Sentence without its full stop.
-
-    Returns
-    -------
-    tuple of (str, str)
-        Condition or frame with its comma, ``""`` if there is none, and what follows.
-    """
+    """Take a condition or a frame off the front of a sentence, up to its comma."""
     first = (words(sentence) or ("",))[0]
     comma = sentence.find(", ")
     if first not in grammar.LEADING or not 0 < comma < len(sentence) - 2:

@@ -15,22 +15,7 @@ COLUMNS = [
 
 
 def is_right(gold, predicted, labels=None, policy=None):
-    """Say row by row whether a verdict is right under the policies.
-
-    Parameters
-    ----------
-    gold, predicted : array_like of str, shape [n]
-        Labels.
-    labels : dict, optional
-        Further spellings, to those of `casebook.measures.verdict_labels.GOLD`.
-    policy : dict of str, optional
-        As for `casebook.measures.confusion.collapse`.
-
-    Returns
-    -------
-    pandas.Series of object
-        True or False; None where a policy leaves the row out.
-    """
+    """Say row by row whether a verdict is right under the policies."""
     rows, _ = verdict_labels.encode(gold, labels)
     columns, _ = verdict_labels.encode(predicted, labels)
     shape = (-1, len(verdict_labels.GOLD), len(verdict_labels.OUTCOMES))
@@ -43,30 +28,7 @@ def is_right(gold, predicted, labels=None, policy=None):
 
 
 def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
-    """Compare a system with others on the same claims, as one family of contrasts.
-
-    Parameters
-    ----------
-    right : array_like of bool or None, shape [n]
-        Whether the system was right; None where a row does not count.
-    rivals : dict of array_like
-        The same for other systems. Only rows that count for all are compared.
-    clusters : array_like, shape [n], optional
-        Claims that belong together (a claim and its false twin, one page): signs of
-        whole groups are turned.
-    n_resamples, seed : int
-        Of the sign-flip test.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rival: n, groups, accuracy of both, system_only, rival_only, and of
-        `casebook.estimates.contrasts` the difference with its bounds, ``p`` of this
-        contrast alone, ``p_adjusted`` over the rivals, verdict and reason. Where every
-        claim stands alone, ``mcnemar`` is the exact p of McNemar's test, which the
-        sign-flip test then repeats; where claims belong together McNemar's test does
-        not hold, and it is NaN.
-    """
+    """Compare a system with others on the same claims, as one family of contrasts."""
     table = pd.DataFrame({name: list(other) for name, other in rivals.items()})
     rivals = list(table)
     table.insert(0, "system", list(right), allow_duplicates=True)

@@ -29,16 +29,7 @@ PASSAGES = 3  # sentences of a clause that are read
 
 @dataclass(frozen=True, eq=False)
 class ConsumerStudy:
-    """Verdicts on every question by models that never saw its clause.
-
-    Attributes
-    ----------
-    rows : pandas.DataFrame
-        One row per question: ``id``, ``group`` (clause), ``label``, ``fold``,
-        ``rank`` (of the gold clause, 0 where it was not found), ``clause`` (the gold
-        one), ``first`` (the one found first, None without any), and per system the
-        probability of yes.
-    """
+    """Verdicts on every question by models that never saw its clause."""
 
     rows: pd.DataFrame
 
@@ -53,18 +44,7 @@ class ConsumerStudy:
         return float(self.rows["rank"].between(1, k).mean())
 
     def table(self, n_boot=2_000, seed=0):
-        """Give accuracy and AUROC of every system, resampled by clause.
-
-        Parameters
-        ----------
-        n_boot, seed : int
-            Of the bootstrap.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per system with intervals, n and reasons.
-        """
+        """Give accuracy and AUROC of every system, resampled by clause."""
         yes = self.rows["label"] == SUPPORTED
         groups, found = self.rows["group"].tolist(), []
         for system in SYSTEMS:
@@ -84,35 +64,7 @@ class ConsumerStudy:
 
 
 def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
-    """Decide every question from its clause, folds keeping clauses together.
-
-    Parameters
-    ----------
-    dataset : RetrievalDataset
-        ConsumerContractsQA; queries have ``answer``.
-    mode : str
-        System that retrieves.
-    folds : int
-        At least 2; no clause is in training and test at once.
-    seed : int
-        Of folds and shuffling.
-    **options
-        For `EvidenceBase`, such as ``encoder``.
-
-    Returns
-    -------
-    ConsumerStudy
-        Five systems. The reader is a logistic regression on the stance features of a
-        clause's nearest sentences and on negation in the question. ``gold clause``
-        reads the clause the question was written for, ``shuffled clause`` one of
-        another question: the control. ``question only`` sees words of the question
-        (tf-idf), ``majority`` nothing.
-
-    Raises
-    ------
-    InputError
-        If the dataset has no answers.
-    """
+    """Decide every question from its clause, folds keeping clauses together."""
     if "answer" not in dataset.queries:
         raise InputError(f"{dataset.key} has no answers to decide")
     base = EvidenceBase(dataset.documents, mode=mode, **options)
@@ -127,9 +79,7 @@ def consumer_study(dataset, *, mode="bm25_stemmed", folds=5, seed=0, **options):
         SHUFFLED: _shuffled(gold, groups, seed),
     }
     X = {
-        name: np.vstack(
-            [_read(base, q, row) for q, row in zip(questions, chosen, strict=True)]
-        )
+        name: np.vstack([_read(base, q, row) for q, row in zip(questions, chosen, strict=True)])
         for name, chosen in clauses.items()
     }
     return ConsumerStudy(_cross_fitted(rows, X, questions, folds, seed))
@@ -144,10 +94,7 @@ def _question_rows(dataset, base, groups, gold, found):
             "group": groups,
             "label": np.where(yes, SUPPORTED, NOT_SUPPORTED),
             "fold": 0,
-            "rank": [
-                hits.index(row) + 1 if row in hits else 0
-                for hits, row in zip(found, gold, strict=True)
-            ],
+            "rank": [hits.index(row) + 1 if row in hits else 0 for hits, row in zip(found, gold, strict=True)],
             "clause": [base.doc_ids[row] for row in gold],
             "first": [base.doc_ids[hits[0]] if hits else None for hits in found],
         }
@@ -199,20 +146,13 @@ def _read(base, question, row):
 
 
 def _fold(X, questions, yes, train, test):
-    """Fit on one part and give probabilities of yes for the other, by system.
-
-    The reader of the shuffled clauses is the one that learnt from gold clauses: what
-    it keeps on them it did not get from the evidence.
-    """
+    """Fit on one part and give probabilities of yes for the other, by system."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     reader = make_pipeline(StandardScaler(), logistic_regression())
     reader.fit(X[GOLD][train], yes[train])
-    found = {
-        name: settled(reader.predict_proba(table[test])[:, 1])
-        for name, table in X.items()
-    }
+    found = {name: settled(reader.predict_proba(table[test])[:, 1]) for name, table in X.items()}
     worded = claim_only_model()
     worded.fit([questions[n] for n in train], yes[train])
     asked = [questions[n] for n in test]

@@ -42,19 +42,7 @@ _DOCUMENTED = (
 
 @dataclass(frozen=True)
 class Rating:
-    """Credibility of one source.
-
-    Attributes
-    ----------
-    score : float
-        In [0, 1].
-    level : str
-        ``high``, ``medium`` or ``low``.
-    rule : str
-        What decided, such as ``domain bbc.co.uk``.
-    address : str
-        The address that was rated, unwrapped from an archive.
-    """
+    """Credibility of one source."""
 
     score: float
     level: str
@@ -67,31 +55,12 @@ def _extractor():
     """Load the public suffix list of the package; nothing is downloaded."""
     import tldextract
 
-    return tldextract.TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
-    )
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 @cache
 def read_table(path=TABLE):
-    """Read a rating table.
-
-    Parameters
-    ----------
-    path : path-like
-        YAML with the keys of ``data/factcheck/credibility.yml``.
-
-    Returns
-    -------
-    dict
-        The table; ``kinds`` as plain scores.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a key is unknown or missing, or a score lies
-        outside [0, 1].
-    """
+    """Read a rating table."""
     table = read_yaml(path, "rating table")
     if not isinstance(table, dict) or set(table) != _KEYS:
         found = sorted(map(str, table)) if isinstance(table, dict) else "none of them"
@@ -108,8 +77,7 @@ def _scores(path, section, entries):
     if not isinstance(entries, dict):
         raise InputError(f"{path}: section {section!r} must map names to scores")
     scores = {
-        str(name).lower(): entry.get("score") if isinstance(entry, dict) else entry
-        for name, entry in entries.items()
+        str(name).lower(): entry.get("score") if isinstance(entry, dict) else entry for name, entry in entries.items()
     }
     for name, score in scores.items():
         if not isinstance(score, int | float) or not 0 <= score <= 1:
@@ -118,22 +86,7 @@ def _scores(path, section, entries):
 
 
 def unwrap(url, archives):
-    """Take the address out of an archive's address.
-
-    Parameters
-    ----------
-    url : str
-        Address.
-    archives : sequence of str
-        Hosts of archives.
-
-    Returns
-    -------
-    url : str
-        The innermost address found, or the one given.
-    opaque : bool
-        Whether an archive's address names no other one.
-    """
+    """Take the address out of an archive's address."""
     for _ in range(5):  # archives of archives exist
         host = _host(url)
         if host is None or not any(_within(host, name) for name in archives):
@@ -159,22 +112,7 @@ def _host(url):
 
 
 def rate(url="", kind=None, table=None):
-    """Rate a source.
-
-    Parameters
-    ----------
-    url : str
-        Address; may be empty.
-    kind : str, optional
-        What the document is, where the collection says so.
-    table : dict, optional
-        As `read_table` gives it; the project's own by default.
-
-    Returns
-    -------
-    Rating
-        By kind, else by registered domain, else by public suffix, else ``other``.
-    """
+    """Rate a source."""
     table = read_table() if table is None else table
     if kind is not None and str(kind).lower() in table["kinds"]:
         return _rating(table, table["kinds"][str(kind).lower()], f"kind {kind}", url)
@@ -202,19 +140,7 @@ def _rating(table, score, rule, address):
 
 
 def documented_rating(url):
-    """Rate an address by the documented heuristic, quirks included.
-
-    Parameters
-    ----------
-    url : str
-        Address.
-
-    Returns
-    -------
-    Rating
-        By the end of the host as a string, without regard to dots: ``notreuters.com``
-        is of level high, ``bbc.co.uk`` and ``gov.in`` are low.
-    """
+    """Rate an address by the documented heuristic, quirks included."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.lower().replace("www.", "")
@@ -225,6 +151,4 @@ def documented_rating(url):
         if found is not None:
             return Rating(score, level, f"host ends in {found}", url)
     secure = parts.scheme == "https"
-    return Rating(
-        0.40 if secure else 0.30, "low", "https" if secure else "not https", url
-    )
+    return Rating(0.40 if secure else 0.30, "low", "https" if secure else "not https", url)

@@ -18,26 +18,7 @@ LONGEST_CLAIM = 10_000  # characters
 
 
 def decompose(claim, most=MOST_SUBCLAIMS):
-    """Part a claim into atomic claims.
-
-    Parameters
-    ----------
-    claim : str
-        Claim, not blank, at most 10,000 characters.
-    most : int
-        Most parts to give.
-
-    Returns
-    -------
-    tuple of SubClaim
-        In the order of the claim, those that cannot be verified included.
-
-    Raises
-    ------
-    InputError
-        If the claim is blank, too long, or has more parts than allowed: none is left
-        out silently.
-    """
+    """Part a claim into atomic claims."""
     texts = split(checked_claim(claim))
     if len(texts) > most:
         raise InputError(f"the claim has {len(texts)} parts, more than {most}")
@@ -55,48 +36,18 @@ def decompose(claim, most=MOST_SUBCLAIMS):
 
 
 def checked_claim(claim):
-    """Refuse a claim that is no text, blank or too long.
-
-    Parameters
-    ----------
-    claim : str
-        Claim.
-
-    Returns
-    -------
-    str
-        The claim with single spaces.
-
-    Raises
-    ------
-    InputError
-        If it is refused.
-    """
+    """Refuse a claim that is no text, blank or too long."""
     if not isinstance(claim, str) or not claim.strip():
         raise InputError("the claim is empty")
     if len(claim) > LONGEST_CLAIM:
         raise InputError(
-            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}: "
-            "give one claim at a time"
+            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}: give one claim at a time"
         )
     return " ".join(claim.split())
 
 
 def logical_form(text):
-    """Write an atomic claim as a predicate.
-
-    Parameters
-    ----------
-    text : str
-        Atomic claim.
-
-    Returns
-    -------
-    str
-        Such as ``covers(the policy, fire)`` or ``not(pay(the policy, medicines))``,
-        after its frame if it has one (``under the lease: is(the rent, 900)``);
-        ``claim(<text>)`` where no verb is found.
-    """
+    """Write an atomic claim as a predicate."""
     lead, clause = leading(text.rstrip(".?! "))
     frame = f"{lead.rstrip(', ').lower()}: " if lead else ""
     return frame + _predicate(clause)
@@ -112,8 +63,7 @@ def _predicate(clause):
     helper = place
     negated = False
     while place + 1 < len(listed) and (
-        listed[place][0] in grammar.AUXILIARIES | grammar.MODALS
-        or listed[place][0] in ("not", "never")
+        listed[place][0] in grammar.AUXILIARIES | grammar.MODALS or listed[place][0] in ("not", "never")
     ):
         negated |= listed[place][0] in ("not", "never", "cannot")
         place += 1
@@ -128,16 +78,5 @@ def _predicate(clause):
 
 
 def undivided(claim):
-    """Give a claim as its own only part, taken to be verifiable.
-
-    Parameters
-    ----------
-    claim : str
-        Claim.
-
-    Returns
-    -------
-    tuple of SubClaim
-        Of length 1.
-    """
+    """Give a claim as its own only part, taken to be verifiable."""
     return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)

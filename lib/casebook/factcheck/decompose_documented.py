@@ -2,13 +2,7 @@
 
 import re
 
-from casebook.factcheck.model import (
-    OPINION,
-    PREDICTION,
-    VAGUE,
-    VERIFIABLE,
-    SubClaim,
-)
+from casebook.factcheck.model import OPINION, PREDICTION, VAGUE, VERIFIABLE, SubClaim
 
 MOST_SUBCLAIMS = 10
 _SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
@@ -21,20 +15,7 @@ _SHORT = 10  # words below which a vague word decides
 
 
 def decompose_documented(claim):
-    """Part a claim as documented, quirks included.
-
-    Parameters
-    ----------
-    claim : str
-        Claim.
-
-    Returns
-    -------
-    tuple of SubClaim
-        At most ten non-empty pieces between " and ", commas and " that ", with the
-        logical form ``Claim('<text>')``. Pieces beyond the tenth are lost, and
-        pieces need not be sentences ("France").
-    """
+    """Part a claim as documented, quirks included."""
     pieces = [piece.strip() for piece in _SPLIT.split(claim)]
     pieces = [piece for piece in pieces if piece][:MOST_SUBCLAIMS]
     return tuple(
@@ -50,19 +31,7 @@ def decompose_documented(claim):
 
 
 def documented_verifiability(text):
-    """Say by substring tests whether a text can be verified.
-
-    Parameters
-    ----------
-    text : str
-        Piece of a claim.
-
-    Returns
-    -------
-    str
-        Kind of verifiability. "William" contains "will" and "Germany" contains
-        "many", so that claims about them are a prediction and vague.
-    """
+    """Say by substring tests whether a text can be verified."""
     lowered = text.lower()
     if any(word in lowered for word in _OPINION):
         return OPINION

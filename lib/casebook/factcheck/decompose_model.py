@@ -37,52 +37,21 @@ Claim: {claim}
 
 
 class ModelDecomposer:
-    """Decompose with a language model.
-
-    Parameters
-    ----------
-    model : object
-        Has ``complete_json(prompt, schema) -> dict`` and raises `InputError` when it
-        has no answer, as those of `casebook.models.language_model` do.
-
-    Attributes
-    ----------
-    retries : int
-        Answers that did not fit and were asked for again.
-    """
+    """Decompose with a language model."""
 
     def __init__(self, model):
         self._model = model
         self.retries = 0
 
     def __call__(self, claim):
-        """Part a claim.
-
-        Parameters
-        ----------
-        claim : str
-            Claim.
-
-        Returns
-        -------
-        tuple of SubClaim
-            As the model gave them, numbered here.
-
-        Raises
-        ------
-        InputError
-            If the model cannot be reached, or its second answer does not fit either.
-            Nothing falls back to the rules: a failure is an outcome.
-        """
+        """Part a claim."""
         claim = checked_claim(claim)
         prompt = _PROMPT.format(kinds=", ".join(VERIFIABILITY), claim=claim)
         answer = self._model.complete_json(prompt, SCHEMA)
         problem = defect(answer)
         if problem:
             self.retries += 1
-            answer = self._model.complete_json(
-                f"{prompt}\nThe last answer did not fit: {problem}.", SCHEMA
-            )
+            answer = self._model.complete_json(f"{prompt}\nThe last answer did not fit: {problem}.", SCHEMA)
             problem = defect(answer)
         if problem:
             raise InputError(f"the language model's answer does not fit: {problem}")
@@ -100,18 +69,7 @@ class ModelDecomposer:
 
 
 def defect(answer):
-    """Say what is wrong with an answer.
-
-    Parameters
-    ----------
-    answer : object
-        What the model gave.
-
-    Returns
-    -------
-    str or None
-        The first defect; None if the answer fits.
-    """
+    """Say what is wrong with an answer."""
     parts = answer.get("subclaims") if isinstance(answer, dict) else None
     if not isinstance(parts, list) or not parts:
         return "no list of subclaims"

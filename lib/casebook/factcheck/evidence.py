@@ -20,19 +20,7 @@ _HEADER_COLUMNS = ("agreement", "insurer", "title")
 
 @dataclass(frozen=True)
 class Passage:
-    """A part of a document.
-
-    Attributes
-    ----------
-    row : int
-        Position of the document in its collection.
-    start, end : int
-        Characters.
-    text : str
-        What stands there.
-    header : str
-        What the document is called: title, agreement, insurer.
-    """
+    """A part of a document."""
 
     row: int
     start: int
@@ -42,31 +30,9 @@ class Passage:
 
 
 class EvidenceBase:
-    """A collection that evidence is taken from.
+    """A collection that evidence is taken from."""
 
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``doc_id`` (unique) and ``text``; optional ``title``, ``agreement``,
-        ``insurer`` (they name the document), ``url`` and ``kind`` (they rate it).
-    mode : str
-        System of `casebook.retrieval.config.MODES` that searches.
-    encoder : str or encoder, optional
-        For the modes that need one.
-    depth : int
-        Documents per query.
-    table : dict, optional
-        Rating table; the project's own by default.
-
-    Raises
-    ------
-    InputError
-        If the collection is empty or not valid, or a setting is unknown.
-    """
-
-    def __init__(
-        self, documents, mode="bm25_stemmed", encoder=None, depth=10, table=None
-    ):
+    def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, table=None):
         if not isinstance(documents, pd.DataFrame) or documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
         self.documents = documents.reset_index(drop=True)
@@ -92,10 +58,7 @@ class EvidenceBase:
     @cached_property
     def ratings(self):
         """Rating of every document, list of Rating."""
-        return [
-            rate(_text_of(row, "url"), _text_of(row, "kind") or None, self._table)
-            for row in self._records()
-        ]
+        return [rate(_text_of(row, "url"), _text_of(row, "kind") or None, self._table) for row in self._records()]
 
     @cached_property
     def rarity(self):
@@ -111,18 +74,7 @@ class EvidenceBase:
         return self._urls[row]
 
     def search(self, query):
-        """Find documents for one query.
-
-        Parameters
-        ----------
-        query : str
-            Query.
-
-        Returns
-        -------
-        list of int
-            Positions, best first; a blank query finds nothing.
-        """
+        """Find documents for one query."""
         if not query.strip():
             return []
         found = self._retriever.retrieve_many([query], depth=1)
@@ -165,29 +117,10 @@ class EvidenceBase:
             weight = math.fsum(self.rarity[stem] for stem in shared)
             if weight > 0:
                 ranked.append((-weight, start, end))
-        return [
-            self.passage(row, start, end) for _, start, end in sorted(ranked)[:most]
-        ]
+        return [self.passage(row, start, end) for _, start, end in sorted(ranked)[:most]]
 
     def extract_documented(self, row, text, most=3):
-        """Take passages as documented.
-
-        Parameters
-        ----------
-        row : int
-            Document.
-        text : str
-            Sub-claim.
-        most : int
-            Most passages.
-
-        Returns
-        -------
-        list of Passage
-            Paragraphs of at least 50 characters that share a whitespace token with
-            the sub-claim, function words and punctuation included, by the number of
-            shared tokens, ties in document order.
-        """
+        """Take passages as documented."""
         document = self.texts[row]
         wanted = set(text.lower().split())
         ranked = []
@@ -195,9 +128,7 @@ class EvidenceBase:
             shared = len(wanted & set(match.group().lower().split()))
             if shared and len(match.group()) >= _SHORTEST_DOCUMENTED:
                 ranked.append((-shared, *match.span()))
-        return [
-            self.passage(row, start, end) for _, start, end in sorted(ranked)[:most]
-        ]
+        return [self.passage(row, start, end) for _, start, end in sorted(ranked)[:most]]
 
 
 def _header(row):
@@ -212,26 +143,7 @@ def _text_of(row, name):
 
 
 def fuse_queries(rankings, most):
-    """Join what several queries found.
-
-    Parameters
-    ----------
-    rankings : sequence of sequences of int
-        Documents of each query, best first.
-    most : int
-        Documents to keep.
-
-    Returns
-    -------
-    list of int
-        By reciprocal rank fusion; ties in collection order. One ranking keeps its
-        order.
-
-    Notes
-    -----
-    `casebook.retrieval.fusion.reciprocal_rank_fusion` breaks ties by the best rank:
-    ranks 1 and 8 tie with 4 and 4, as 1/21 + 1/28 = 2/24.
-    """
+    """Join what several queries found."""
     scores = Counter()
     for ranking in rankings:
         for rank, row in enumerate(ranking, start=1):

@@ -2,49 +2,18 @@
 
 from dataclasses import dataclass
 
-from casebook.factcheck.model import (
-    INSUFFICIENT,
-    NEUTRAL,
-    NOT_SUPPORTED,
-    REFUTES,
-    SUPPORTED,
-    SUPPORTS,
-)
+from casebook.factcheck.model import INSUFFICIENT, NEUTRAL, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
 from casebook.factcheck.removal import Removal, minimal_removal
 
-_SIDES = {
-    SUPPORTED: (SUPPORTS,),
-    NOT_SUPPORTED: (REFUTES,),
-    INSUFFICIENT: (SUPPORTS, REFUTES),
-}
-_SAYS = {
-    SUPPORTED: "is supported",
-    NOT_SUPPORTED: "is refuted",
-    INSUFFICIENT: "cannot be decided",
-}
+_SIDES = {SUPPORTED: (SUPPORTS,), NOT_SUPPORTED: (REFUTES,), INSUFFICIENT: (SUPPORTS, REFUTES)}
+_SAYS = {SUPPORTED: "is supported", NOT_SUPPORTED: "is refuted", INSUFFICIENT: "cannot be decided"}
 # What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
 _DOCUMENTED_SAYS = _SAYS | {NOT_SUPPORTED: "is not supported"}
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Explanation of one verdict.
-
-    Attributes
-    ----------
-    verdict : str
-        Of the claim.
-    stated : dict of str
-        Verdict of each sub-claim as the text states it.
-    cited : tuple of Evidence
-        Deciding items, with document and span.
-    removal : Removal or None
-        None where no removal changes the verdict.
-    conflicts : tuple of str
-        Sub-claims with evidence for and against.
-    text : str
-        In sentences.
-    """
+    """Explanation of one verdict."""
 
     verdict: str
     stated: dict
@@ -55,23 +24,7 @@ class Explanation:
 
 
 def explain(result, rule, most=2):
-    """Explain a verdict.
-
-    Parameters
-    ----------
-    result : VerdictResult
-        A claim that was checked without a crash.
-    rule : Rule
-        The rule it was decided by.
-    most : int
-        Most items to cite per sub-claim and side.
-
-    Returns
-    -------
-    Explanation
-        With the items that weigh most on the side of each sub-verdict, under a claim
-        that is refuted those of the refuted parts alone.
-    """
+    """Explain a verdict."""
     stated = {part.subclaim_id: part.verdict for part in result.subverdicts}
     cited = tuple(
         item
@@ -98,18 +51,7 @@ def _heaviest(items, side, rule, most):
 
 
 def conflicts(result):
-    """Find the sub-claims with evidence for and against.
-
-    Parameters
-    ----------
-    result : casebook.factcheck.model.VerdictResult
-        A checked claim.
-
-    Returns
-    -------
-    tuple of str
-        Their ids, in the order of the claim.
-    """
+    """Find the sub-claims with evidence for and against."""
     found = []
     for part in result.subclaims:
         sides = {item.stance for item in result.evidence_of(part.id)} - {NEUTRAL}
@@ -130,14 +72,9 @@ def _text(result, says, stated, cited, removal, found):
             for item in cited
             if item.subclaim_id == name
         ]
-    lines += [
-        f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped
-    ]
+    lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
     if found:
         lines.append(f"Evidence is in conflict on {', '.join(found)}.")
     if removal is not None:
-        lines.append(
-            f"Without {', '.join(removal.ids) or 'anything'} the verdict would be "
-            f"{removal.after}."
-        )
+        lines.append(f"Without {', '.join(removal.ids) or 'anything'} the verdict would be {removal.after}.")
     return "\n".join(lines)

@@ -10,21 +10,7 @@ _FLIP_SHARE = 0.6  # cumulative importance that "would flip" a supported verdict
 
 @dataclass(frozen=True)
 class DocumentedExplanation:
-    """What the documented explanation agent gives.
-
-    Attributes
-    ----------
-    importance : dict of float
-        Share of every evidence id; sums to 1. Items with one id are one entry.
-    critical : tuple of str
-        The three ids of highest importance.
-    counterfactual : int or None
-        Number of top items said to flip a supported verdict; never checked. None for
-        other verdicts.
-    conflicts : tuple of str
-        Sub-claims whose evidence has more than one level of credibility; stance is
-        not looked at.
-    """
+    """What the documented explanation agent gives."""
 
     importance: dict
     critical: tuple
@@ -33,19 +19,7 @@ class DocumentedExplanation:
 
 
 def explain_documented(result):
-    """Explain a verdict as documented.
-
-    Parameters
-    ----------
-    result : VerdictResult
-        A checked claim.
-
-    Returns
-    -------
-    DocumentedExplanation
-        With importance ``0.5 score + 0.3 min(length / 500, 1) + 0.2 (1 if high else
-        0.5)``, normalised. Where ids collide, the last item with the id counts.
-    """
+    """Explain a verdict as documented."""
     raw = {
         item.id: 0.5 * item.credibility
         + 0.3 * min(len(item.passage) / 500, 1)
@@ -59,11 +33,7 @@ def explain_documented(result):
         importance,
         tuple(ranked[:CRITICAL]),
         _flipping(importance, ranked) if result.verdict == SUPPORTED else None,
-        tuple(
-            part.id
-            for part in result.subclaims
-            if len({item.level for item in result.evidence_of(part.id)}) > 1
-        ),
+        tuple(part.id for part in result.subclaims if len({item.level for item in result.evidence_of(part.id)}) > 1),
     )
 
 

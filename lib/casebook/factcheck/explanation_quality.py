@@ -17,27 +17,7 @@ from casebook.inference.samples import stream
 
 
 def documented_quality(importance_ids, evidence, subclaim_ids, text):
-    """Give the documented coverage, soundness, readability and overall score.
-
-    Parameters
-    ----------
-    importance_ids : collection of str
-        Ids in the importance table; equal ids are one.
-    evidence : sequence of Evidence
-        All items.
-    subclaim_ids : sequence of str
-        Parts that were checked.
-    text : str
-        Explanation of the verdict.
-
-    Returns
-    -------
-    dict of float
-        ``coverage``: distinct ids over items, so 1 unless ids collide;
-        ``soundness``: share of parts with any evidence; ``readability``: characters
-        over 1000, at most 1; ``overall``: their mean. All 0 where undefined, as
-        documented.
-    """
+    """Give the documented coverage, soundness, readability and overall score."""
     covered = {item.subclaim_id for item in evidence}
     coverage = len(set(importance_ids)) / len(evidence) if evidence else 0.0
     parts = [name in covered for name in subclaim_ids]
@@ -52,20 +32,7 @@ def documented_quality(importance_ids, evidence, subclaim_ids, text):
 
 
 def automated_readability_index(text):
-    """Readability of a text as a US school grade.
-
-    Parameters
-    ----------
-    text : str
-        English text.
-
-    Returns
-    -------
-    float or None
-        ``4.71 characters/words + 0.5 words/sentences - 21.43``; characters are letters
-        and digits, words are runs without white space that hold one. None without a
-        word.
-    """
+    """Readability of a text as a US school grade."""
     spoken = [word for word in text.split() if re.search(r"[^\W_]", word)]
     if not spoken:
         return None
@@ -76,33 +43,7 @@ def automated_readability_index(text):
 
 @dataclass(frozen=True)
 class ExplanationQuality:
-    """Corrected quality of one explanation; None where a number is undefined.
-
-    Attributes
-    ----------
-    coverage : float or None
-        Share of the items whose single removal changes the verdict that are cited;
-        undefined if no single item decides.
-    influence_coverage : float or None
-        Share of the summed absolute changes of the sub-claims' scores, removing one
-        item at a time, that falls on cited items; undefined if no removal changes a
-        score.
-    soundness : float or None
-        Share of the stated sub-verdicts that follow from the cited items alone, over
-        the parts with a cited item; undefined without one.
-    readability : float or None
-        Automated Readability Index, a school grade: lower is easier.
-    deletion : bool or None
-        Whether the verdict changes without all cited items.
-    deletion_random : float or None
-        Share of equally large random sets for which it does: the control.
-    insertion : bool or None
-        Whether the verdict stays with the cited items alone.
-    insertion_random : float or None
-        Share of equally large random sets for which it does: the control.
-    reasons : dict of str
-        Why a number is None.
-    """
+    """Corrected quality of one explanation; None where a number is undefined."""
 
     coverage: float | None
     influence_coverage: float | None
@@ -116,26 +57,7 @@ class ExplanationQuality:
 
 
 def quality(result, explanation, rule, draws=50, seed=0):
-    """Measure the quality of an explanation.
-
-    Parameters
-    ----------
-    result : VerdictResult
-        The claim.
-    explanation : Explanation
-        Of its verdict.
-    rule : Rule
-        The rule it was decided by.
-    draws : int
-        Random sets of the controls.
-    seed : int
-        Of those sets.
-
-    Returns
-    -------
-    ExplanationQuality
-        All numbers.
-    """
+    """Measure the quality of an explanation."""
     cited = [n for n, item in enumerate(result.evidence) if item in explanation.cited]
     coverage, influence, reasons = _coverage(result, rule, set(cited))
     soundness = _soundness(result, explanation, rule)
@@ -145,9 +67,7 @@ def quality(result, explanation, rule, draws=50, seed=0):
     if tests[0] is None:
         reasons |= dict.fromkeys(("deletion", "insertion"), "nothing_cited")
     readability = automated_readability_index(explanation.text)
-    return ExplanationQuality(
-        coverage, influence, soundness, readability, *tests, reasons
-    )
+    return ExplanationQuality(coverage, influence, soundness, readability, *tests, reasons)
 
 
 def _names(result):
@@ -201,21 +121,10 @@ def _deletion_and_insertion(result, rule, cited, draws, seed):
     if not cited:
         return None, None, None, None
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
-    sets = [cited] + [
-        rng.choice(len(everything), len(cited), replace=False).tolist()
-        for _ in range(draws)
-    ]
+    sets = [cited] + [rng.choice(len(everything), len(cited), replace=False).tolist() for _ in range(draws)]
     deleted = [
-        _verdict_of(result, rule, [n for n in everything if n not in chosen])
-        != result.verdict
+        _verdict_of(result, rule, [n for n in everything if n not in chosen]) != result.verdict
         for chosen in map(set, sets)
     ]
-    inserted = [
-        _verdict_of(result, rule, sorted(chosen)) == result.verdict for chosen in sets
-    ]
-    return (
-        deleted[0],
-        float(np.mean(deleted[1:])),
-        inserted[0],
-        float(np.mean(inserted[1:])),
-    )
+    inserted = [_verdict_of(result, rule, sorted(chosen)) == result.verdict for chosen in sets]
+    return (deleted[0], float(np.mean(deleted[1:])), inserted[0], float(np.mean(inserted[1:])))

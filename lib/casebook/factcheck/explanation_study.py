@@ -21,23 +21,7 @@ CORRECTED = (
 
 
 def quality_rows(results, rule, draws=50, seed=0):
-    """Measure every explanation both ways.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims; crashed ones are left out, and `quality_table` says how many.
-    rule : Rule
-        The rule they were decided by.
-    draws, seed : int
-        Of the random sets that deletion and insertion are compared with.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per claim: ``id``, ``verdict``, the documented numbers under
-        ``documented: <name>``, the corrected ones by name; None where undefined.
-    """
+    """Measure every explanation both ways."""
     rows = []
     for result in results:
         if result.error is not None:
@@ -57,30 +41,12 @@ def quality_rows(results, rule, draws=50, seed=0):
 
 
 def quality_table(rows, groups=None, n_boot=2_000, seed=0):
-    """Summarise the quality of explanations.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        As `quality_rows` gives them.
-    groups : dict of str, optional
-        Group of each claim id, resampled together.
-    n_boot, seed : int
-        Of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per number: ``value`` (mean), ``low``, ``high``, ``n`` (claims where it
-        is defined), ``undefined``, ``reason`` where there is no interval.
-    """
+    """Summarise the quality of explanations."""
     table = []
     for name in rows.columns[2:]:
         defined = rows[rows[name].notna()]
         labels = [(groups or {}).get(claim, claim) for claim in defined["id"]]
-        found = bootstrap_mean(
-            defined[name].astype(float), clusters=labels, n_boot=n_boot, seed=seed
-        )
+        found = bootstrap_mean(defined[name].astype(float), clusters=labels, n_boot=n_boot, seed=seed)
         table.append(
             {
                 "measure": name,

@@ -15,18 +15,7 @@ FULL = CELLS[-1]
 
 
 def cell_name(cell):
-    """Name a cell by the factors that are on.
-
-    Parameters
-    ----------
-    cell : tuple of bool
-        One entry per factor, in the order of ``FACTORS``.
-
-    Returns
-    -------
-    str
-        Such as ``diversity+weighting``; ``none`` where all are off.
-    """
+    """Name a cell by the factors that are on."""
     on = [name for name, value in zip(FACTORS, cell, strict=True) if value]
     return "+".join(on) or "none"
 
@@ -64,12 +53,7 @@ def contrasts():
 
 
 def _shapley(place):
-    """Weights of one factor's Shapley value.
-
-    References
-    ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games 2.
-    """
+    """Weights of one factor's Shapley value."""
     weights, count = np.zeros(len(CELLS)), len(FACTORS)
     for row, cell in enumerate(CELLS):
         others = sum(cell) - cell[place]
@@ -79,30 +63,7 @@ def _shapley(place):
 
 
 def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
-    """Estimate every effect with interval and test.
-
-    Parameters
-    ----------
-    values : pandas.DataFrame, shape [claims, 16]
-        Right (1) or wrong (0), or a mean over seeds, columns ``CELL_NAMES``.
-    clusters : sequence, optional
-        Claims of one cluster are not independent.
-    n_resamples, seed : int
-        Of the sign-flip test.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per effect: ``kind``, ``effect``, ``value``, ``low``, ``high``, ``n``,
-        ``groups``, ``p``, ``p_adjusted``, ``verdict`` and ``reason`` as
-        `casebook.estimates.contrasts` gives them; the effects of one kind are one
-        family.
-
-    Raises
-    ------
-    InputError
-        If a cell is missing or there are no claims.
-    """
+    """Estimate every effect with interval and test."""
     if list(values.columns) != list(CELL_NAMES):
         raise InputError(f"the 16 cells are needed in order: {', '.join(CELL_NAMES)}")
     if values.empty:
@@ -114,9 +75,7 @@ def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
     tables = []
     for kind, family in kinds.groupby(0, sort=False):
         pairs = [(f"{kind}: {name}", "nothing") for name in family[2]]
-        found = estimates.contrasts(
-            per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed
-        )
+        found = estimates.contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
         found = found.drop(columns=["system", "against"])
         found.insert(0, "effect", family[2].tolist())
         found.insert(0, "kind", kind)

@@ -4,10 +4,7 @@ import re
 
 from casebook.factcheck.words import listed
 
-AUXILIARIES = listed(
-    "is are was were has have had does do did isn't aren't wasn't weren't hasn't "
-    "doesn't don't didn't"
-)
+AUXILIARIES = listed("is are was were has have had does do did isn't aren't wasn't weren't hasn't doesn't don't didn't")
 MODALS = listed("must may can cannot could shall will would should might won't can't")
 _BASES = listed(
     "accept accrue agree allow announce apply appoint approve assign audit bear begin "
@@ -28,20 +25,13 @@ _PASTS = listed(
     "began bore bought broke brought came chose fell found gave held kept left lent "
     "lost made meant met paid rose sent sold stood took went won"
 )
-DETERMINERS = listed(
-    "a an the this that these those its their his her our your my each every any "
-    "either no some"
-)
+DETERMINERS = listed("a an the this that these those its their his her our your my each every any either no some")
 _BEFORE_NOUNS = DETERMINERS | listed("of in on at by for from with to per")
 _PLURALS = listed("we you they i these those people")
 SUBORDINATE = listed(
-    "if when where which who whose that unless because although until since while "
-    "whereas whom after before"
+    "if when where which who whose that unless because although until since while whereas whom after before"
 )
-CONDITIONS = listed(
-    "if when where unless after before while until since because although once should "
-    "except"
-)
+CONDITIONS = listed("if when where unless after before while until since because although once should except")
 LEADING = CONDITIONS | listed("under in for from during on as at abroad")
 ADVERBS = listed("also then not never only always still")
 CONNECTOR = re.compile(r"\s*;\s+|\s*,?\s+(?:and|but|while|whereas|yet)\s+|\s*,\s+")
@@ -70,35 +60,12 @@ _TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")
 
 
 def tokens(text):
-    """Split a clause into tokens with their places.
-
-    Parameters
-    ----------
-    text : str
-        Clause.
-
-    Returns
-    -------
-    list of (str, int)
-        Lower-case token and its start; a comma or semicolon is a token too.
-    """
+    """Split a clause into tokens with their places."""
     return [(m.group().lower(), m.start()) for m in _TOKEN.finditer(text)]
 
 
 def finite_verb(text):
-    """Find the first finite verb of a clause.
-
-    Parameters
-    ----------
-    text : str
-        Clause.
-
-    Returns
-    -------
-    int or None
-        Position among `tokens`, never the first; None if there is none. A past form
-        before an auxiliary is taken for a participle, as in "goods left behind may".
-    """
+    """Find the first finite verb of a clause."""
     listed = [token for token, _ in tokens(text)]
     for place in range(1, len(listed)):
         token, before = listed[place], listed[place - 1]
@@ -125,20 +92,7 @@ def _auxiliary_follows(listed):
 
 
 def starts_predicate(text, after_modal):
-    """Tell whether a text starts with a finite verb whose subject stands before.
-
-    Parameters
-    ----------
-    text : str
-        What follows a connector.
-    after_modal : bool
-        Whether the verb before is a modal, so that a bare verb may follow.
-
-    Returns
-    -------
-    bool
-        Leading adverbs are skipped.
-    """
+    """Tell whether a text starts with a finite verb whose subject stands before."""
     listed = [token for token, _ in tokens(text) if token not in ADVERBS]
     if len(listed) < 2:
         return False
@@ -151,20 +105,7 @@ def starts_predicate(text, after_modal):
 
 
 def starts_clause(text, longest=10):
-    """Tell whether a text starts with a subject and its finite verb.
-
-    Parameters
-    ----------
-    text : str
-        What follows a connector.
-    longest : int
-        Most tokens of a subject.
-
-    Returns
-    -------
-    bool
-        False if the verb belongs to a subordinate clause.
-    """
+    """Tell whether a text starts with a subject and its finite verb."""
     place = finite_verb(text)
     if place is None or place > longest:
         return False

@@ -12,21 +12,7 @@ SHOWN = 10  # ids listed by name
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Predictions in the order of the gold rows.
-
-    Attributes
-    ----------
-    rows : pandas.DataFrame
-        One row per gold id: ``id``, ``gold``, ``predicted`` (None where there is no
-        prediction), ``confidence`` if predictions have it, and the other gold columns.
-    account : dict
-        Counts of gold, predictions, matched, missing (gold ids without a prediction),
-        extra (predictions of other ids) and of doubled ids on both sides, and under
-        ``listed`` the first ids of each kind.
-    zipped : tuple of list
-        Gold and predicted labels in file order, the longer one cut, as the documented
-        code pairs them.
-    """
+    """Predictions in the order of the gold rows."""
 
     rows: pd.DataFrame
     account: dict
@@ -34,32 +20,13 @@ class Joined:
 
 
 def read_labels(path):
-    """Read a file of labels.
-
-    Parameters
-    ----------
-    path : path-like
-        ``.csv``, ``.json`` or ``.jsonl`` with ``id`` and ``label``; other fields are
-        kept. In predictions an empty or null label means that there was no verdict.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``row`` (line), ``id`` (str), ``label`` and the others, in file order.
-
-    Raises
-    ------
-    InputError
-        Names the file, the row and the missing field.
-    """
+    """Read a file of labels."""
     rows = []
     for number, record in read_records(path)[0]:
         for name in ("id", "label"):
             if name not in record:
                 has = ", ".join(map(str, list(record)[:6]))
-                raise InputError.at(
-                    path, number, f"has no field {name!r}: it has {has}"
-                )
+                raise InputError.at(path, number, f"has no field {name!r}: it has {has}")
         if not isinstance(record["id"], str | int) or record["id"] == "":
             raise InputError.at(path, number, "field 'id' is neither text nor a number")
         label = record["label"]
@@ -72,26 +39,7 @@ def read_labels(path):
 
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Join two frames of labels by id.
-
-    Parameters
-    ----------
-    gold, predicted : pandas.DataFrame
-        Columns ``id`` and ``label``, as from `read_labels`.
-    names : tuple of str
-        What to call the two in messages.
-
-    Returns
-    -------
-    Joined
-        Doubled ids with one label count once and are listed.
-
-    Raises
-    ------
-    InputError
-        If an id is doubled with different labels: there is no telling which counts;
-        or if no id is in both.
-    """
+    """Join two frames of labels by id."""
     gold_once, gold_twice = _once(gold, names[0])
     predicted_once, predicted_twice = _once(predicted, names[1])
     if not gold_once.index.isin(predicted_once.index).any():
@@ -102,19 +50,11 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     extra = predicted_once.index.difference(gold_once.index, sort=False)
     missing = gold_once.index.difference(predicted_once.index, sort=False)
     rows = gold_once.reset_index().rename(columns={"label": "gold"})
-    rows["predicted"] = pd.Series(
-        [_verdict(predicted_once["label"].get(name)) for name in rows["id"]],
-        dtype=object,
-    )
+    rows["predicted"] = pd.Series([_verdict(predicted_once["label"].get(name)) for name in rows["id"]], dtype=object)
     if "confidence" in predicted_once:
         found = predicted_once["confidence"].reindex(rows["id"]).to_numpy()
         rows["confidence"] = _numbers(found, rows["id"], names[1])
-    listed = {
-        "missing": missing,
-        "extra": extra,
-        "doubled_gold": gold_twice,
-        "doubled_predictions": predicted_twice,
-    }
+    listed = {"missing": missing, "extra": extra, "doubled_gold": gold_twice, "doubled_predictions": predicted_twice}
     account = {"gold": len(gold), "predictions": len(predicted)}
     account["matched"] = len(gold_once) - len(missing)
     account |= {name: len(ids) for name, ids in listed.items()}
@@ -126,11 +66,7 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
 
 def _verdict(label):
     """Text, or None where nothing was said."""
-    if (
-        label is None
-        or label != label
-        or (isinstance(label, str) and not label.strip())
-    ):
+    if label is None or label != label or (isinstance(label, str) and not label.strip()):
         return None
     return str(label)
 
@@ -139,9 +75,7 @@ def _once(frame, name):
     """Give one row per id, and the doubled ids; refuse contradictions."""
     twice = frame["id"][frame["id"].duplicated()].unique()
     doubled = frame[frame["id"].isin(twice)]
-    labels = doubled.groupby("id", sort=False)["label"].agg(
-        lambda values: len({repr(_verdict(v)) for v in values})
-    )
+    labels = doubled.groupby("id", sort=False)["label"].agg(lambda values: len({repr(_verdict(v)) for v in values}))
     unlike = labels.index[labels > 1]
     if len(unlike):
         raise InputError(
@@ -159,7 +93,5 @@ def _numbers(values, ids, name):
     outside = (found < 0) | (found > 1)
     if outside.any():
         first = ids[outside.to_numpy().argmax()]
-        raise InputError(
-            f"{name}: {outside.sum()} confidences lie outside 0 to 1 (first: {first})"
-        )
+        raise InputError(f"{name}: {outside.sum()} confidences lie outside 0 to 1 (first: {first})")
     return found.astype(float).to_numpy()

@@ -4,12 +4,7 @@ import time
 
 
 class Memo:
-    """Remember results by key.
-
-    A remembered result reports the seconds of its first computation, so that the cost
-    of a configuration is the same whether it ran alone or shared work with others.
-    Failures are not remembered.
-    """
+    """Remember results by key."""
 
     def __init__(self):
         self._found = {}
@@ -18,22 +13,7 @@ class Memo:
         return len(self._found)
 
     def get(self, key, compute):
-        """Give a result, computed on first use.
-
-        Parameters
-        ----------
-        key : hashable
-            What the result depends on.
-        compute : callable
-            Gives it, without arguments.
-
-        Returns
-        -------
-        result : object
-            As computed.
-        seconds : float
-            Of the computation, now or then.
-        """
+        """Give a result, computed on first use."""
         if key not in self._found:
             start = time.perf_counter()
             result = compute()

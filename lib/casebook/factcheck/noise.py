@@ -22,27 +22,11 @@ _SPELLED = (
 _NEGATED = re.compile(r"\b(?:not|never) ", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:no|neither) ", re.IGNORECASE)
 _EXCLUDED = re.compile(r"\bexcluded\b", re.IGNORECASE)
-_AUXILIARY = re.compile(
-    r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)", re.IGNORECASE
-)
+_AUXILIARY = re.compile(r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)", re.IGNORECASE)
 
 
 def contradict(sentence, rng):
-    """Turn a sentence into one that contradicts it.
-
-    Parameters
-    ----------
-    sentence : str
-        Sentence.
-    rng : numpy.random.Generator
-        Chooses by how much numbers change.
-
-    Returns
-    -------
-    str
-        With every number changed where there are any; otherwise with its negation
-        taken away, or one put after its first auxiliary. Unchanged if it has neither.
-    """
+    """Turn a sentence into one that contradicts it."""
     factor = float(rng.choice([0.5, 2.0, 3.0]))
     changed = _NUMBER.sub(lambda found: _other(found.group(), factor), sentence)
     if changed != sentence:
@@ -71,30 +55,7 @@ def _other(number, factor):
 
 
 def plant_noise(documents, rate, seed=0, among=None):
-    """Add contradicting notes of low credibility to a collection.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Collection with ``doc_id`` and ``text``.
-    rate : float
-        Share of documents that get a note, in [0, 1]; the number is rounded.
-    seed : int
-        Which documents, and how numbers change.
-    among : collection of str, optional
-        Ids of the documents that may get one; all by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The collection, then the notes: the same names and every sentence
-        contradicted, ids ending in ``~note``, of the kind ``forum``.
-
-    Raises
-    ------
-    InputError
-        If the rate is not in [0, 1].
-    """
+    """Add contradicting notes of low credibility to a collection."""
     if not 0 <= rate <= 1:
         raise InputError(f"the rate of noise must be in [0, 1], got {rate}")
     rng = np.random.Generator(stream(seed, "planted notes"))

@@ -4,18 +4,7 @@ from collections import Counter
 
 
 def outcomes(results):
-    """Count how checking ended.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    dict of int
-        By verdict; crashes as ``crashed in <stage>: <kind>``.
-    """
+    """Count how checking ended."""
     counts = Counter()
     for result in results:
         if result.error is None:

@@ -17,23 +17,7 @@ from casebook.factcheck.stance_pairs import training_pairs
 
 
 def fitted_stance(base, claims, encoder=None):
-    """Fit the feature model on claims with gold evidence.
-
-    Parameters
-    ----------
-    base : EvidenceBase
-        Their collection.
-    claims : sequence of Claim
-        Training claims.
-    encoder : encoder, optional
-        For the MaxSim feature; without one it is left out. Passages and parts of the
-        training pairs are encoded at once.
-
-    Returns
-    -------
-    FeatureStance
-        Fitted.
-    """
+    """Fit the feature model on claims with gold evidence."""
     pairs = training_pairs(claims, base)
     similarity = None
     if encoder is not None:
@@ -45,21 +29,7 @@ def fitted_stance(base, claims, encoder=None):
 
 @dataclass(frozen=True, eq=False)
 class OwnStudy:
-    """Held-out claims, a judge that never saw their sources, and verdicts.
-
-    Attributes
-    ----------
-    base : EvidenceBase
-        The two collections as one.
-    train, test : list of Claim
-        Without a source in common.
-    stance : object
-        Judge of evidence: the default one, whose weights saw ``train`` among others.
-    config : PipelineConfig
-        Settings.
-    memo : Memo
-        Work that other configurations on the same claims may share.
-    """
+    """Held-out claims, a judge that never saw their sources, and verdicts."""
 
     base: EvidenceBase
     train: list
@@ -80,15 +50,7 @@ class OwnStudy:
         return checker.check_all([(claim.id, claim.text) for claim in self.test])
 
     def evidence_recall(self):
-        """Compare evidence found with gold evidence, claim by claim.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per claim with gold evidence: ``id``, ``group``, ``hops``,
-            ``documents`` and ``passages`` (share of the gold documents, and of the
-            gold quotes touched by a passage, in [0, 1]), ``right``.
-        """
+        """Compare evidence found with gold evidence, claim by claim."""
         rows = []
         for claim, result in zip(self.test, self.results, strict=True):
             if claim.atoms:
@@ -107,49 +69,15 @@ class OwnStudy:
 
 
 def recalled(claim, result):
-    """Compare the evidence of one claim with its gold evidence.
-
-    Parameters
-    ----------
-    claim : Claim
-        With at least one atom.
-    result : VerdictResult
-        As checked.
-
-    Returns
-    -------
-    documents, passages : float
-        Share of the atoms whose document was found, and of those whose deciding words
-        a passage touches.
-    """
+    """Compare the evidence of one claim with its gold evidence."""
     found = {item.doc_id for item in result.evidence}
     documents = sum(atom.doc_id in found for atom in claim.atoms)
-    passages = sum(
-        any(touches(item, atom) for item in result.evidence) for atom in claim.atoms
-    )
+    passages = sum(any(touches(item, atom) for item in result.evidence) for atom in claim.atoms)
     return documents / len(claim.atoms), passages / len(claim.atoms)
 
 
 def own_study(config=None, *, mode="bm25_stemmed"):
-    """Set the experiment up on the shipped collections and claims.
-
-    Parameters
-    ----------
-    config : PipelineConfig, optional
-        Settings.
-    mode : str
-        System that searches, of `casebook.retrieval.config.MODES`.
-
-    Returns
-    -------
-    OwnStudy
-        Claims are checked when results are first asked for.
-
-    Raises
-    ------
-    InputError
-        If a setting is unknown.
-    """
+    """Set the experiment up on the shipped collections and claims."""
     documents = shipped_documents()
     base = EvidenceBase(documents, mode=mode)
     claims = read_claims(documents=documents)

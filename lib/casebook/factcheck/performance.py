@@ -7,21 +7,7 @@ from casebook.factcheck.stage_clock import STAGES
 
 
 def documented_performance(results):
-    """Give the documented performance numbers.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    dict of float
-        ``mean_processing_time`` and ``total_processing_time`` of the verdict stage
-        alone, missing ones as 0; ``queries_per_claim`` and ``evidence_per_claim`` over
-        claims that got so far; ``high_credibility_ratio``: mean over the claims with
-        evidence of their share of high items. Empty lists give 0, as documented.
-    """
+    """Give the documented performance numbers."""
     times = [result.timings.get("verdict", 0.0) for result in results]
     whole = [result for result in results if result.error is None]
     shares = [_high_share(result) for result in whole if result.evidence]
@@ -43,20 +29,7 @@ def _high_share(result):
 
 
 def high_credibility(results):
-    """Share of evidence of high credibility, by both definitions.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    dict
-        ``macro`` (mean over the claims with evidence, as documented), ``pooled`` (all
-        items together), both None without evidence; ``claims``, ``items``: their n;
-        ``without``: claims without evidence, which neither counts.
-    """
+    """Share of evidence of high credibility, by both definitions."""
     held = [result for result in results if result.evidence]
     items = [item for result in held for item in result.evidence]
     high = sum(item.level == "high" for item in items)
@@ -70,23 +43,9 @@ def high_credibility(results):
 
 
 def timings(results):
-    """Seconds of every stage.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims, crashed ones included.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per stage and one for the ``total``: ``mean``, ``median``, ``p95``
-        (linear interpolation), ``n``. NaN without claims.
-    """
+    """Seconds of every stage."""
     table = pd.DataFrame(
-        [[result.timings.get(stage, 0.0) for stage in STAGES] for result in results],
-        columns=list(STAGES),
-        dtype=float,
+        [[result.timings.get(stage, 0.0) for stage in STAGES] for result in results], columns=list(STAGES), dtype=float
     )
     table["total"] = table.sum(axis=1)
     return pd.DataFrame(
@@ -101,18 +60,7 @@ def timings(results):
 
 
 def cost_rows(results):
-    """Give what each claim cost, for tables beside its verdict.
-
-    Parameters
-    ----------
-    results : sequence of VerdictResult
-        Checked claims.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per claim: ``id``, ``parts``, ``queries``, ``evidence``, ``seconds``.
-    """
+    """Give what each claim cost, for tables beside its verdict."""
     return pd.DataFrame(
         {
             "id": [result.claim_id for result in results],

@@ -8,35 +8,16 @@ from casebook.factcheck.decompose import decompose, undivided
 from casebook.factcheck.decompose_documented import decompose_documented
 from casebook.factcheck.evidence import fuse_queries
 from casebook.factcheck.memo import Memo
-from casebook.factcheck.model import (
-    INSUFFICIENT,
-    NOT_SUPPORTED,
-    VERIFIABLE,
-    Evidence,
-    VerdictResult,
-)
-from casebook.factcheck.pipeline_config import (
-    DOCUMENTED_CONFIG,
-    QUERY_WRITERS,
-    PipelineConfig,
-)
+from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, VERIFIABLE, Evidence, VerdictResult
+from casebook.factcheck.pipeline_config import DOCUMENTED_CONFIG, QUERY_WRITERS, PipelineConfig
 from casebook.factcheck.queries import MOST
 from casebook.factcheck.stage_clock import STAGES, StageClock, StageFailed
 from casebook.factcheck.verdict import decide, degree_of_support
 
-__all__ = [
-    "DOCUMENTED_CONFIG",
-    "STAGES",
-    "FactChecker",
-    "PipelineConfig",
-]
+__all__ = ["DOCUMENTED_CONFIG", "STAGES", "FactChecker", "PipelineConfig"]
 
 NOT_VERIFIABLE = "no_verifiable_part"
-_DECOMPOSERS = {
-    "rules": decompose,
-    "documented": decompose_documented,
-    "none": undivided,
-}
+_DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
 
 
 class FactChecker:
@@ -67,26 +48,12 @@ class FactChecker:
         self.config = config or PipelineConfig()
         known = _DECOMPOSERS | (decomposers or {})
         if self.config.decomposition not in known:
-            raise InputError(
-                f"unknown decomposition {self.config.decomposition!r}; one of "
-                f"{', '.join(known)}"
-            )
+            raise InputError(f"unknown decomposition {self.config.decomposition!r}; one of {', '.join(known)}")
         self._decompose = known[self.config.decomposition]
         self._memo = Memo() if memo is None else memo
 
     def check_all(self, claims):
-        """Check many claims, each on its own.
-
-        Parameters
-        ----------
-        claims : iterable of (str, str)
-            Id and text.
-
-        Returns
-        -------
-        list of VerdictResult
-            In order; a claim that crashes does not stop the others.
-        """
+        """Check many claims, each on its own."""
         return [self.check(text, name) for name, text in claims]
 
     def check(self, claim, claim_id="claim"):
@@ -108,13 +75,7 @@ class FactChecker:
         try:
             return self._check(clock, claim, claim_id)
         except StageFailed as failure:
-            return VerdictResult(
-                claim_id,
-                str(claim)[:200],
-                None,
-                timings=clock.seconds,
-                error=str(failure)[:500],
-            )
+            return VerdictResult(claim_id, str(claim)[:200], None, timings=clock.seconds, error=str(failure)[:500])
 
     def _check(self, clock, claim, claim_id):
         with clock.stage("decomposition"):
@@ -122,14 +83,7 @@ class FactChecker:
             parts = clock.charge(self._memo.get, key, lambda: self._decompose(claim))
         kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
-        result = VerdictResult(
-            claim_id,
-            claim,
-            None,
-            subclaims=kept,
-            dropped=dropped,
-            timings=clock.seconds,
-        )
+        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=clock.seconds)
         documented = self.config.rule.claim == "documented"
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
@@ -153,9 +107,7 @@ class FactChecker:
         with clock.stage("queries"):
             for part in parts:
                 key = ("queries", self.config.queries, part)
-                found = clock.charge(
-                    self._memo.get, key, lambda part=part: write(part, MOST)
-                )
+                found = clock.charge(self._memo.get, key, lambda part=part: write(part, MOST))
                 asked += found[: self.config.k]
         return tuple(asked)
 
@@ -163,11 +115,7 @@ class FactChecker:
         """Search, rate, extract and judge for one part."""
         with clock.stage("search"):
             rankings = [
-                clock.charge(
-                    self._memo.get,
-                    ("search", text),
-                    lambda text=text: self.base.search(text),
-                )
+                clock.charge(self._memo.get, ("search", text), lambda text=text: self.base.search(text))
                 for text in texts
             ]
             most = len(self.base) if self.config.documents is None else None
@@ -179,16 +127,12 @@ class FactChecker:
         with clock.stage("stance"):
             # Passages are judged together: what one says can depend on the others.
             judged = clock.charge(
-                self._memo.get,
-                ("stance", part.text, tuple(passages)),
-                lambda: self.stance.judge(part.text, passages),
+                self._memo.get, ("stance", part.text, tuple(passages)), lambda: self.stance.judge(part.text, passages)
             )
         first = 1 if self.config.parity else before + 1
         return [
             self._item(f"EV{number}", part, passage, *stance)
-            for number, (passage, stance) in enumerate(
-                zip(passages, judged, strict=True), start=first
-            )
+            for number, (passage, stance) in enumerate(zip(passages, judged, strict=True), start=first)
         ]
 
     def _rating(self, row):

@@ -13,38 +13,7 @@ QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
 
 @dataclass(frozen=True)
 class PipelineConfig:
-    """Settings of the pipeline.
-
-    Parameters
-    ----------
-    decomposition : str
-        ``rules``, ``documented``, ``none``, or the name of a decomposer that the
-        checker was given.
-    queries : {"diverse", "documented"}
-        How queries are written.
-    k : int
-        Most queries per sub-claim, 1 to 5.
-    documents : int or None
-        Documents per sub-claim after joining its queries; None keeps all found.
-    three_stage : bool
-        Gate documents by credibility and extract passages; otherwise whole documents
-        are the evidence.
-    gate : str
-        Least credibility: ``none``, ``low`` (0.3), ``medium`` (0.5), ``high`` (0.8).
-        The documented gate is ``medium``, under which the weight of low sources can
-        never matter.
-    passages : int
-        Most passages per document.
-    rule : Rule
-        How evidence becomes a verdict.
-    parity : bool
-        Ratings, extraction and ids of evidence as documented.
-
-    Raises
-    ------
-    InputError
-        If a value is not allowed.
-    """
+    """Settings of the pipeline."""
 
     decomposition: str = "rules"
     queries: str = "diverse"

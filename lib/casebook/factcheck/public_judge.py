@@ -49,25 +49,7 @@ def _words():
 
 
 def joint_features(claim, texts):
-    """Describe a claim and all of its evidence.
-
-    Parameters
-    ----------
-    claim : str
-        Claim.
-    texts : sequence of str
-        Passages of evidence, each with the name of its document before it.
-
-    Returns
-    -------
-    numpy.ndarray, shape [features]
-        In the order of ``SIGNS``: shares of the claim's name words and of its other
-        content that the evidence has (1 without any); shares of its numbers that the
-        evidence has, has otherwise with the same unit, and lacks; whether exactly one
-        of the claim and the nearest clause of the nearest passage is negated; words of
-        the claim whose opposite the evidence has instead; words such as *only* or
-        *always* that the evidence lacks.
-    """
+    """Describe a claim and all of its evidence."""
     opposites, stronger = _words()
     whole = " ".join(texts)
     wanted, there = content(claim), content(whole)
@@ -143,35 +125,19 @@ class PublicJudge:
     def __init__(self, left_out=None):
         known = _table()["weights"]
         if (left_out or "none") not in known:
-            raise InputError(
-                f"no weights without {left_out!r}: there are {', '.join(known)}"
-            )
+            raise InputError(f"no weights without {left_out!r}: there are {', '.join(known)}")
         self._weights = known[left_out or "none"]
 
     def probability(self, claim, texts):
         """Give the probability of support against refutation, float in (0, 1)."""
         weights = self._weights
         score = weights["intercept"] + math.fsum(
-            weights["features"][name] * value
-            for name, value in zip(SIGNS, joint_features(claim, texts), strict=True)
+            weights["features"][name] * value for name, value in zip(SIGNS, joint_features(claim, texts), strict=True)
         )
         return round(1 / (1 + math.exp(-score)), 9)
 
     def judge(self, claim, passages):
-        """Judge the passages of one claim.
-
-        Parameters
-        ----------
-        claim : str
-            Claim or part of one.
-        passages : sequence of casebook.factcheck.evidence.Passage
-            Its evidence.
-
-        Returns
-        -------
-        list of (str, float or None)
-            Stance, and probability of support against refutation; None if neutral.
-        """
+        """Judge the passages of one claim."""
         documents = {}
         for p in passages:
             text = f"{p.header}. {p.text}" if p.header else p.text
@@ -179,10 +145,7 @@ class PublicJudge:
         # Another number is a contradiction, and no other subject.
         wanted = frozenset(s for s in content(claim) if not s[0].isdigit())
         gate = _table()["relevance"]
-        shares = {
-            name: _share(wanted, content(" ".join(texts)))
-            for name, texts in documents.items()
-        }
+        shares = {name: _share(wanted, content(" ".join(texts))) for name, texts in documents.items()}
         bar = max(gate["least"], gate["beside"] * max(shares.values(), default=0.0))
         relevant = [name for name in documents if shares[name] >= bar]
         together = [text for name in relevant for text in documents[name]]

@@ -4,15 +4,7 @@ import itertools
 
 from casebook.errors import InputError
 from casebook.factcheck.model import Query
-from casebook.factcheck.words import (
-    STOP,
-    content,
-    jaccard,
-    listed,
-    names,
-    numbers,
-    words,
-)
+from casebook.factcheck.words import STOP, content, jaccard, listed, names, numbers, words
 
 MOST = 5
 _DOCUMENTED_STOP = listed(
@@ -21,28 +13,7 @@ _DOCUMENTED_STOP = listed(
 
 
 def queries(subclaim, k=3):
-    """Write k distinct queries that look at a sub-claim from different sides.
-
-    Parameters
-    ----------
-    subclaim : SubClaim
-        What is to be found.
-    k : int
-        Most queries, 1 to 5.
-
-    Returns
-    -------
-    tuple of Query
-        At most k, in this order as far as they differ in their content words: the
-        text; its names with its first two other content words; the text without
-        names and numbers; its rarer half, that is its longer content words; the
-        names alone.
-
-    Raises
-    ------
-    InputError
-        If k is out of range.
-    """
+    """Write k distinct queries that look at a sub-claim from different sides."""
     _check(k)
     text = subclaim.text
     named = " ".join(names(text))
@@ -76,19 +47,7 @@ def _check(k):
 
 
 def diversity(texts):
-    """Measure how different queries are from each other.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Queries of one sub-claim.
-
-    Returns
-    -------
-    float or None
-        ``1 - mean Jaccard`` of the content words of all pairs, in [0, 1]: 0 if all
-        hold the same words; None for fewer than two queries.
-    """
+    """Measure how different queries are from each other."""
     pairs = list(itertools.combinations([content(text) for text in texts], 2))
     if not pairs:
         return None
@@ -96,29 +55,7 @@ def diversity(texts):
 
 
 def documented_queries(subclaim, k=3):
-    """Write queries by the documented heuristic.
-
-    Parameters
-    ----------
-    subclaim : SubClaim
-        With its entities.
-    k : int
-        Most queries, 1 to 5.
-
-    Returns
-    -------
-    tuple of Query
-        The first k of: entities and text; a "question", decided by the substrings
-        "is" and "was"; up to eight keywords; with k above 3 and a year, the text with
-        "history timeline" and the year. Duplicates stay. The documented keyword set
-        has no order and changes with the hash seed; here it is sorted, so that the
-        same claim gives the same queries.
-
-    Raises
-    ------
-    InputError
-        If k is out of range.
-    """
+    """Write queries by the documented heuristic."""
     _check(k)
     text, entities = subclaim.text, list(subclaim.entities)
     found = [" ".join([*entities, text]) if entities else text, _question(text)]

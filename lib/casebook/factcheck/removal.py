@@ -2,26 +2,13 @@
 
 from dataclasses import dataclass
 
-from casebook.factcheck.model import (
-    NEUTRAL,
-    NOT_SUPPORTED,
-    SUPPORTED,
-    SUPPORTS,
-)
+from casebook.factcheck.model import NEUTRAL, NOT_SUPPORTED, SUPPORTED, SUPPORTS
 from casebook.factcheck.verdict import decide, judge_subclaim
 
 
 @dataclass(frozen=True)
 class Removal:
-    """The fewest items of evidence without which the verdict would be another.
-
-    Attributes
-    ----------
-    ids : tuple of str
-        Items to remove.
-    before, after : str
-        Verdict with and without them; ``after`` is found by deciding again.
-    """
+    """The fewest items of evidence without which the verdict would be another."""
 
     ids: tuple
     before: str
@@ -29,30 +16,7 @@ class Removal:
 
 
 def minimal_removal(result, rule):
-    """Find the smallest set of evidence whose removal changes the verdict.
-
-    Parameters
-    ----------
-    result : VerdictResult
-        A checked claim.
-    rule : Rule
-        The rule it was decided by.
-
-    Returns
-    -------
-    Removal or None
-        Ties go to the earlier sub-claim and the earlier item; None if no removal
-        changes the verdict.
-
-    Notes
-    -----
-    The score of a sub-claim is a ratio in which, for a given number of removals,
-    taking the heaviest items of one side moves it furthest; so the search over
-    numbers of removals is exact for each sub-claim. A supported claim falls with its
-    weakest part; a refuted one must lose the refutation of every refuted part; an
-    undecided one needs one refuted part, or all parts supported. The result is
-    verified by deciding the claim again without the items.
-    """
+    """Find the smallest set of evidence whose removal changes the verdict."""
     names = [part.id for part in result.subclaims]
     groups = {name: result.evidence_of(name) for name in names}
     options = _options(result, groups, rule)
@@ -75,21 +39,14 @@ def _options(result, groups, rule):
         return _fewest(name, groups[name], rule, wanted)
 
     supported = [n for n, verdict in verdicts.items() if verdict != SUPPORTED]
-    to_support = _joined(
-        without(name, lambda verdict: verdict == SUPPORTED) for name in supported
-    )
+    to_support = _joined(without(name, lambda verdict: verdict == SUPPORTED) for name in supported)
     if result.verdict == SUPPORTED:
         return [without(n, lambda verdict: verdict != SUPPORTED) for n in verdicts]
     if rule.claim == "documented":
         return [to_support]
     if result.verdict == NOT_SUPPORTED:
         refuted = [n for n, verdict in verdicts.items() if verdict == NOT_SUPPORTED]
-        return [
-            _joined(
-                without(name, lambda verdict: verdict != NOT_SUPPORTED)
-                for name in refuted
-            )
-        ]
+        return [_joined(without(name, lambda verdict: verdict != NOT_SUPPORTED) for name in refuted)]
     to_refute = [without(n, lambda verdict: verdict == NOT_SUPPORTED) for n in verdicts]
     return [to_support, *to_refute]
 

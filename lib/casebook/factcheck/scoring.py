@@ -10,32 +10,7 @@ from casebook.measures.classification import score_predictions
 
 
 def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, **options):
-    """Score a file of predictions against a file of gold labels.
-
-    Parameters
-    ----------
-    gold, predicted : path-like
-        CSV, JSON or JSONL with ``id`` and ``label``; predictions may have
-        ``confidence`` in [0, 1], the probability that the verdict is right.
-    baseline : path-like, optional
-        Predictions of a model that sees the claims only.
-    groups : sequence of str
-        Columns of the gold file to score by.
-    cluster : str, optional
-        Column of the gold file whose values belong together.
-    **options
-        As for `score_joined`.
-
-    Returns
-    -------
-    FactcheckReport
-        Report.
-
-    Raises
-    ------
-    InputError
-        Names file, row and remedy.
-    """
+    """Score a file of predictions against a file of gold labels."""
     frame = read_labels(gold)
     for name in [*groups, *([cluster] if cluster else [])]:
         if name not in frame:
@@ -46,9 +21,7 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, **op
     if baseline is not None:
         blind = join_labels(frame, read_labels(baseline), (gold, baseline))
         baselines["claim_only"] = blind.rows["predicted"]
-    return score_joined(
-        joined, baselines=baselines, groups=groups, cluster=cluster, **options
-    )
+    return score_joined(joined, baselines=baselines, groups=groups, cluster=cluster, **options)
 
 
 def _check_gold(path, frame, labels):
@@ -65,41 +38,8 @@ def _check_gold(path, frame, labels):
         raise InputError.at(path, first["row"], problem)
 
 
-def score_joined(
-    joined,
-    *,
-    policy=None,
-    baselines=None,
-    groups=(),
-    cluster=None,
-    labels=None,
-    n_boot=1000,
-    seed=0,
-):
-    """Score joined rows: documented, corrected, calibrated, against baselines.
-
-    Parameters
-    ----------
-    joined : casebook.factcheck.joining.Joined
-        Gold rows with their predictions.
-    policy : dict of str, optional
-        off_label, nei, conflict; by default wrong, exclude, exclude.
-    baselines : dict of array_like, optional
-        Further predictions, in the order of the rows.
-    groups : sequence of str
-        Columns to score by.
-    cluster : str, optional
-        Column whose values are resampled together.
-    labels : dict, optional
-        Further spellings of labels.
-    n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    FactcheckReport
-        Report.
-    """
+def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0):
+    """Score joined rows: documented, corrected, calibrated, against baselines."""
     rows = joined.rows
     clusters = rows[cluster] if cluster else None
     options = {"clusters": clusters, "n_boot": n_boot, "seed": seed}
@@ -120,13 +60,8 @@ def score_joined(
     policy = dict(scores.policy)
     if policy["off_label"] == "drop":
         policy["off_label"] = "wrong"
-    answers = {
-        name: is_right(rows["gold"], predicted, labels, policy)
-        for name, predicted in rivals.items()
-    }
-    comparisons = compare_verdicts(
-        right, answers, clusters=clusters, n_resamples=n_boot, seed=seed
-    )
+    answers = {name: is_right(rows["gold"], predicted, labels, policy) for name, predicted in rivals.items()}
+    comparisons = compare_verdicts(right, answers, clusters=clusters, n_resamples=n_boot, seed=seed)
     stated = _stated(rows, right, options) if "confidence" in rows else None
     return FactcheckReport(joined, scores, stated, comparisons)
 
@@ -135,11 +70,7 @@ def _stated(rows, right, options):
     """Hold the stated confidences of the rows that count against what is right."""
     kept, clusters = right.notna(), options["clusters"]
     clusters = None if clusters is None else clusters[kept]
-    return calibration(
-        right[kept].astype(bool),
-        rows["confidence"][kept],
-        **(options | {"clusters": clusters}),
-    )
+    return calibration(right[kept].astype(bool), rows["confidence"][kept], **(options | {"clusters": clusters}))
 
 
 def _majority(right, gold, labels, policy):

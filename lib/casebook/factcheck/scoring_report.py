@@ -7,10 +7,7 @@ import pandas as pd
 from casebook.factcheck.joining import Joined
 from casebook.inference.intervals import bounds_text
 from casebook.measures.calibration import Calibration
-from casebook.measures.classification import (
-    Scores,
-    documented_metrics,
-)
+from casebook.measures.classification import Scores, documented_metrics
 
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a missing "
@@ -20,20 +17,7 @@ PARITY_NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class FactcheckReport:
-    """Everything that is said of one system's verdicts.
-
-    Attributes
-    ----------
-    joined : casebook.factcheck.joining.Joined
-        Rows and account of the join.
-    scores : casebook.measures.classification.Scores
-        Documented and corrected measures.
-    calibration : casebook.measures.calibration.Calibration or None
-        Of the confidence that a verdict is right; None without confidences.
-    comparisons : pandas.DataFrame
-        The system against each baseline on the same claims: discordant counts, exact,
-        mid-p and Holm-corrected p, difference in accuracy and detectable difference.
-    """
+    """Everything that is said of one system's verdicts."""
 
     joined: Joined
     scores: Scores
@@ -74,24 +58,8 @@ class FactcheckReport:
 
 
 def plain(interval):
-    """Give an interval as plain values.
-
-    Parameters
-    ----------
-    interval : casebook.inference.intervals.Interval
-        Interval.
-
-    Returns
-    -------
-    dict
-        value, ci, n, reason.
-    """
-    return {
-        "value": interval.estimate,
-        "ci": [interval.low, interval.high],
-        "n": interval.n,
-        "reason": interval.reason,
-    }
+    """Give an interval as plain values."""
+    return {"value": interval.estimate, "ci": [interval.low, interval.high], "n": interval.n, "reason": interval.reason}
 
 
 def _records(frame):
@@ -102,10 +70,7 @@ def _records(frame):
 
 
 def _nested(parts):
-    return {
-        name: {measure: plain(found) for measure, found in part.items()}
-        for name, part in parts.items()
-    }
+    return {name: {measure: plain(found) for measure, found in part.items()} for name, part in parts.items()}
 
 
 def _lines(report):
@@ -119,9 +84,7 @@ def _lines(report):
         if ids:
             yield f"  {name}: {', '.join(ids)}"
     s = scores.parity["S"]
-    yield "documented (S): " + ", ".join(
-        f"{k} {s[k]:.4f}" if isinstance(s[k], float) else f"{k} {s[k]}" for k in s
-    )
+    yield "documented (S): " + ", ".join(f"{k} {s[k]:.4f}" if isinstance(s[k], float) else f"{k} {s[k]}" for k in s)
     rule = ", ".join(f"{k}={v}" for k, v in scores.policy.items())
     yield f"corrected ({rule}); excluded: {scores.excluded}"
     rate = scores.parse_rate
@@ -136,10 +99,7 @@ def _lines(report):
             yield f"  {name:24} undefined ({found.reason})"
             continue
         bounds = bounds_text(found.low, found.high)
-        yield (
-            f"  {name:24} {found.estimate:.4f}  {bounds}  n={found.n}  "
-            f"majority {beside}"
-        )
+        yield (f"  {name:24} {found.estimate:.4f}  {bounds}  n={found.n}  majority {beside}")
     for spelling, count in list(scores.foreign.items())[:5]:
         yield f"  off-label {spelling!r}: {count}"
     yield "gold by outcome:"

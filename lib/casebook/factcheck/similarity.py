@@ -6,37 +6,14 @@ _DECIMALS = 6
 
 
 class MaxSimilarity:
-    """Mean over the claim's tokens of their largest cosine to a token of the passage.
-
-    Parameters
-    ----------
-    encoder : encoder
-        Gives ``token_vectors(texts, role)``.
-
-    References
-    ----------
-    Khattab and Zaharia (2020), ColBERT, SIGIR.
-    """
+    """Mean over the claim's tokens of their largest cosine to a token of the passage."""
 
     def __init__(self, encoder):
         self._encoder = encoder
         self._known = {}
 
     def prepare(self, texts, role="document"):
-        """Encode texts at once: far cheaper than one by one.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Passages or, with the role ``query``, sub-claims.
-        role : {"document", "query"}
-            Which they are.
-
-        Returns
-        -------
-        None
-            Their vectors are kept.
-        """
+        """Encode texts at once: far cheaper than one by one."""
         new = [t for t in dict.fromkeys(texts) if (role, t) not in self._known]
         if new:
             blocks = self._encoder.token_vectors(new, role)
@@ -45,20 +22,7 @@ class MaxSimilarity:
                 self._known[role, text] = one.vectors.astype(np.float32)
 
     def similarities(self, claim, passages):
-        """Compare a sub-claim with passages.
-
-        Parameters
-        ----------
-        claim : str
-            Sub-claim.
-        passages : sequence of str
-            Texts.
-
-        Returns
-        -------
-        list of float
-            In [-1, 1]; 0 where a text has no token.
-        """
+        """Compare a sub-claim with passages."""
         self.prepare([claim], "query")
         self.prepare(passages)
         asked = self._known["query", claim]

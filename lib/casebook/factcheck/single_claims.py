@@ -11,36 +11,11 @@ OPENINGS = (500, 160)  # characters of a passage; the second where room is short
 
 
 def drill_down(study, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single claims.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The verdicts of all systems.
-    most_bytes : int
-        Size of the result as JSON, of at least one claim. Where all claims need more,
-        passages are cut shorter; where that is not enough, the claims are kept that
-        the first system has wrong, then those whose evidence it missed, then others.
-
-    Returns
-    -------
-    dict
-        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
-        the ``controls`` among them, ``searched`` (whether evidence was looked for),
-        ``asked`` (how many claims there are), ``documents`` (id and name or None),
-        ``passages`` (place of the document, start, end, text or None) and ``items``:
-        id, text or None, ``label``, ``slices``, ``verdicts``, ``right`` (None where the
-        policies leave the claim out) and ``stated`` confidence of each system,
-        ``missed`` (whether the first system did not find what decides; None where
-        nothing does), ``reason`` and ``parts`` of the first system's verdict, and
-        which passages are ``decisive`` and which were ``cited``.
-    """
+    """Collect what a reader needs to judge single claims."""
     card = card_of(study.name)
     shown = may_show(card)
     right = {name: study.right(name).map(_truth).tolist() for name in study.verdicts}
-    items = [
-        _item(study, row, right, "items" in shown) for row in range(len(study.rows))
-    ]
+    items = [_item(study, row, right, "items" in shown) for row in range(len(study.rows))]
     names = _names(study) if "documents" in shown else {}
     known = {
         "kind": "claims",
@@ -110,10 +85,7 @@ def _behind(study, row, own):
         return {"reason": None, "parts": []}
     result = study.pipeline.results[row]
     judged = {verdict.subclaim_id: verdict for verdict in result.subverdicts}
-    parts = [
-        _part(part, judged.get(part.id), own)
-        for part in (*result.subclaims, *result.dropped)
-    ]
+    parts = [_part(part, judged.get(part.id), own) for part in (*result.subclaims, *result.dropped)]
     return {"reason": result.error or result.reason, "parts": parts}
 
 
@@ -150,10 +122,7 @@ def _role(cited, others, own):
 def _numbered(item, passages):
     """Put places in the list of passages for passages in full."""
     roles = {
-        name: [
-            one | {"passage": passages.setdefault(one["passage"], len(passages))}
-            for one in item[name]
-        ]
+        name: [one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in item[name]]
         for name in ("decisive", "cited")
     }
     return item | roles

@@ -3,15 +3,7 @@
 from contextlib import contextmanager
 from time import perf_counter
 
-STAGES = (
-    "decomposition",
-    "queries",
-    "search",
-    "credibility",
-    "extraction",
-    "stance",
-    "verdict",
-)
+STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
 
 
 class StageFailed(Exception):

@@ -17,37 +17,18 @@ _LONG_ENOUGH = 50  # characters: the documented placeholder's whole criterion
 
 
 class PlaceholderStance:
-    """The documented placeholder: any passage of more than 50 characters supports.
-
-    It never reads the claim, so that a claim with evidence is supported and one
-    without is not. For parity only.
-    """
+    """The documented placeholder: any passage of more than 50 characters supports."""
 
     name = "placeholder"
 
     def judge(self, claim, passages):
         """Judge passages by their length alone."""
-        return [
-            (SUPPORTS, None) if len(p.text) > _LONG_ENOUGH else (NEUTRAL, None)
-            for p in passages
-        ]
+        return [(SUPPORTS, None) if len(p.text) > _LONG_ENOUGH else (NEUTRAL, None) for p in passages]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One training or test example: a sub-claim, a passage, and how they stand.
-
-    Attributes
-    ----------
-    claim : str
-        Sub-claim.
-    passage : Passage
-        Of a document.
-    stance : str
-        One of ``STANCES``.
-    group : str
-        Pairs of one group are not independent.
-    """
+    """One training or test example: a sub-claim, a passage, and how they stand."""
 
     claim: str
     passage: object
@@ -56,23 +37,7 @@ class Pair:
 
 
 class FeatureStance:
-    """Multinomial logistic regression on features that a person can read.
-
-    Parameters
-    ----------
-    rarity : dict, optional
-        Weight of each content stem, as `EvidenceBase.rarity` gives it.
-    similarity : object, optional
-        Has ``similarities(claim, texts)``, such as
-        `casebook.factcheck.similarity.MaxSimilarity`; without one the feature is 0.
-    penalty : float
-        Inverse strength of the L2 penalty, scikit-learn's ``C``.
-
-    Notes
-    -----
-    Show it beside the same model with shuffled evidence, `casebook.factcheck.
-    stance_study`: what it keeps without the right evidence it did not get from it.
-    """
+    """Multinomial logistic regression on features that a person can read."""
 
     name = "features"
 
@@ -82,18 +47,7 @@ class FeatureStance:
         self._fitted = None
 
     def on(self, base):
-        """Give the same model with the word weights of another collection.
-
-        Parameters
-        ----------
-        base : EvidenceBase
-            Collection that it will judge.
-
-        Returns
-        -------
-        FeatureStance
-            A copy with the learnt weights.
-        """
+        """Give the same model with the word weights of another collection."""
         other = FeatureStance(base.rarity, self._similarity, self._penalty)
         other._fitted = self._fitted
         return other
@@ -106,30 +60,11 @@ class FeatureStance:
         if self._similarity is not None:
             similar = self._similarity.similarities(claim, [p.text for p in passages])
         return np.array(
-            [
-                features(claim, p.text, p.header, self._rarity, value)
-                for p, value in zip(passages, similar, strict=True)
-            ]
+            [features(claim, p.text, p.header, self._rarity, value) for p, value in zip(passages, similar, strict=True)]
         )
 
     def fit(self, pairs):
-        """Learn from examples.
-
-        Parameters
-        ----------
-        pairs : sequence of Pair
-            At least one of each stance.
-
-        Returns
-        -------
-        FeatureStance
-            Itself.
-
-        Raises
-        ------
-        InputError
-            If a stance has no example.
-        """
+        """Learn from examples."""
         missing = set(STANCES) - {pair.stance for pair in pairs}
         if missing:
             raise InputError(f"no training pair {', '.join(sorted(missing))}")
@@ -149,8 +84,7 @@ class FeatureStance:
         """Give the learnt weights of standardised features, dict of dict by stance."""
         weights, _, _, _, classes = self._model()
         return {
-            stance: dict(zip(NAMES, map(float, row), strict=True))
-            for stance, row in zip(classes, weights, strict=True)
+            stance: dict(zip(NAMES, map(float, row), strict=True)) for stance, row in zip(classes, weights, strict=True)
         }
 
     def _model(self):
@@ -167,21 +101,7 @@ class FeatureStance:
         return settled(shares[:, [classes.index(stance) for stance in STANCES]])
 
     def judge(self, claim, passages):
-        """Judge passages.
-
-        Parameters
-        ----------
-        claim : str
-            Sub-claim.
-        passages : sequence of Passage
-            What to judge.
-
-        Returns
-        -------
-        list of (str, float or None)
-            The likeliest stance, and the probability of support given that the
-            passage takes a side; None for neutral passages.
-        """
+        """Judge passages."""
         if not passages:
             return []
         shares = self.probabilities(self.describe(claim, passages))
@@ -189,20 +109,7 @@ class FeatureStance:
 
 
 def judged(shares):
-    """Turn probabilities in the order of ``STANCES`` into a judgement.
-
-    Parameters
-    ----------
-    shares : sequence of float
-        Of support, refutation, neutrality.
-
-    Returns
-    -------
-    stance : str
-        The likeliest, the first of equals.
-    probability : float or None
-        Of support given a side; None if neutral.
-    """
+    """Turn probabilities in the order of ``STANCES`` into a judgement."""
     stance = STANCES[int(np.argmax(shares))]
     if stance == NEUTRAL:
         return NEUTRAL, None

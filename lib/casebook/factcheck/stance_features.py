@@ -29,66 +29,18 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
 def negations(text):
-    """Count words that turn a statement round.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    int
-        ``not`` and the like, ``excluded``, ``forbids``, ``refused``, ``uninsured``.
-    """
+    """Count words that turn a statement round."""
     return sum(word in _NEGATIONS for word in words(text))
 
 
 def nearest_clause(text, wanted):
-    """Find the clause of a passage that shares most content stems with a claim.
-
-    Parameters
-    ----------
-    text : str
-        Passage.
-    wanted : frozenset of str
-        Content stems of the claim.
-
-    Returns
-    -------
-    str
-        The first clause, between commas, semicolons, colons and "but", with the most
-        shared stems.
-    """
+    """Find the clause of a passage that shares most content stems with a claim."""
     clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
     return max(clauses, key=lambda c: len(wanted & content(c)), default=text)
 
 
 def features(claim, passage, header="", rarity=None, maxsim=None):
-    """Describe a pair of sub-claim and passage.
-
-    Parameters
-    ----------
-    claim, passage : str
-        Texts.
-    header : str
-        Name of the passage's document.
-    rarity : dict, optional
-        Weight of each content stem, and under ``""`` of any other; 1 without it.
-    maxsim : float, optional
-        Late-interaction similarity in [-1, 1]; 0 where there is none.
-
-    Returns
-    -------
-    numpy.ndarray, shape [features]
-        In the order of ``NAMES``: share of the claim's content that the passage has,
-        weighted by rarity, names and numbers aside; share of the words of its names
-        that header or passage have (1 without names); their product; shares of its
-        numbers that the passage has, that it contradicts by another number of the
-        same unit, that it lacks; whether exactly one of claim and nearest clause is
-        negated an odd number of times; that times coverage; natural logarithm of the
-        passage's words; MaxSim.
-    """
+    """Describe a pair of sub-claim and passage."""
     named = frozenset().union(*(content(name) for name in names(claim)))
     have = content(passage)
     body = frozenset(s for s in content(claim) - named if not s[0].isdigit())
@@ -129,9 +81,7 @@ def _numbers(claim, passage):
     values = {number.value for number in there}
     units = {number.unit for number in there}
     found = sum(number.value in values for number in wanted)
-    conflict = sum(
-        number.value not in values and number.unit in units for number in wanted
-    )
+    conflict = sum(number.value not in values and number.unit in units for number in wanted)
     total = len(wanted)
     return found / total, conflict / total, (total - found - conflict) / total
 

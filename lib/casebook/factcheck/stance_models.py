@@ -4,22 +4,11 @@ from casebook.errors import InputError
 from casebook.factcheck.model import REFUTES, STANCES, SUPPORTS
 from casebook.factcheck.stance import judged
 
-SCHEMA = {
-    "type": "object",
-    "required": ["stance"],
-    "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
-}
+SCHEMA = {"type": "object", "required": ["stance"], "properties": {"stance": {"type": "string", "enum": list(STANCES)}}}
 
 
 class EntailmentStance:
-    """Judge by an entailment model, a cross-encoder with three classes.
-
-    Parameters
-    ----------
-    model : casebook.models.entailment.EntailmentModel
-        Has ``probabilities(premises, hypotheses)`` in the order entailment,
-        contradiction, neutral.
-    """
+    """Judge by an entailment model, a cross-encoder with three classes."""
 
     name = "entailment"
 
@@ -36,13 +25,7 @@ class EntailmentStance:
 
 
 class ModelStance:
-    """Judge by a language model.
-
-    Parameters
-    ----------
-    model : object
-        Has ``complete_json(prompt, schema)``, see `casebook.models.language_model`.
-    """
+    """Judge by a language model."""
 
     name = "language model"
 
@@ -50,13 +33,7 @@ class ModelStance:
         self._model = model
 
     def judge(self, claim, passages):
-        """Judge passages one by one.
-
-        Raises
-        ------
-        InputError
-            If an answer is no stance: what is not known supports nothing.
-        """
+        """Judge passages one by one."""
         judged = []
         for passage in passages:
             answer = self._model.complete_json(

@@ -1,13 +1,6 @@
 """Pairs of claim and passage with a known stance, from claims with gold evidence."""
 
-from casebook.factcheck.model import (
-    INSUFFICIENT,
-    NEUTRAL,
-    NOT_SUPPORTED,
-    REFUTES,
-    SUPPORTED,
-    SUPPORTS,
-)
+from casebook.factcheck.model import INSUFFICIENT, NEUTRAL, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
 from casebook.factcheck.stance import Pair
 from casebook.factcheck.words import sentences
 
@@ -15,25 +8,7 @@ _STANCE = {SUPPORTED: SUPPORTS, NOT_SUPPORTED: REFUTES}
 
 
 def training_pairs(claims, base, neutral=2):
-    """Make examples for a stance model out of gold atoms.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        Of the training split.
-    base : EvidenceBase
-        The collection; decides what is found for an atom.
-    neutral : int
-        Most wrong documents per atom.
-
-    Returns
-    -------
-    list of Pair
-        For every atom: its gold sentence and its whole gold document with the gold
-        stance; the best other sentence of the gold document, and the best sentence
-        and the whole of the first other documents found, as neutral. For claims that
-        nothing decides: the same of the first documents found, all neutral.
-    """
+    """Make examples for a stance model out of gold atoms."""
     rows = {doc_id: n for n, doc_id in enumerate(base.documents["doc_id"])}
     pairs = []
     for claim in claims:

@@ -15,25 +15,7 @@ MAJORITY = "majority"
 
 
 def shuffle_passages(pairs, seed=0):
-    """Give every pair the passage of a pair of another group.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        At least two groups.
-    seed : int
-        Of the order.
-
-    Returns
-    -------
-    list of passage
-        Each from the next pair, in a random order, that is of another group.
-
-    Raises
-    ------
-    InputError
-        If all pairs are of one group.
-    """
+    """Give every pair the passage of a pair of another group."""
     if len({pair.group for pair in pairs}) < 2:
         raise InputError("shuffling needs pairs of at least two groups")
     rng = np.random.Generator(stream(seed, "shuffled evidence"))
@@ -47,53 +29,22 @@ def shuffle_passages(pairs, seed=0):
 
 
 def stance_study(train, test, *, rarity=None, similarity=None, seed=0, n_boot=2_000):
-    """Judge held-out pairs with their evidence and with that of others.
-
-    Parameters
-    ----------
-    train, test : sequence of Pair
-        Without a source in common.
-    rarity, similarity
-        For `FeatureStance`.
-    seed, n_boot : int
-        Of shuffling and intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system: ``evidence``; ``shuffled evidence`` (the same model, each
-        pair judged on a passage of another group); ``fitted on shuffled`` (a model
-        that never saw right evidence, judged on shuffled passages); ``majority``.
-        ``accuracy`` over the pairs that take a side and the neutral ones, ``auroc`` of
-        support against refutation among the former, each with interval and n, resampled
-        by group.
-
-    Notes
-    -----
-    Only pairs with a side are shuffled: what is neutral stays so.
-    """
+    """Judge held-out pairs with their evidence and with that of others."""
     sided = {"train": _sided(train), "test": _sided(test)}
     model = FeatureStance(rarity, similarity)
 
     def described(pairs, passages=None):
         passages = [pair.passage for pair in pairs] if passages is None else passages
-        found = [
-            model.describe(pair.claim, [passage])
-            for pair, passage in zip(pairs, passages, strict=True)
-        ]
+        found = [model.describe(pair.claim, [passage]) for pair, passage in zip(pairs, passages, strict=True)]
         return np.vstack(found)
 
     X = {name: described(pairs) for name, pairs in (("train", train), ("test", test))}
     mixed = {
-        name: _mixed(X[name], pairs, described, seed, sided[name])
-        for name, pairs in (("train", train), ("test", test))
+        name: _mixed(X[name], pairs, described, seed, sided[name]) for name, pairs in (("train", train), ("test", test))
     }
     stances = [pair.stance for pair in train]
     model.fit_features(X["train"], stances)
-    shares = {
-        EVIDENCE: model.probabilities(X["test"]),
-        SHUFFLED: model.probabilities(mixed["test"]),
-    }
+    shares = {EVIDENCE: model.probabilities(X["test"]), SHUFFLED: model.probabilities(mixed["test"])}
     other = FeatureStance().fit_features(mixed["train"], stances)
     shares[REFITTED] = other.probabilities(mixed["test"])
     most = max(STANCES, key=stances.count)

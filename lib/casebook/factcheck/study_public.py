@@ -8,12 +8,7 @@ import pandas as pd
 from casebook.factcheck.cited import Cited
 from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.stance_features import features
-from casebook.factcheck.verdict_study import (
-    CLAIM_ONLY,
-    WRONG,
-    VerdictStudy,
-    of_verdict,
-)
+from casebook.factcheck.verdict_study import CLAIM_ONLY, WRONG, VerdictStudy, of_verdict
 from casebook.factcheck.votes import any_any
 from casebook.inference.samples import stream
 from casebook.models.logistic import logistic_regression, settled
@@ -24,20 +19,7 @@ _DECIDED = {"DISPUTED": C, "SUPPORTS": S, "REFUTES": N, "NOT_ENOUGH_INFO": NEI}
 
 
 def gold_evidence(dataset, folds=5, seed=0):
-    """Judge claims on their gold sentences: the same model with them shuffled.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.claims.ClaimSet
-        Claims with texts of their evidence, such as ``feverous_s``.
-    folds, seed : int
-        Of the models, which are fitted out of fold.
-
-    Returns
-    -------
-    casebook.factcheck.verdict_study.VerdictStudy
-        Verdicts of every system and control.
-    """
+    """Judge claims on their gold sentences: the same model with them shuffled."""
     claims, evidence = dataset.claims, dataset.evidence
     texts = evidence["text"].map(_without_links)
     passages = texts.groupby(evidence["claim_id"], sort=False).apply(list)
@@ -118,20 +100,7 @@ def _fold_probabilities(X, mixed, y, groups, folds, seed):
 
 
 def aggregation(dataset, folds=5, seed=0):
-    """Decide claims from the gold labels of their five sentences, by three rules.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.claims.ClaimSet
-        Claims whose evidence is labelled, such as ``climate_fever_claims``.
-    folds, seed : int
-        Not used: nothing is fitted or drawn.
-
-    Returns
-    -------
-    casebook.factcheck.verdict_study.VerdictStudy
-        Verdicts of every system and control.
-    """
+    """Decide claims from the gold labels of their five sentences, by three rules."""
     claims, evidence = dataset.claims, dataset.evidence
     stances = evidence["label"].map(_STANCE).fillna("neutral")
     found = stances.groupby(evidence["claim_id"], sort=False).apply(list)
@@ -170,20 +139,7 @@ def _vote(stances, counted):
 
 
 def claim_only_study(dataset, folds=5, seed=0):
-    """Judge claims without any evidence: what a set gives away by its wording.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.claims.ClaimSet
-        Claims with clusters and hops, such as ``hover``.
-    folds, seed : int
-        Of the models, which are fitted out of fold.
-
-    Returns
-    -------
-    casebook.factcheck.verdict_study.VerdictStudy
-        Verdicts of every system and control.
-    """
+    """Judge claims without any evidence: what a set gives away by its wording."""
     claims = dataset.claims
     groups, y = claims["cluster"].tolist(), (claims["label"] == S).to_numpy()
     words = folded_words(claims["claim"], y, groups, folds, seed)
@@ -203,30 +159,11 @@ def claim_only_study(dataset, folds=5, seed=0):
 
 
 def _rows(claims, groups, **more):
-    return pd.DataFrame(
-        {"id": claims["claim_id"], "label": claims["label"], "group": groups} | more
-    )
+    return pd.DataFrame({"id": claims["claim_id"], "label": claims["label"], "group": groups} | more)
 
 
 def folded_words(texts, supported, groups, folds, seed):
-    """Give the claim-only model's probability of SUPPORTED, out of fold.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Claims.
-    supported : numpy.ndarray of bool
-        Gold labels.
-    groups : sequence
-        No group is in training and test at once.
-    folds, seed : int
-        Of the division.
-
-    Returns
-    -------
-    numpy.ndarray, shape [claims]
-        Probabilities.
-    """
+    """Give the claim-only model's probability of SUPPORTED, out of fold."""
     from sklearn.model_selection import GroupKFold
 
     texts, found = np.asarray(texts, dtype=object), np.zeros(len(supported))

@@ -10,66 +10,21 @@ from casebook.factcheck.ablation_configs import documented_configs, factorial_co
 from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.cited import Cited, cited_atoms, cited_evidence
 from casebook.factcheck.claim_only import claim_only_verdicts
-from casebook.factcheck.consumer_verdicts import (
-    GOLD,
-    QUESTION,
-    RETRIEVED,
-    SHUFFLED,
-    consumer_study,
-)
+from casebook.factcheck.consumer_verdicts import GOLD, QUESTION, RETRIEVED, SHUFFLED, consumer_study
 from casebook.factcheck.credibility import GATES, documented_rating
 from casebook.factcheck.own_study import own_study, recalled
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker
 from casebook.factcheck.stance import PlaceholderStance
-from casebook.factcheck.study_public import (
-    aggregation,
-    claim_only_study,
-    gold_evidence,
-)
+from casebook.factcheck.study_public import aggregation, claim_only_study, gold_evidence
 from casebook.factcheck.transfer import FITTED_ON_OWN
-from casebook.factcheck.verdict_study import (
-    CLAIM_ONLY,
-    PASS_GATE,
-    WRONG,
-    VerdictStudy,
-    of_verdict,
-)
+from casebook.factcheck.verdict_study import CLAIM_ONLY, PASS_GATE, WRONG, VerdictStudy, of_verdict
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 OWN = "factcheck_claims"
 
 
-def run_study(
-    dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000
-):
-    """Check the claims of one dataset by its systems and controls.
-
-    Parameters
-    ----------
-    dataset : str
-        ``factcheck_claims`` (our own), ``consumer_contracts_qa``, ``feverous_s``,
-        ``climate_fever_claims`` or ``hover``.
-    ablation : bool
-        Whether the pipeline's configurations are run (own claims only).
-    noise_rates : sequence of float
-        Rates of planted contradictions under which they are run again.
-    folds : int
-        Of the models that are fitted on the claims themselves, groups kept together.
-    seed : int
-        Of folds, shuffling and noise.
-    resamples : int
-        Of the tests of the ablation.
-
-    Returns
-    -------
-    casebook.factcheck.verdict_study.VerdictStudy
-        Verdicts of all systems.
-
-    Raises
-    ------
-    InputError
-        If the dataset is not one of these, or not here.
-    """
+def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000):
+    """Check the claims of one dataset by its systems and controls."""
     if dataset == OWN:
         return _own_claims(ablation, noise_rates, seed, resamples)
     builders = {
@@ -100,8 +55,7 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         CLAIM_ONLY: claim_only_verdicts(own.train, test)["label"].tolist(),
     }
     pass_gate = sum(
-        documented_rating(own.base.url(row)).score >= GATES[DOCUMENTED_CONFIG.gate]
-        for row in range(len(own.base))
+        documented_rating(own.base.url(row)).score >= GATES[DOCUMENTED_CONFIG.gate] for row in range(len(own.base))
     )
     return VerdictStudy(
         OWN,
@@ -116,11 +70,7 @@ def _own_claims(ablation, noise_rates, seed, resamples):
             for claim, result in zip(test, results, strict=True)
         ],
         ablation=_ablated(own, noise_rates, seed, resamples) if ablation else None,
-        facts={
-            "training claims": len(own.train),
-            "documents": len(own.base),
-            PASS_GATE: pass_gate,
-        },
+        facts={"training claims": len(own.train), "documents": len(own.base), PASS_GATE: pass_gate},
         pipeline=own,
         texts=[claim.text for claim in test],
         decisive=[cited_atoms(claim, texts) for claim in test],
@@ -131,19 +81,14 @@ def _own_claims(ablation, noise_rates, seed, resamples):
 def _ablated(own, rates, seed, resamples):
     """Run all configurations, on clean documents and under planted notes."""
     cells, named = factorial_configs(), documented_configs()
-    every = runs.run_configs(
-        cells | named, own.base, own.stance, own.test, memo=own.memo
-    ).rows
+    every = runs.run_configs(cells | named, own.base, own.stance, own.test, memo=own.memo).rows
     factorial, nine = (
-        runs.AblationRun(every[every["config"].isin(configs)].reset_index(drop=True))
-        for configs in (cells, named)
+        runs.AblationRun(every[every["config"].isin(configs)].reset_index(drop=True)) for configs in (cells, named)
     )
     right, seeds = {0.0: factorial.right()}, tuple(range(seed, seed + 3))
     if rates:
         documents = own.base.documents
-        right |= runs.noise_study(
-            documents, own.stance, own.test, rates=rates, seeds=seeds
-        ).right
+        right |= runs.noise_study(documents, own.stance, own.test, rates=rates, seeds=seeds).right
     noise = runs.NoiseStudy(right, factorial.groups(), seeds)
     return AblationReport(factorial, nine, noise, seed, resamples)
 
@@ -173,9 +118,7 @@ def _consumer_contracts(dataset, folds=5, seed=0):
     systems = (RETRIEVED, GOLD, SHUFFLED, QUESTION)
     names = dict(zip(systems, ("pipeline", GOLD, SHUFFLED, CLAIM_ONLY), strict=True))
     rows = found.rows[["id", "label", "group"]].copy()
-    rows["clause found at"] = np.select(
-        [found.rows["rank"] == 1, found.rows["rank"] > 1], ["rank 1", "later"], "never"
-    )
+    rows["clause found at"] = np.select([found.rows["rank"] == 1, found.rows["rank"] > 1], ["rank 1", "later"], "never")
     return VerdictStudy(
         dataset.name,
         rows,
@@ -194,10 +137,5 @@ def _consumer_contracts(dataset, folds=5, seed=0):
 
 def _clauses(dataset, names):
     """Give the clause of each question as a passage, none where there is no name."""
-    texts = dict(
-        zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
-    )
-    return [
-        [] if name is None else [Cited(name, texts[name], 0, len(texts[name]))]
-        for name in names
-    ]
+    texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
+    return [[] if name is None else [Cited(name, texts[name], 0, len(texts[name]))] for name in names]

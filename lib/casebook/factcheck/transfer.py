@@ -37,18 +37,7 @@ CLAUSE_SENTENCES = 4  # of a contract's clause, nearest to the question
 
 @dataclass(frozen=True, eq=False)
 class GoldClaims:
-    """Claims that are SUPPORTED or NOT_SUPPORTED, each with its gold evidence.
-
-    Attributes
-    ----------
-    key : str
-        Data set.
-    claims : pandas.DataFrame
-        Columns ``id``, ``claim``, ``label`` and ``group`` (claims that belong
-        together).
-    evidence : list of list of casebook.factcheck.evidence.Passage
-        For each claim what decides it.
-    """
+    """Claims that are SUPPORTED or NOT_SUPPORTED, each with its gold evidence."""
 
     key: str
     claims: pd.DataFrame
@@ -56,25 +45,7 @@ class GoldClaims:
 
 
 def gold_claims(key):
-    """Give the claims of a set with the text of their evidence.
-
-    Parameters
-    ----------
-    key : str
-        One of ``SETS``, or another set of claims on this machine.
-
-    Returns
-    -------
-    GoldClaims or None
-        None where the set names its evidence without text. Of Climate-FEVER all five
-        annotated sentences of a claim are its evidence, of a contract the four
-        sentences of the gold clause nearest to the question.
-
-    Raises
-    ------
-    InputError
-        If the set is not here.
-    """
+    """Give the claims of a set with the text of their evidence."""
     if key == OWN:
         return _own_claims()
     if key == "consumer_contracts_qa":
@@ -83,21 +54,7 @@ def gold_claims(key):
 
 
 def of_claim_set(dataset, together="cluster"):
-    """Give the claims of a `casebook.datasets.claims.ClaimSet` with their evidence.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.claims.ClaimSet
-        Claims, and evidence with ``source`` and ``text``.
-    together : str
-        Column whose values belong together: of the claims, or ``source`` for the page
-        of the first evidence; without such a column every claim stands alone.
-
-    Returns
-    -------
-    GoldClaims or None
-        None if no evidence has text.
-    """
+    """Give the claims of a `casebook.datasets.claims.ClaimSet` with their evidence."""
     evidence = dataset.evidence[dataset.evidence["text"].notna()]
     if evidence.empty:
         return None
@@ -144,9 +101,7 @@ def _own_claims():
 
 def _contracts(dataset):
     """Questions about contracts as claims that the answer is yes."""
-    texts = dict(
-        zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True)
-    )
+    texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
     rows, evidence = [], []
     for question in dataset.queries.itertuples():
         clause = next(iter(dataset.qrels[question.query_id]))
@@ -161,24 +116,7 @@ def _contracts(dataset):
 
 
 def given(judge, gold, rule=None):
-    """Let a judge decide every claim on its gold evidence.
-
-    Parameters
-    ----------
-    judge : object
-        Has ``judge(claim, passages)``, see `casebook.factcheck.stance`.
-    gold : GoldClaims
-        Claims.
-    rule : casebook.factcheck.verdict.Rule, optional
-        How stances become a verdict; the pipeline's by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``verdict`` and ``support`` (degree of support in [0, 1], 0.5 where the
-        judge takes no side), in the order of the claims. The claim is not divided, and
-        all its evidence has one credibility.
-    """
+    """Let a judge decide every claim on its gold evidence."""
     rule, rows = rule or Rule(), []
     for claim, passages in zip(gold.claims["claim"], gold.evidence, strict=True):
         items = [
@@ -239,14 +177,10 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     found = {name: given(judge, gold) for name, judge in judges.items()}
     most = S if 2 * supported.sum() >= len(rows) else N
     found[MAJORITY] = pd.DataFrame({"verdict": [most] * len(rows), "support": 0.5})
-    found[CLAIM_ONLY] = pd.DataFrame(
-        {"verdict": np.where(p >= 0.5, S, N), "support": p}
-    )
+    found[CLAIM_ONLY] = pd.DataFrame({"verdict": np.where(p >= 0.5, S, N), "support": p})
     table, right = [], {}
     for name, answers in found.items():
-        scores = score_predictions(
-            rows["label"], answers["verdict"], clusters=clusters, **options
-        )
+        scores = score_predictions(rows["label"], answers["verdict"], clusters=clusters, **options)
         abstained = (answers["verdict"] == INSUFFICIENT).astype(float)
         share = estimates(abstained.to_frame(), clusters, **options).iloc[0]
         row = {"dataset": gold.key, "system": name, "n": len(rows)}
@@ -256,25 +190,15 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
             "macro F1": scores["f1_macro"],
             "AUROC": auroc(supported, answers["support"], clusters=clusters),
         }.items():
-            row |= {
-                title: value.estimate,
-                f"{title} low": value.low,
-                f"{title} high": value.high,
-            }
-        row |= {
-            "abstained": share.value,
-            "abstained low": share.low,
-            "abstained high": share.high,
-        }
+            row |= {title: value.estimate, f"{title} low": value.low, f"{title} high": value.high}
+        row |= {"abstained": share.value, "abstained low": share.low, "abstained high": share.high}
         table.append(row)
         right[name] = is_right(rows["label"], answers["verdict"])
     numbers = [column for column in table[0] if column not in ("dataset", "system")]
     baselines = {name: right[name] for name in (MAJORITY, CLAIM_ONLY)}
     contrasts = []
     for name in judges:
-        compared = compare_verdicts(
-            right[name], baselines, clusters=clusters, n_resamples=n_boot, seed=seed
-        )
+        compared = compare_verdicts(right[name], baselines, clusters=clusters, n_resamples=n_boot, seed=seed)
         compared.insert(0, "system", name)
         compared.insert(0, "dataset", gold.key)
         contrasts.append(compared)
@@ -285,15 +209,7 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """Judges on every set that is here.
-
-    Attributes
-    ----------
-    table, contrasts : pandas.DataFrame
-        As `evaluate` gives them, set by set; empty where no set is here.
-    missing : dict of str
-        Set to the reason why it has no row.
-    """
+    """Judges on every set that is here."""
 
     table: pd.DataFrame
     contrasts: pd.DataFrame
@@ -301,23 +217,7 @@ class Transfer:
 
 
 def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
-    """Evaluate the default judge and one that knows only our claims on every set.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        Of our own claims; of other claims there is nothing to add.
-    sets : sequence of str
-        Keys of ``SETS``.
-    folds, n_boot, seed : int
-        As for `evaluate`.
-
-    Returns
-    -------
-    Transfer
-        The default judge has, for every set, the weights learnt without that set; the
-        judge that was fitted on our claims is not evaluated on them.
-    """
+    """Evaluate the default judge and one that knows only our claims on every set."""
     parts, missing = [], {}
     for key in sets if study.pipeline is not None else ():
         try:
@@ -335,8 +235,4 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
     if not parts:
         return Transfer(pd.DataFrame(), pd.DataFrame(), missing)
     tables, contrasts = zip(*parts, strict=True)
-    return Transfer(
-        pd.concat(tables, ignore_index=True),
-        pd.concat(contrasts, ignore_index=True),
-        missing,
-    )
+    return Transfer(pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing)

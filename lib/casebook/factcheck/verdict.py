@@ -3,55 +3,19 @@
 from dataclasses import dataclass, field
 
 from casebook.errors import InputError
-from casebook.factcheck.model import (
-    INSUFFICIENT,
-    LEVELS,
-    NEUTRAL,
-    NOT_SUPPORTED,
-    SUPPORTED,
-    SUPPORTS,
-    SubclaimVerdict,
-)
+from casebook.factcheck.model import INSUFFICIENT, LEVELS, NEUTRAL, NOT_SUPPORTED, SUPPORTED, SUPPORTS, SubclaimVerdict
 
 WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}
 NO_EVIDENCE, ONLY_NEUTRAL = "no_evidence", "only_neutral_evidence"
 DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPORTED
-_CHOICES = {
-    "denominator": ("weight", "count"),
-    "neutral": ("against", "ignored"),
-    "claim": ("three_way", "documented"),
-}
+_CHOICES = {"denominator": ("weight", "count"), "neutral": ("against", "ignored"), "claim": ("three_way", "documented")}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How evidence becomes a verdict.
-
-    Parameters
-    ----------
-    weights : dict
-        Weight of each level of credibility, above 0. A level that is not named has
-        the weight of ``low``.
-    upper, lower : float
-        A score of at least ``upper`` supports, of at most ``lower`` does not; both
-        inclusive, ``0 <= lower < upper <= 1``.
-    denominator : {"weight", "count"}
-        Divide by the sum of the weights, or by the number of items, under which
-        unanimous support of low credibility scores 0.3.
-    neutral : {"ignored", "against"}
-        Whether items that neither support nor refute are left out or count against.
-    claim : {"three_way", "documented"}
-        ``three_way``: a refuted part refutes the claim, all supported parts support
-        it, anything else is insufficient evidence. ``documented``: what is not
-        supported in all parts is NOT_SUPPORTED, and so is a claim without evidence.
-
-    Raises
-    ------
-    InputError
-        If a value is not allowed.
-    """
+    """How evidence becomes a verdict."""
 
     weights: dict = field(default_factory=lambda: dict(WEIGHTS))
     upper: float = 0.7
@@ -62,10 +26,7 @@ class Rule:
 
     def __post_init__(self):
         if not 0 <= self.lower < self.upper <= 1:
-            raise InputError(
-                f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} "
-                f"and {self.upper}"
-            )
+            raise InputError(f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}")
         if set(self.weights) != set(LEVELS) or min(self.weights.values()) <= 0:
             raise InputError(f"weights above 0 are needed for {', '.join(LEVELS)}")
         for name, allowed in _CHOICES.items():
@@ -81,23 +42,7 @@ DOCUMENTED = Rule(neutral="against", claim="documented")
 
 
 def support_score(evidence, rule):
-    """Weigh the evidence of one sub-claim.
-
-    Parameters
-    ----------
-    evidence : sequence of Evidence
-        Items of one sub-claim.
-    rule : Rule
-        Weights, denominator, and what neutral items do.
-
-    Returns
-    -------
-    score : float or None
-        ``sum(w * s) / sum(w)`` with s 1 for support and 0 otherwise, in [0, 1]; over
-        the number of items instead with the denominator ``count``.
-    reason : str or None
-        Why there is no score: ``"no_evidence"`` or ``"only_neutral_evidence"``.
-    """
+    """Weigh the evidence of one sub-claim."""
     if not evidence:
         return None, NO_EVIDENCE
     counted = [e for e in evidence if rule.neutral == "against" or e.stance != NEUTRAL]
@@ -112,24 +57,7 @@ def support_score(evidence, rule):
 
 
 def judge_subclaim(subclaim_id, evidence, rule):
-    """Decide one sub-claim.
-
-    Parameters
-    ----------
-    subclaim_id : str
-        The sub-claim.
-    evidence : sequence of Evidence
-        Its items.
-    rule : Rule
-        How to decide.
-
-    Returns
-    -------
-    SubclaimVerdict
-        With the confidence as documented (the score itself) under the documented
-        rule, else the score for the verdict, that is ``1 - score`` for
-        NOT_SUPPORTED.
-    """
+    """Decide one sub-claim."""
     documented = rule.claim == "documented"
     score, reason = support_score(evidence, rule)
     if score is None:
@@ -140,9 +68,7 @@ def judge_subclaim(subclaim_id, evidence, rule):
         against = verdict == NOT_SUPPORTED and not documented
         confidence = 1 - score if against else score
     high = sum(item.level == "high" for item in evidence)
-    return SubclaimVerdict(
-        subclaim_id, verdict, confidence, score, len(evidence), high, reason
-    )
+    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), high, reason)
 
 
 def _by_threshold(score, rule):
@@ -152,25 +78,7 @@ def _by_threshold(score, rule):
 
 
 def judge_claim(subverdicts, rule):
-    """Decide a claim from its sub-claims.
-
-    Parameters
-    ----------
-    subverdicts : sequence of SubclaimVerdict
-        All parts that could be checked.
-    rule : Rule
-        How to decide.
-
-    Returns
-    -------
-    verdict : str
-        One of ``VERDICTS``; NOT_SUPPORTED without parts under the documented rule,
-        else INSUFFICIENT_EVIDENCE.
-    confidence : float or None
-        Documented: mean confidence of a supported claim, the constant 0.3 of any
-        other, 0 without parts. Else the least confidence of a supported claim's
-        parts, the largest of a refuted claim's refuted parts, None if insufficient.
-    """
+    """Decide a claim from its sub-claims."""
     verdicts = [part.verdict for part in subverdicts]
     if rule.claim == "documented":
         if not verdicts:
@@ -187,54 +95,16 @@ def judge_claim(subverdicts, rule):
 
 
 def decide(subclaim_ids, evidence, rule):
-    """Decide a claim from all of its evidence.
-
-    Parameters
-    ----------
-    subclaim_ids : sequence of str
-        Parts that could be checked.
-    evidence : sequence of Evidence
-        Items of all parts.
-    rule : Rule
-        How to decide.
-
-    Returns
-    -------
-    subverdicts : tuple of SubclaimVerdict
-        One per part.
-    verdict : str
-        Of the claim.
-    confidence : float or None
-        In it.
-    """
-    parts = tuple(
-        judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule)
-        for name in subclaim_ids
-    )
+    """Decide a claim from all of its evidence."""
+    parts = tuple(judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule) for name in subclaim_ids)
     return parts, *judge_claim(parts, rule)
 
 
 def degree_of_support(subclaim_ids, evidence, rule):
-    """Say how far the evidence supports a claim, for calibration and ranking.
-
-    Parameters
-    ----------
-    subclaim_ids, evidence, rule
-        As for `decide`.
-
-    Returns
-    -------
-    float or None
-        The least over the parts of the weighted mean probability of support, in
-        [0, 1]; None if a part has no evidence that takes a side.
-    """
+    """Say how far the evidence supports a claim, for calibration and ranking."""
     degrees = []
     for name in subclaim_ids:
-        sided = [
-            item
-            for item in evidence
-            if item.subclaim_id == name and item.probability is not None
-        ]
+        sided = [item for item in evidence if item.subclaim_id == name and item.probability is not None]
         if not sided:
             return None
         weights = [rule.weight(item.level) for item in sided]

@@ -2,12 +2,7 @@
 
 from collections import Counter
 
-from casebook.factcheck.transfer import (
-    CLAIM_ONLY,
-    DEFAULT,
-    FITTED_ON_OWN,
-    MAJORITY,
-)
+from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY
 from casebook.factcheck.verdict_study import PASS_GATE
 from casebook.factcheck.verdict_tables import evidence_table
 from casebook.inference.intervals import bounds_text
@@ -15,29 +10,7 @@ from casebook.retrieval.report import bullets
 
 
 def answer(study, scores, two_class, comparisons, moved=None):
-    """Answer the chapter's question in a few lines.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The study.
-    scores : dict of casebook.measures.classification.Scores
-        From `VerdictStudy.scores`.
-    two_class : dict of casebook.measures.classification.Scores
-        The same for the two-class question, see `VerdictStudy.two_class`.
-    comparisons : pandas.DataFrame
-        From `VerdictStudy.comparisons`.
-    moved : casebook.factcheck.transfer.Transfer, optional
-        The judge on sets that it never saw.
-
-    Returns
-    -------
-    str
-        Markdown: the first system's accuracy beside majority and documented formula,
-        what its judge reaches on other sets, what the documented system answers, its
-        differences from the other systems, what the policy for answers of no class is
-        worth, what finding the evidence is worth, and the ablation.
-    """
+    """Answer the chapter's question in a few lines."""
     own = scores[study.main]
     parity = own.parity["S"]
     lines = [
@@ -45,7 +18,7 @@ def answer(study, scores, two_class, comparisons, moved=None):
         f"{_value(own['accuracy'])} and balanced accuracy "
         f"{_value(own['balanced_accuracy'])}; always answering the most frequent class "
         f"reaches {_value(own.baselines['majority']['accuracy'])}. The documented "
-        f"formulas print accuracy {parity['accuracy']:.3f} and F1 {parity['f1']:.3f}.",
+        f"formulas print accuracy {parity['accuracy']:.3f} and F1 {parity['f1']:.3f}."
     ]
     lines += _transfer_lines(moved) + _documented_line(study)
     for row in comparisons.to_dict("records"):

@@ -16,18 +16,7 @@ TITLES = {
 
 
 def measure_rows(systems):
-    """Turn the table of systems into rows of a figure.
-
-    Parameters
-    ----------
-    systems : pandas.DataFrame
-        From `casebook.factcheck.verdict_tables.systems_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row (measure), series (system), value, low, high.
-    """
+    """Turn the table of systems into rows of a figure."""
     systems = systems[systems["system"] != "prior"]
     frames = [
         pd.DataFrame(
@@ -45,18 +34,7 @@ def measure_rows(systems):
 
 
 def confusions(scores, two_class):
-    """Give the table of outcomes, and what each off-label policy makes of it.
-
-    Parameters
-    ----------
-    scores, two_class : casebook.measures.classification.Scores
-        Of one system, under the dataset's policy and for two classes.
-
-    Returns
-    -------
-    dict of pandas.DataFrame
-        ``all outcomes`` (gold labels that occur), ``wrong``, ``drop``, ``negative``.
-    """
+    """Give the table of outcomes, and what each off-label policy makes of it."""
     counts = scores.counts
     found = {"all outcomes": counts[counts.sum(axis=1) > 0]}
     for policy in confusion.OFF_LABEL_POLICIES:
@@ -68,18 +46,7 @@ def confusions(scores, two_class):
 
 
 def policy_rows(scores):
-    """Give every system's accuracy under each off-label policy, for figure and table.
-
-    Parameters
-    ----------
-    scores : dict of casebook.measures.classification.Scores
-        By system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row (system), series (policy), n, value, low, high, and macro F1.
-    """
+    """Give every system's accuracy under each off-label policy, for figure and table."""
     rows = []
     for system, found in scores.items():
         for policy, measures in found.policies.items():
@@ -99,19 +66,7 @@ def policy_rows(scores):
 
 
 def slice_rows(study, scores):
-    """Give the accuracy of each slice beside its own majority class.
-
-    Parameters
-    ----------
-    study, scores
-        As for `casebook.factcheck.verdict_report.answer`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row, series, n, value, low, high, control (share of the slice's most
-        frequent class).
-    """
+    """Give the accuracy of each slice beside its own majority class."""
     merged = {"CONFLICTING": "INSUFFICIENT"}
     gold = study.rows["label"].replace(merged)[study.right(study.main).notna()]
     rows = []
@@ -137,20 +92,7 @@ def slice_rows(study, scores):
 
 
 def effect_rows(study):
-    """Give the ablation's main effects and Shapley shares by rate of planted notes.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The study.
-
-    Returns
-    -------
-    effects : pandas.DataFrame
-        All effects; empty without an ablation.
-    rows : pandas.DataFrame
-        Those of the figure: row, series, value, low, high.
-    """
+    """Give the ablation's main effects and Shapley shares by rate of planted notes."""
     columns = ["row", "series", "value", "low", "high"]
     if study.ablation is None:
         return pd.DataFrame(), pd.DataFrame(columns=columns)

@@ -16,42 +16,7 @@ WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 @dataclass(frozen=True, eq=False)
 class VerdictStudy:
-    """Verdicts of several systems on the same claims.
-
-    Attributes
-    ----------
-    name : str
-        Of the dataset.
-    rows : pandas.DataFrame
-        One row per claim: ``id``, ``label``, ``group`` (claims that belong together)
-        and the columns of `slices`.
-    verdicts : dict of list
-        System to verdicts in the order of the rows, None where there was none. The
-        first system is the one that the chapter is about.
-    policy : dict of str
-        Primary policies for this dataset: off_label, nei, conflict.
-    blind : tuple of str
-        Systems that never see the right evidence: controls.
-    slices : tuple of str
-        Columns to score by.
-    confidence : dict of list
-        System to the stated probability that its verdict is right, None where nothing
-        was stated.
-    found : list of bool or None
-        Whether the first system found the evidence that decides the claim.
-    ablation : casebook.factcheck.ablation_report.AblationReport or None
-        The 2^4 cells and the nine documented configurations on these claims.
-    facts : dict
-        Counts that the chapter states about the data.
-    pipeline : casebook.factcheck.own_study.OwnStudy or None
-        The pipeline behind the first system, if it was run.
-    texts : list of str or None
-        The claims.
-    decisive : list of list of casebook.factcheck.cited.Cited or None
-        For each claim the passages that decide it by the annotation.
-    cited : list of list of casebook.factcheck.cited.Cited or None
-        For each claim the passages that the first system found.
-    """
+    """Verdicts of several systems on the same claims."""
 
     name: str
     rows: pd.DataFrame
@@ -79,20 +44,7 @@ class VerdictStudy:
         return None if groups.is_unique else groups.tolist()
 
     def scores(self, *, n_boot=1000, seed=0, **policy):
-        """Score every system.
-
-        Parameters
-        ----------
-        n_boot, seed
-            Of the intervals, which resample groups.
-        **policy
-            Instead of the dataset's own.
-
-        Returns
-        -------
-        dict of casebook.measures.classification.Scores
-            By system.
-        """
+        """Score every system."""
         options = {"clusters": self.clusters(), "n_boot": n_boot, "seed": seed}
         groups = {name: self.rows[name] for name in self.slices}
         return {
@@ -107,18 +59,7 @@ class VerdictStudy:
         }
 
     def two_class(self, **options):
-        """Score the claims that are SUPPORTED or NOT_SUPPORTED; all else is no class.
-
-        Parameters
-        ----------
-        **options
-            ``n_boot`` and ``seed``.
-
-        Returns
-        -------
-        dict of casebook.measures.classification.Scores
-            By system.
-        """
+        """Score the claims that are SUPPORTED or NOT_SUPPORTED; all else is no class."""
         return self.scores(nei="exclude", conflict="exclude", **options)
 
     def right(self, system):
@@ -126,40 +67,12 @@ class VerdictStudy:
         return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)
 
     def comparisons(self, *, n_boot=10_000, seed=0):
-        """Compare the first system with every other on the same claims.
-
-        Parameters
-        ----------
-        n_boot, seed : int
-            Sign patterns of the test, and their seed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `casebook.factcheck.comparing.compare_verdicts` gives it.
-        """
+        """Compare the first system with every other on the same claims."""
         others = {name: self.right(name) for name in self.verdicts if name != self.main}
-        return compare_verdicts(
-            self.right(self.main),
-            others,
-            clusters=self.clusters(),
-            n_resamples=n_boot,
-            seed=seed,
-        )
+        return compare_verdicts(self.right(self.main), others, clusters=self.clusters(), n_resamples=n_boot, seed=seed)
 
     def calibrated(self, *, n_boot=1000, seed=0):
-        """Compare stated confidence with what came true, None if nothing was stated.
-
-        Parameters
-        ----------
-        n_boot, seed
-            Of the intervals.
-
-        Returns
-        -------
-        casebook.measures.calibration.Calibration or None
-            Of the first system that states any.
-        """
+        """Compare stated confidence with what came true, None if nothing was stated."""
         system = next(iter(self.confidence), None)
         if system is None:
             return None
@@ -167,13 +80,7 @@ class VerdictStudy:
         kept = right.notna().to_numpy()
         stated = pd.Series(self.confidence[system], dtype=float)[kept]
         clusters = None if self.clusters() is None else self.rows["group"][kept]
-        return calibration(
-            right[kept].astype(bool),
-            stated,
-            clusters=clusters,
-            n_boot=n_boot,
-            seed=seed,
-        )
+        return calibration(right[kept].astype(bool), stated, clusters=clusters, n_boot=n_boot, seed=seed)
 
     def tidy(self):
         """Give one row per system and claim, for later paired comparisons."""
@@ -189,17 +96,6 @@ class VerdictStudy:
 
 
 def of_verdict(probabilities):
-    """Turn probabilities of SUPPORTED into those that the likelier label is right.
-
-    Parameters
-    ----------
-    probabilities : array_like of float
-        Probabilities.
-
-    Returns
-    -------
-    list of float
-        At least 0.5.
-    """
+    """Turn probabilities of SUPPORTED into those that the likelier label is right."""
     p = np.asarray(probabilities, dtype=float)
     return np.where(p >= 0.5, p, 1 - p).tolist()

@@ -8,28 +8,12 @@ from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import Interval
 from casebook.measures.verdict_labels import OUTCOMES
 
-PARITY = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "f1_binary",
-}
+PARITY = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "f1_binary"}
 CONTROLS = ("majority", "prior")
 
 
 def data_table(study):
-    """Describe the claims in a few rows.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns item and value.
-    """
+    """Describe the claims in a few rows."""
     rows = [("claims", len(study.rows))]
     rows += study.rows["label"].value_counts().items()
     groups = study.rows["group"].nunique()
@@ -41,19 +25,7 @@ def data_table(study):
 
 
 def systems_table(study, scores):
-    """Give every system's measures with intervals, controls last.
-
-    Parameters
-    ----------
-    study, scores
-        As for `casebook.factcheck.verdict_report.answer`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, kind, n, parse rate, and each measure of `SHOWN` with its
-        bounds; a dash where undefined.
-    """
+    """Give every system's measures with intervals, controls last."""
     rows = []
     for name, found in scores.items():
         kind = "control" if name in study.blind else "system"
@@ -76,21 +48,7 @@ def _line(name, kind, measures, parsed):
 
 
 def evidence_table(study, *, n_boot=1000, seed=0):
-    """Set accuracy beside whether the deciding evidence was found.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        The study.
-    n_boot, seed : int
-        Of the intervals, which resample groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows found, not found: n, share of the claims, accuracy with its bounds. Empty
-        where evidence is not searched.
-    """
+    """Set accuracy beside whether the deciding evidence was found."""
     if study.found is None:
         return pd.DataFrame(columns=["evidence", "n", "share", "accuracy"])
     right = study.right(study.main).to_numpy()
@@ -102,9 +60,7 @@ def evidence_table(study, *, n_boot=1000, seed=0):
         part = frame[frame["found"] == value]
         if len(part):
             right = part["right"].astype(float).to_numpy()
-            found = bootstrap_mean(
-                right, clusters=part["group"], n_boot=n_boot, seed=seed
-            )
+            found = bootstrap_mean(right, clusters=part["group"], n_boot=n_boot, seed=seed)
             rows.append(
                 {
                     "evidence": name,
@@ -119,18 +75,7 @@ def evidence_table(study, *, n_boot=1000, seed=0):
 
 
 def calibration_table(found):
-    """Give the calibration measures with intervals and controls.
-
-    Parameters
-    ----------
-    found : casebook.measures.calibration.Calibration
-        Calibration.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns measure, value with bounds, control, n, reason.
-    """
+    """Give the calibration measures with intervals and controls."""
     rows = [
         {
             "measure": name,
@@ -148,36 +93,12 @@ def calibration_table(found):
 
 
 def reported_table(study):
-    """Set the documented impacts, inputs of a simulator, beside what was measured.
-
-    Parameters
-    ----------
-    study : casebook.factcheck.verdict_study.VerdictStudy
-        Study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.factcheck.ablation_report.AblationReport.reported`; empty without
-        an ablation.
-    """
+    """Set the documented impacts, inputs of a simulator, beside what was measured."""
     return pd.DataFrame() if study.ablation is None else study.ablation.reported()
 
 
 def parity_table(scores):
-    """Put each documented metric beside the standard one.
-
-    Parameters
-    ----------
-    scores : casebook.measures.classification.Scores
-        Of one system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns documented, S, L (both behaviours), standard, its value with bounds, n
-        and majority.
-    """
+    """Put each documented metric beside the standard one."""
     rows = []
     for key, name in PARITY.items():
         found = scores[name]
@@ -199,42 +120,13 @@ def parity_table(scores):
 
 
 def outcome_table(scores):
-    """Count the outcomes of every system.
-
-    Parameters
-    ----------
-    scores : dict of casebook.measures.classification.Scores
-        By system.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, n and the six outcomes.
-    """
-    rows = [
-        {"system": name, "n": found.n} | found.counts.sum().to_dict()
-        for name, found in scores.items()
-    ]
+    """Count the outcomes of every system."""
+    rows = [{"system": name, "n": found.n} | found.counts.sum().to_dict() for name, found in scores.items()]
     return pd.DataFrame(rows, columns=["system", "n", *OUTCOMES])
 
 
 def verdict_numbers(study, scores, calibrated, moved=None):
-    """Give every measure for ``numbers.json``.
-
-    Parameters
-    ----------
-    study, scores
-        As for `casebook.factcheck.verdict_report.answer`.
-    calibrated : casebook.measures.calibration.Calibration or None
-        Of the first system that states confidence.
-    moved : casebook.factcheck.transfer.Transfer, optional
-        Judges on other sets; their control is the stronger of majority and claim only.
-
-    Returns
-    -------
-    dict
-        {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
-    """
+    """Give every measure for ``numbers.json``."""
     found = {name: score.numbers() for name, score in scores.items()}
     if calibrated is not None:
         system = next(iter(study.confidence))

@@ -10,9 +10,7 @@ _JUDGEMENT = listed(
     "unfair terrible awful horrible beautiful ugly outrageous disappointing rude lazy "
     "ashamed ought deserve deserves stupid shameful disgraceful"
 )
-_OWN_MIND = re.compile(
-    r"\b(?:I|we) (?:\w+ )?(?:believe|feel|think)\b|\bopinion\b", re.I
-)
+_OWN_MIND = re.compile(r"\b(?:I|we) (?:\w+ )?(?:believe|feel|think)\b|\bopinion\b", re.I)
 # Words that judge only what they are said of: "is the best", not "Best Actor".
 _SAID_OF = re.compile(
     r"\b(?:is|are|was|were|be|been|seems?) (?:(?:a|an|the|far|much|very|really|too) )*"
@@ -23,8 +21,7 @@ _SAID_OF = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = listed(
-    "some many few several various often sometimes usually generally mostly certain "
-    "lot lots rather quite most things"
+    "some many few several various often sometimes usually generally mostly certain lot lots rather quite most things"
 )
 _COMING = re.compile(
     r"\b(?:next|coming|following) (?:year|month|decade|week|century)s?\b|"
@@ -35,21 +32,7 @@ _COMING = re.compile(
 
 
 def verifiability(text):
-    """Say whether a text can be checked against documents.
-
-    Parameters
-    ----------
-    text : str
-        Atomic claim.
-
-    Returns
-    -------
-    str
-        ``opinion``, ``future_prediction``, ``vague`` or ``verifiable``, the first that
-        fits. Whole words decide: "William" is no "will". An obligation ("will pay") or
-        a possibility ("could rise") is no prediction unless a coming time is named; one
-        vague word is not vague, as the evidence may use it too.
-    """
+    """Say whether a text can be checked against documents."""
     found = words(text)
     if set(found) & _JUDGEMENT or _OWN_MIND.search(text) or _SAID_OF.search(text):
         return OPINION

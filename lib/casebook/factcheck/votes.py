@@ -2,30 +2,11 @@
 
 from collections import Counter
 
-from casebook.factcheck.model import (
-    NEUTRAL,
-    REFUTES,
-    SUPPORTS,
-)
+from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
 
 
 def any_any(stances):
-    """Aggregate as Climate-FEVER does: any support, any refutation, both, neither.
-
-    Parameters
-    ----------
-    stances : sequence of str
-        Stances of the evidence of one claim.
-
-    Returns
-    -------
-    str
-        ``DISPUTED``, ``SUPPORTS``, ``REFUTES`` or ``NOT_ENOUGH_INFO``.
-
-    References
-    ----------
-    Diggelmann et al. (2020), CLIMATE-FEVER, arXiv:2012.00614.
-    """
+    """Aggregate as Climate-FEVER does: any support, any refutation, both, neither."""
     found = Counter(stances)
     if found[SUPPORTS] and found[REFUTES]:
         return "DISPUTED"
@@ -35,21 +16,6 @@ def any_any(stances):
 
 
 def vote(stances, neutral="against", upper=0.7):
-    """Tell whether unweighted evidence supports a claim by the documented score.
-
-    Parameters
-    ----------
-    stances : sequence of str
-        Stances of the evidence of one claim.
-    neutral : {"against", "ignored"}
-        Whether neutral items stand in the denominator.
-    upper : float
-        Least share of support, inclusive.
-
-    Returns
-    -------
-    bool
-        False also where nothing can be counted.
-    """
+    """Tell whether unweighted evidence supports a claim by the documented score."""
     counted = [s for s in stances if neutral == "against" or s != NEUTRAL]
     return bool(counted) and counted.count(SUPPORTS) / len(counted) >= upper

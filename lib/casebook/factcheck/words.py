@@ -12,18 +12,7 @@ _STEMMER = Stemmer.Stemmer("english")
 
 
 def listed(text):
-    """Give the words of a space-separated list.
-
-    Parameters
-    ----------
-    text : str
-        List.
-
-    Returns
-    -------
-    frozenset of str
-        Words.
-    """
+    """Give the words of a space-separated list."""
     return frozenset(text.split())
 
 
@@ -59,89 +48,32 @@ class Number:
 
 @lru_cache(maxsize=20_000)
 def words(text):
-    """Split a text into lower-case words and numbers.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of str
-        In order; ``2,500`` and ``99.9`` are one word each.
-    """
+    """Split a text into lower-case words and numbers."""
     return tuple(match.group().lower() for match in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=20_000)
 def stems(text):
-    """Give the stems of a text's words, numbers included.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of str
-        By Snowball's English stemmer, one per word of `words`, in order.
-    """
+    """Give the stems of a text's words, numbers included."""
     return tuple(_STEMMER.stemWords([word.removesuffix("'s") for word in words(text)]))
 
 
 @lru_cache(maxsize=20_000)
 def content(text):
-    """Give the distinct stems of a text that are no function words.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    frozenset of str
-        Stems by Snowball's English stemmer.
-    """
+    """Give the distinct stems of a text that are no function words."""
     pairs = zip(words(text), stems(text), strict=True)
     return frozenset(stem for word, stem in pairs if word not in STOP)
 
 
 def jaccard(first, second):
-    """Overlap of two sets: what is shared over all.
-
-    Parameters
-    ----------
-    first, second : set
-        Sets.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 for two empty sets.
-    """
+    """Overlap of two sets: what is shared over all."""
     union = first | second
     return len(first & second) / len(union) if union else 1.0
 
 
 @lru_cache(maxsize=20_000)
 def numbers(text):
-    """Find the numbers of a text with what they count.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of Number
-        In order. Digits with separators, and words from two to ninety; the unit is
-        the stem of the word after it, a currency where one stands beside it, or
-        ``cent`` for per cent.
-    """
+    """Find the numbers of a text with what they count."""
     found, spelled = [], words(text.replace("%", " cent "))
     for place, word in enumerate(spelled):
         value = _NUMBER_WORDS.get(word)
@@ -169,18 +101,7 @@ def _unit(spelled, place):
 
 
 def names(text):
-    """Find runs of capitalised words, the first word of a sentence left out.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of str
-        Distinct, in order. A single capitalised function word is no name.
-    """
+    """Find runs of capitalised words, the first word of a sentence left out."""
     found = {}
     for match in _NAME.finditer(text):
         name = match.group()
@@ -200,25 +121,7 @@ def _starts_sentence(text, start):
 
 @lru_cache(maxsize=5_000)
 def sentences(text):
-    """Split a text into sentences with their places.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of (int, int)
-        Start and end of each sentence, without the space around it; paragraphs are
-        split too. Legal abbreviations do not end a sentence.
-
-    Notes
-    -----
-    A line is a paragraph of its own here, as in contracts and web pages;
-    `casebook.measures.legal_text.sentences` reads on over a line break inside a
-    sentence, as in judgments.
-    """
+    """Split a text into sentences with their places."""
     spans = []
     for start, end in nupunkt.sent_spans(text) if text.strip() else ():
         for line in re.finditer(r"[^\n]+", text[start:end]):

@@ -15,21 +15,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?", re.ASCII)
 
 
 def clean(text):
-    """Make a text fit for a cell.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    text : str
-        Without control characters, with newline line ends, at most `LONGEST` long,
-        and ``(no answer)`` where it was blank.
-    changes : list of str
-        What was changed: ``control_characters``, ``line_ends``, ``cut``, ``empty``.
-    """
+    """Make a text fit for a cell."""
     changes = []
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     if lines != text:
@@ -58,75 +44,28 @@ def _shortened(text):
 
 
 def for_workbook(text):
-    """Escape what a workbook would read as an escaped character, such as ``_x0041_``.
-
-    Parameters
-    ----------
-    text : str
-        Clean text.
-
-    Returns
-    -------
-    str
-        Text that is shown as given.
-    """
+    """Escape what a workbook would read as an escaped character, such as ``_x0041_``."""
     return _ESCAPE.sub("_x005F_", text)
 
 
 def from_workbook(text):
-    """Undo `for_workbook`.
-
-    Parameters
-    ----------
-    text : str
-        Cell of a workbook.
-
-    Returns
-    -------
-    str
-        The text without the escapes.
-    """
+    """Undo `for_workbook`."""
     return _ESCAPED.sub("_", text)
 
 
 def for_csv(text):
-    """Mark text that a spreadsheet would take for a formula with an apostrophe.
-
-    Parameters
-    ----------
-    text : str
-        A cell.
-
-    Returns
-    -------
-    str
-        Text that no spreadsheet runs. Plain numbers such as ``-0.5`` are left alone.
-    """
+    """Mark text that a spreadsheet would take for a formula with an apostrophe."""
     runs = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{text}" if runs else text
 
 
 def from_csv(text):
-    """Undo `for_csv`.
-
-    Parameters
-    ----------
-    text : str
-        Cell of a CSV file.
-
-    Returns
-    -------
-    str
-        The text without the mark.
-    """
+    """Undo `for_csv`."""
     return text[1:] if text[:1] == "'" and _FORMULA.match(text[1:]) else text
 
 
 def table_for_csv(frame):
-    """Give a DataFrame whose texts and names no spreadsheet runs, by `for_csv`.
-
-    Line ends within a cell become LF: a CR that is not quoted would begin a row.
-    """
+    """Give a DataFrame whose texts and names no spreadsheet runs, by `for_csv`."""
     return _each_text(frame, lambda text: for_csv(_CR.sub("\n", text)))
 
 

@@ -17,10 +17,7 @@ KINDS = (".xlsx", ".xlsm", ".csv")
 
 @dataclass(frozen=True)
 class Formula:
-    """A cell that holds a formula, with the value that was stored when it was saved.
-
-    It is not evaluated; `value` is None if none was stored.
-    """
+    """A cell that holds a formula, with the value that was stored when it was saved."""
 
     text: str
     value: object = None
@@ -28,18 +25,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Grid:
-    """One sheet.
-
-    Attributes
-    ----------
-    name : str
-        Of the sheet; the file name for CSV.
-    rows : dict of tuple
-        Row number, from 1, to its cells: str, int, float, bool, None, `Formula` or a
-        date. Rows without a value are left out.
-    hidden : bool
-        Whether the sheet was hidden.
-    """
+    """One sheet."""
 
     name: str
     rows: dict
@@ -48,18 +34,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Book:
-    """All sheets of one file.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The file.
-    grids : tuple of Grid
-        In order.
-    remarks : tuple of (str, str)
-        Kind and description of what a returned form should not hold, such as
-        links to other files or macros; they were not followed.
-    """
+    """All sheets of one file."""
 
     path: Path
     grids: tuple
@@ -67,11 +42,7 @@ class Book:
 
 
 def read_book(path):
-    """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon).
-
-    Formulas are not evaluated, links are not followed, macros are not run. A file that
-    is missing, damaged, of another kind or larger than the limits raises `InputError`.
-    """
+    """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon)."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind == ".xls":
@@ -81,9 +52,7 @@ def read_book(path):
     try:
         size = path.stat().st_size
         if size > MOST_FILE:
-            raise InputError(
-                f"{path}: {size:,} bytes: a form has at most {MOST_FILE:,}"
-            )
+            raise InputError(f"{path}: {size:,} bytes: a form has at most {MOST_FILE:,}")
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
@@ -123,16 +92,12 @@ def _xlsx_grids(path, content):
     _check_archive(path, content)
 
     def sheets(stored):
-        book = load_workbook(
-            io.BytesIO(content), read_only=True, data_only=stored, keep_links=False
-        )
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
         return {sheet.title: sheet for sheet in book.worksheets}
 
     try:
         grids = [_xlsx_grid(path, sheet) for sheet in sheets(False).values()]
-        if any(
-            isinstance(c, Formula) for g in grids for r in g.rows.values() for c in r
-        ):
+        if any(isinstance(c, Formula) for g in grids for r in g.rows.values() for c in r):
             stored = sheets(True)
             grids = [_with_stored(path, grid, stored[grid.name]) for grid in grids]
         return tuple(grids)
@@ -200,10 +165,7 @@ def header_of(grid):
 
 
 def sheet_records(path, grid, needed=None):
-    """Give the rows of a sheet as (row number, column to value).
-
-    Cells of the `needed` columns (all by default) must not be formulas without a value.
-    """
+    """Give the rows of a sheet as (row number, column to value)."""
     head, names = header_of(grid)
     if not head:
         raise InputError(f"{path}: sheet {grid.name!r} is empty")
@@ -212,9 +174,7 @@ def sheet_records(path, grid, needed=None):
         if number > head:
             padded = [*cells, *[None] * (len(names) - len(cells))]
             record = {
-                name: value_of(path, grid.name, number, name, cell)
-                if needed is None or name in needed
-                else cell
+                name: value_of(path, grid.name, number, name, cell) if needed is None or name in needed else cell
                 for name, cell in zip(names, padded, strict=False)
                 if name
             }
@@ -225,8 +185,7 @@ def sheet_records(path, grid, needed=None):
 def _check_size(path, sheet, rows, columns):
     if rows > MOST_ROWS or columns > MOST_COLUMNS:
         raise InputError(
-            f"{path}: sheet {sheet!r} has more than {MOST_ROWS:,} rows or "
-            f"{MOST_COLUMNS} columns: this is no form"
+            f"{path}: sheet {sheet!r} has more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns: this is no form"
         )
 
 
@@ -240,10 +199,7 @@ def _check_archive(path, content):
             members = archive.infolist()
             size = sum(member.file_size for member in members)
             if size > MOST_UNPACKED or len(members) > MOST_MEMBERS:
-                raise InputError(
-                    f"{path}: unpacks to {size:,} bytes in {len(members)} parts: "
-                    "too much for a form"
-                )
+                raise InputError(f"{path}: unpacks to {size:,} bytes in {len(members)} parts: too much for a form")
             for member in members:
                 if member.filename.endswith((".xml", ".rels")):
                     _check_xml(path, archive, member)
@@ -269,8 +225,4 @@ _TRACES = {
 def _remarks(path, content):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
-    return tuple(
-        remark
-        for start, remark in _TRACES.items()
-        if any(name.startswith(start) for name in names)
-    )
+    return tuple(remark for start, remark in _TRACES.items() if any(name.startswith(start) for name in names))

@@ -20,32 +20,7 @@ _ID_NAMES = {
 
 
 def read_ratings(path, *, numbers=None, id_column=None):
-    """Read ratings; blank cells are missing.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV (comma, semicolon or tab; UTF-8) or workbook (first sheet), with a header
-        that names the raters.
-    numbers : bool, optional
-        True: every rating must be a number. False: all are labels unless all are
-        numbers. The default: all must be numbers if most are.
-    id_column : str, optional
-        Column that names the items. The default takes the first one if its cells are
-        distinct, none is blank, and they are not numbers, or `names_items` says so,
-        and refuses a later one of which it does. ``""`` takes none.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Items x raters, floats or labels, with NaN; the index is the id
-        column, named after it, or the row of the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a row, a column or a cell is wrong: names it.
-    """
+    """Read ratings; blank cells are missing."""
     path = Path(path)
     (_, header), *rows = _rows(path)
     header = _checked_header(path, header)
@@ -125,10 +100,7 @@ def _checked_header(path, header):
         raise InputError(f"{path}: column {unnamed[0]} has no name in the first row")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise InputError(
-            f"{path}: column {twice[0]!r} stands twice; the first row must name the "
-            "raters, each once"
-        )
+        raise InputError(f"{path}: column {twice[0]!r} stands twice; the first row must name the raters, each once")
     return header
 
 
@@ -169,13 +141,7 @@ def _names_items(header, rows):
 
 
 def names_items(name, values, others, least=5):
-    """Tell whether a column beside ratings names the items instead of rating them.
-
-    By its header (``id``, ``item``, ``..._id``), or because its values, all distinct,
-    count 0, 1, ... or 1, 2, ... beyond the other columns, or lie mostly outside of
-    their range (labels: are in none of them) while the others repeat theirs. Fewer than
-    `least` values show nothing.
-    """
+    """Tell whether a column beside ratings names the items instead of rating them."""
     name = str(name).strip().lower()
     if name and (name in _ID_NAMES or name.endswith(("_id", " id"))):
         return True

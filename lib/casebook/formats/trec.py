@@ -21,69 +21,17 @@ _BEIR_HEADER = b"query-id\tcorpus-id\tscore"
 
 
 def read_run(path):
-    """Read a TREC run: ``query Q0 document rank score tag``.
-
-    Parameters
-    ----------
-    path : path-like
-        Plain or gzip-compressed file. The lines of a query need not be together; the
-        rank column is ignored, as in trec_eval.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Query id to document id to score.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds no line, or a line is malformed: fewer than
-        six fields, a score that is not a finite number, ids that are not UTF-8, or a
-        document repeated within a query.
-    """
+    """Read a TREC run: ``query Q0 document rank score tag``."""
     return _as_dict(load(path, RUN))
 
 
 def read_qrels(path):
-    """Read TREC judgements: ``query iteration document grade``.
-
-    Parameters
-    ----------
-    path : path-like
-        Plain or gzip-compressed file.
-
-    Returns
-    -------
-    dict of str to dict of str to int
-        Query id to document id to grade.
-
-    Raises
-    ------
-    InputError
-        As `read_run`, for lines without exactly four fields or an integer grade.
-    """
+    """Read TREC judgements: ``query iteration document grade``."""
     return _as_dict(load(path, QRELS))
 
 
 def read_beir_qrels(path):
-    """Read BEIR judgements: tab-separated, under a line that names the columns.
-
-    Parameters
-    ----------
-    path : path-like
-        Plain or gzip-compressed file whose first line is
-        ``query-id<tab>corpus-id<tab>score``.
-
-    Returns
-    -------
-    dict of str to dict of str to int
-        Query id to document id to grade.
-
-    Raises
-    ------
-    InputError
-        As `read_qrels`, and if the header line is not that.
-    """
+    """Read BEIR judgements: tab-separated, under a line that names the columns."""
     raw = read_bytes(path)
     return parse_lines(path, raw, BEIR_QRELS, header=True, separator=b"\t")
 
@@ -118,51 +66,12 @@ def load(path, layout):
 
 
 def write_run(path, run, tag="casebook"):
-    """Write a TREC run, best document first, ties by document id descending.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name, written atomically; compressed if it ends in ``.gz``.
-    run : dict of str to dict of str to float
-        Query id to document id to score.
-    tag : str
-        Name of the system.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    InputError
-        As `run_lines`.
-    """
+    """Write a TREC run, best document first, ties by document id descending."""
     return _write(path, run_lines(run, tag))
 
 
 def run_lines(run, tag="casebook"):
-    """Give the lines of a TREC run, best document first, ties by id descending.
-
-    Parameters
-    ----------
-    run : dict of str to dict of str to float
-        Query id to document id to score.
-    tag : str
-        Name of the system.
-
-    Returns
-    -------
-    list of str
-        Each with its newline.
-
-    Raises
-    ------
-    InputError
-        If an id or the tag is empty or holds white space, a query id starts with
-        ``#``, or a score is not finite.
-    """
+    """Give the lines of a TREC run, best document first, ties by id descending."""
     _check_token(tag, "tag")
     lines = []
     for query, scores in run.items():
@@ -177,25 +86,7 @@ def run_lines(run, tag="casebook"):
 
 
 def write_qrels(path, qrels):
-    """Write TREC judgements in the order given.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name, written atomically; compressed if it ends in ``.gz``.
-    qrels : dict of str to dict of str to int
-        Query id to document id to grade.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    InputError
-        If an id cannot stand in such a file or a grade is not an integer.
-    """
+    """Write TREC judgements in the order given."""
     lines = []
     for query, grades in qrels.items():
         _check_query(query)

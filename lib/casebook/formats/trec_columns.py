@@ -11,23 +11,7 @@ from casebook.ragged import count_leading, offsets_of, rectangles
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of (query, document, number), the rows of each query together.
-
-    Attributes
-    ----------
-    text : ndarray of uint8
-        Bytes that hold the document ids, with ``PAD`` spare bytes at both ends.
-    query_ids : list of str, length Q
-        Distinct query ids in order of first appearance.
-    offsets : ndarray of int64, shape (Q + 1,)
-        Rows ``offsets[i]:offsets[i + 1]`` belong to query ``i``.
-    start, length : ndarray of int, shape (N,)
-        Where each row's document id stands in ``text``.
-    hashes : ndarray of uint64, shape (N,)
-        Hash of each document id; unequal ids may share one.
-    value : ndarray of float64 or int64, shape (N,)
-        Score or grade of each row.
-    """
+    """Rows of (query, document, number), the rows of each query together."""
 
     text: np.ndarray
     query_ids: list[str]
@@ -38,32 +22,14 @@ class Columns:
     value: np.ndarray
 
     def document_ids(self, rows):
-        """Give document ids as bytes.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int
-            Which rows.
-
-        Returns
-        -------
-        list of bytes
-        """
+        """Give document ids as bytes."""
         starts = self.start[rows]
         ends = starts + self.length[rows]
         data = memoryview(self.text)
-        return [
-            bytes(data[a:b])
-            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        return [bytes(data[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def to_dict(self):
-        """Expand to a dictionary of dictionaries.
-
-        Returns
-        -------
-        dict of str to dict of str to (float or int)
-        """
+        """Expand to a dictionary of dictionaries."""
         table = {}
         bounds = self.offsets.tolist()
         for i, query in enumerate(self.query_ids):
@@ -74,24 +40,7 @@ class Columns:
 
     @classmethod
     def grouped(cls, text, query_ids, query, *fields):
-        """Build the columns from rows in any order, bringing queries together.
-
-        Parameters
-        ----------
-        text : ndarray of uint8
-            Bytes that hold the document ids.
-        query_ids : list of str, length Q
-            Distinct query ids.
-        query : ndarray of int, shape (N,)
-            Query number of each row.
-        *fields : ndarray, shape (N,)
-            Start, length, hash and value of each row.
-
-        Returns
-        -------
-        Columns
-            Rows of one query keep their order.
-        """
+        """Build the columns from rows in any order, bringing queries together."""
         offsets = offsets_of(np.bincount(query, minlength=len(query_ids)))
         if (query[1:] < query[:-1]).any():
             order = np.argsort(query, kind="stable")
@@ -100,19 +49,7 @@ class Columns:
 
     @classmethod
     def from_dict(cls, table, value):
-        """Build the columns of a dictionary of dictionaries.
-
-        Parameters
-        ----------
-        table : dict of str to dict of str to number
-            Query id to document id to number.
-        value : ndarray, shape (N,)
-            The numbers, in the dictionary's order, already checked.
-
-        Returns
-        -------
-        Columns
-        """
+        """Build the columns of a dictionary of dictionaries."""
         ids = [str(name).encode() for row in table.values() for name in row]
         length = np.fromiter(map(len, ids), np.int64, len(ids))
         text = np.frombuffer(bytes(PAD) + b"".join(ids) + bytes(PAD), np.uint8)
@@ -131,37 +68,14 @@ class Columns:
         return hashes, rows
 
     def may_repeat(self):
-        """Find out whether a query may hold the same document twice.
-
-        Returns
-        -------
-        bool
-            True if two hashes agree within a query: a repeated document or, very
-            rarely, a collision. False is certain.
-        """
+        """Find out whether a query may hold the same document twice."""
         hashes, _ = self.sorted_hashes
         same = hashes[1:] == hashes[:-1]
         same[self.offsets[1:-1] - 1] = False
         return bool(same.any())
 
     def find(self, query, wanted):
-        """Find the row of each document of another table.
-
-        Hashes only propose a row; the bytes decide. The answer is exact provided
-        `may_repeat` is False here.
-
-        Parameters
-        ----------
-        query : ndarray of int, shape (n,)
-            Query number in this table of each wanted row, -1 if it has none.
-        wanted : Columns
-            The table, n rows, whose documents are looked up.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Row numbers, -1 where the query does not hold the document.
-        """
+        """Find the row of each document of another table."""
         hashes, rows = self.sorted_hashes
         first = self.offsets[query]
         size = np.where(query < 0, 0, self.offsets[query + 1] - first)

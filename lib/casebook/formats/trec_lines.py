@@ -7,35 +7,7 @@ from casebook.formats.trec_words import PAD
 
 
 def parse_lines(path, raw, layout, *, header=False, separator=None):
-    """Parse every line of a TREC-like file.
-
-    Lines whose first character is ``#`` are comments and blank lines are skipped.
-
-    Parameters
-    ----------
-    path : path-like
-        Where the text came from, for messages.
-    raw : bytearray
-        The text as `casebook.formats.trec_text.read_bytes` gives it.
-    layout : Layout
-        What each line holds.
-    header : bool
-        Whether the first line must name the fields.
-    separator : bytes, optional
-        Field separator; any run of blanks and tabs by default.
-
-    Returns
-    -------
-    dict of str to dict of str to (float or int)
-        Query id to document id to number, in order of first appearance.
-
-    Raises
-    ------
-    InputError
-        For the first line that has the wrong number of fields, a bad number, bytes
-        that are not UTF-8, or a (query, document) pair seen before; or if the file
-        holds no data line at all.
-    """
+    """Parse every line of a TREC-like file."""
     table = {}
     lines = io.BytesIO(memoryview(raw)[PAD:-PAD])
     for number, line in enumerate(lines, 1):
@@ -49,11 +21,7 @@ def parse_lines(path, raw, layout, *, header=False, separator=None):
         query, document, value = _parse_fields(path, number, fields, layout)
         documents = table.setdefault(query, {})
         if document in documents:
-            raise InputError.at(
-                path,
-                number,
-                f"document {document!r} appears twice for query {query!r}: keep one",
-            )
+            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
         documents[document] = value
     if not table:
         expected = " ".join(layout.fields)
@@ -64,24 +32,18 @@ def parse_lines(path, raw, layout, *, header=False, separator=None):
 def _check_header(path, number, fields, layout):
     names = tuple(field.strip().decode(errors="replace") for field in fields)
     if names != layout.fields:
-        raise InputError.at(
-            path, number, f"expected the header line {' '.join(layout.fields)!r}"
-        )
+        raise InputError.at(path, number, f"expected the header line {' '.join(layout.fields)!r}")
 
 
 def _parse_fields(path, number, fields, layout):
     expected = len(layout.fields)
     if len(fields) < expected or (len(fields) > expected and not layout.open_ended):
         names = " ".join(layout.fields)
-        raise InputError.at(
-            path, number, f"expected {expected} fields ({names}), found {len(fields)}"
-        )
+        raise InputError.at(path, number, f"expected {expected} fields ({names}), found {len(fields)}")
     try:
         query, document = fields[0].decode(), fields[layout.document].decode()
     except UnicodeDecodeError as error:
-        raise InputError.at(
-            path, number, "an id is not valid UTF-8: re-encode the file"
-        ) from error
+        raise InputError.at(path, number, "an id is not valid UTF-8: re-encode the file") from error
     text = fields[layout.value]
     if not query or not document:
         raise InputError.at(path, number, "an id is empty")

@@ -18,28 +18,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_bytes(path):
-    """Read a plain or gzip-compressed text file, line ends CRLF and CR made LF.
-
-    Compression is recognised by the first two bytes, so the file name does not
-    matter and pipes work. A UTF-8 byte-order mark is dropped: it would silently
-    become part of the first query id.
-
-    Parameters
-    ----------
-    path : path-like
-        File to read.
-
-    Returns
-    -------
-    bytearray
-        The content, ending with a newline unless empty, between ``PAD`` zero bytes
-        at either end.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be opened or its compression is damaged.
-    """
+    """Read a plain or gzip-compressed text file, line ends CRLF and CR made LF."""
     try:
         with Path(path).open("rb") as stream:
             raw = _drain(stream)
@@ -60,23 +39,7 @@ def read_bytes(path):
 
 
 def parse_score(text):
-    """Convert one score exactly as ``float`` does, refusing what is no finite number.
-
-    Parameters
-    ----------
-    text : bytes
-        The field.
-
-    Returns
-    -------
-    float
-        The score in double precision.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a finite decimal number.
-    """
+    """Convert one score exactly as ``float`` does, refusing what is no finite number."""
     value = float(text)
     if not math.isfinite(value) or b"_" in text:
         raise ValueError(text)
@@ -84,23 +47,7 @@ def parse_score(text):
 
 
 def parse_grade(text):
-    """Convert one relevance grade.
-
-    Parameters
-    ----------
-    text : bytes
-        The field.
-
-    Returns
-    -------
-    int
-        The grade, of magnitude below ``2**31``.
-
-    Raises
-    ------
-    ValueError
-        If the text is not such an integer.
-    """
+    """Convert one relevance grade."""
     grade = int(text)
     if abs(grade) >= GRADE_LIMIT or b"_" in text:
         raise ValueError(text)
@@ -109,21 +56,7 @@ def parse_grade(text):
 
 @dataclass(frozen=True)
 class Layout:
-    """What one kind of file holds on each line.
-
-    Attributes
-    ----------
-    fields : tuple of str
-        Names of the fields, for error messages.
-    document, value : int
-        Positions of the document id and of the number; the query id is first.
-    open_ended : bool
-        Whether fields after the last are ignored (runs) or an error (judgements).
-    parse : callable
-        Converts the number, raising ValueError.
-    number : str
-        What the number must be, for error messages.
-    """
+    """What one kind of file holds on each line."""
 
     fields: tuple[str, ...]
     document: int

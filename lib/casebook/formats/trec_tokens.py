@@ -9,34 +9,14 @@ import numpy as np
 
 from casebook.formats.trec_columns import Columns
 from casebook.formats.trec_text import GRADE_LIMIT, parse_score
-from casebook.formats.trec_words import (
-    PAD,
-    decimal_parts,
-    hash_fields,
-    parse_decimals,
-    words_at,
-)
+from casebook.formats.trec_words import PAD, decimal_parts, hash_fields, parse_decimals, words_at
 
 _BLOCK = 1 << 20
 _NEWLINE, _BLANK, _TAB, _HASH = (ord(c) for c in "\n \t#")
 
 
 def tokenise(raw, layout):
-    """Split a regular TREC file into columns.
-
-    Parameters
-    ----------
-    raw : bytearray
-        The text as `casebook.formats.trec_text.read_bytes` gives it.
-    layout : Layout
-        What each line holds.
-
-    Returns
-    -------
-    Columns or None
-        None if the text is empty or irregular in any way, including a document that
-        may appear twice for one query.
-    """
+    """Split a regular TREC file into columns."""
     text = np.frombuffer(raw, np.uint8)
     blocks, codes = [], {}
     for low, high in _blocks(raw):
@@ -112,10 +92,7 @@ def _query_codes(text, start, end, codes):
         words = words_at(text, start + done, length - done)
         new[1:] |= words[1:] != words[:-1]
     data = memoryview(text)
-    names = [
-        bytes(data[a:b]).decode()
-        for a, b in zip(start[new].tolist(), end[new].tolist(), strict=True)
-    ]
+    names = [bytes(data[a:b]).decode() for a, b in zip(start[new].tolist(), end[new].tolist(), strict=True)]
     known = [codes.setdefault(name, len(codes)) for name in names]
     return np.array(known, dtype=np.int32)[np.cumsum(new) - 1]
 

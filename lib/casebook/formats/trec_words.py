@@ -24,40 +24,13 @@ _LONGEST_NUMBER = 19
 
 
 def words_at(text, start, length):
-    """Gather the first eight bytes of each field, zero beyond its end.
-
-    Parameters
-    ----------
-    text : ndarray of uint8
-        Padded bytes.
-    start, length : ndarray of int, shape (n,)
-        Fields; a length of zero or less gives zero.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-    """
+    """Gather the first eight bytes of each field, zero beyond its end."""
     inside = np.minimum(start, len(text) - 8)
     return _window(text)[inside].view(_U) & _KEEP_LOW[_up_to_eight(length)]
 
 
 def hash_fields(text, start, length):
-    """Hash each field to 64 bits: equal bytes, equal hash.
-
-    Different fields may share a hash, so whoever relies on equality compares the
-    bytes too (`equal_fields`).
-
-    Parameters
-    ----------
-    text : ndarray of uint8
-        Padded bytes.
-    start, length : ndarray of int, shape (n,)
-        Fields, not empty.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-    """
+    """Hash each field to 64 bits: equal bytes, equal hash."""
     hashes = length.astype(_U) * _MULTIPLIER
     for done in range(0, int(length.max(initial=0)), 8):
         live = slice(None) if done < length.min() else np.flatnonzero(length > done)
@@ -69,19 +42,7 @@ def hash_fields(text, start, length):
 
 
 def equal_fields(left, left_start, left_length, right, right_start, right_length):
-    """Compare fields pairwise, byte by byte.
-
-    Parameters
-    ----------
-    left, right : ndarray of uint8
-        Padded bytes of each side.
-    left_start, left_length, right_start, right_length : ndarray of int, shape (n,)
-        Fields of each side.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Compare fields pairwise, byte by byte."""
     equal = left_length == right_length
     for done in range(0, int(left_length.max(initial=0)), 8):
         ours = words_at(left, left_start + done, left_length - done)
@@ -90,26 +51,7 @@ def equal_fields(left, left_start, left_length, right, right_start, right_length
 
 
 def decimal_parts(text, start, end):
-    """Read plain decimals such as ``-12.345`` as integer mantissa and scale.
-
-    Parameters
-    ----------
-    text : ndarray of uint8
-        Padded bytes.
-    start, end : ndarray of int, shape (n,)
-        Fields, not empty.
-
-    Returns
-    -------
-    mantissa : ndarray of uint64, shape (n,)
-        The digits as an integer.
-    decimals : ndarray of int64, shape (n,)
-        Number of digits after the point.
-    negative : ndarray of bool, shape (n,)
-    plain : ndarray of bool, shape (n,)
-        False where the field is anything but an optional ``-``, one to 18 digits and
-        at most one point; the other results are then meaningless.
-    """
+    """Read plain decimals such as ``-12.345`` as integer mantissa and scale."""
     negative = text[start] == ord("-")
     length = end - start - negative
     plain = length <= _LONGEST_NUMBER
@@ -136,29 +78,7 @@ def decimal_parts(text, start, end):
 
 
 def parse_decimals(text, start, end):
-    """Convert plain decimals to doubles, each equal to ``float`` of its text.
-
-    A mantissa below ``2**53`` and a power of ten up to ``10**22`` are both exact
-    doubles, so their quotient is correctly rounded (Clinger 1990). Longer mantissas
-    are divided in extended precision.
-
-    Parameters
-    ----------
-    text : ndarray of uint8
-        Padded bytes.
-    start, end : ndarray of int, shape (n,)
-        Fields, not empty.
-
-    Returns
-    -------
-    values : ndarray of float64, shape (n,)
-    exact : ndarray of bool, shape (n,)
-        False where the field needs the slow conversion.
-
-    References
-    ----------
-    Clinger, W. D. (1990). How to read floating point numbers accurately. PLDI.
-    """
+    """Convert plain decimals to doubles, each equal to ``float`` of its text."""
     mantissa, decimals, negative, exact = decimal_parts(text, start, end)
     values = mantissa.astype(np.float64) / _EXACT_POWERS[np.minimum(decimals, 22)]
     long = np.flatnonzero(mantissa >= _U(2**53))
@@ -169,12 +89,7 @@ def parse_decimals(text, start, end):
 
 
 def _long_quotient(mantissa, decimals):
-    """Divide in extended precision, and say where rounding it to double is certain.
-
-    With at least 64 bits both operands are exact and the quotient is correctly
-    rounded. Rounding it again can only err if it lies exactly between two doubles:
-    half a spacing away, or a quarter below a power of two.
-    """
+    """Divide in extended precision, and say where rounding it to double is certain."""
     if np.finfo(np.longdouble).nmant not in (63, 112):
         return np.zeros(len(mantissa)), False
     quotient = mantissa.astype(np.longdouble) / _LONG_POWERS[np.minimum(decimals, 18)]

@@ -9,38 +9,7 @@ from casebook.stats.intervals import too_few
 
 
 def clustered_wilson(successes, sizes, level=0.95):
-    """Wilson's interval at the effective sample size.
-
-    Parameters
-    ----------
-    successes, sizes : array_like of int, shape [clusters]
-        Successes and units of each cluster; clusters without units are left out.
-    level : float, default 0.95
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval
-        Within [0, 1], with the number of units as n; undefined without units, and
-        without bounds (``fewer_than_six_clusters``) with fewer than six.
-
-    Raises
-    ------
-    InputError
-        If the counts do not fit.
-
-    Notes
-    -----
-    The share is a ratio of cluster totals, its variance the linearised one, and the
-    effective size the number of units over the design effect, which is not taken below
-    1. Where all units agree nothing tells the design effect: there the number of
-    clusters is the effective size.
-
-    References
-    ----------
-    Franco, Little, Louis and Slud, Journal of Survey Statistics and Methodology
-    7:334-364, 2019, section 2 (Wilson with effective sample size).
-    """
+    """Wilson's interval at the effective sample size."""
     wins, units = np.asarray(successes, float), np.asarray(sizes, float)
     if wins.shape != units.shape or (wins < 0).any() or (wins > units).any():
         raise InputError("each cluster needs 0 to its size successes")

@@ -7,25 +7,7 @@ from casebook.errors import InputError
 
 
 def cluster_codes(clusters, n):
-    """Give each cluster a number, in the order of their first observation.
-
-    Parameters
-    ----------
-    clusters : array_like, shape [n]
-        Label of each observation's cluster.
-    n : int
-        Number of observations.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape [n]
-        Codes from 0.
-
-    Raises
-    ------
-    InputError
-        If there are not n labels or one is missing.
-    """
+    """Give each cluster a number, in the order of their first observation."""
     labels = np.asarray(clusters, dtype=object)
     if labels.shape != (n,):
         raise InputError(f"clusters must name one cluster for each of {n} units")

@@ -27,32 +27,7 @@ PAIR_COLUMNS = [
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems compared on the same units.
-
-    Attributes
-    ----------
-    systems : pandas.DataFrame
-        One row per system, the highest mean first (equal means by label): ``system``,
-        ``mean``, ``ci_low``, ``ci_high``, ``n`` (units), ``groups`` (clusters),
-        ``tie_class`` and ``reason`` (why an interval is missing or degenerate, else
-        None).
-    pairs : pandas.DataFrame
-        One row per pair: ``system_a``, ``system_b``; ``difference`` (mean of a minus
-        mean of b) with ``ci_low``, ``ci_high``, ``n`` and ``groups``;
-        ``p_randomisation`` (this pair alone), ``p_max_t`` (family-wise) and the
-        ``verdict``: see `casebook.estimates.contrasts`. For comparison only, and no
-        verdict rests on them: ``p_holm``; ``p_tukey`` (randomised Tukey HSD over all
-        systems), ``p_t`` and ``p_wilcoxon`` (these three take units for independent;
-        NaN where there are clusters); ``dz`` (Cohen); ``wins``, ``ties``, ``losses``
-        (units); ``mde`` (smallest true difference that an unadjusted t test finds with
-        power 0.8) and ``reason`` (why some of these are NaN, else None).
-    level : float
-        Coverage of the intervals; one minus it is the family-wise significance level.
-    n_boot, n_resamples, n_tukey : int
-        Bootstrap draws, sign patterns, permutations of Tukey's test.
-    seed : int
-        Seed of all of them.
-    """
+    """Systems compared on the same units."""
 
     systems: pd.DataFrame
     pairs: pd.DataFrame
@@ -64,15 +39,7 @@ class Comparison:
 
 
 def compare_systems(
-    scores,
-    *,
-    clusters=None,
-    baseline=None,
-    pairs=None,
-    level=0.95,
-    n_boot=10_000,
-    n_resamples=10_000,
-    seed=0,
+    scores, *, clusters=None, baseline=None, pairs=None, level=0.95, n_boot=10_000, n_resamples=10_000, seed=0
 ):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
@@ -113,26 +80,19 @@ def compare_systems(
     if not X.size:
         raise InputError("there are no units to compare")
     table = pd.DataFrame(X, columns=labels)
-    if pairs is None:
-        chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
-    else:
-        chosen = list(pairs)
+    chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)] if pairs is None else list(pairs)
     n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
     if chosen:
         options = {"level": level, "n_resamples": n_resamples, "seed": seed}
         found = contrasts(table, chosen, clusters, **options)
-        found = found.rename(columns=_RENAMED).assign(
-            p_holm=lambda f: holm(f["p_randomisation"])
-        )
+        found = found.rename(columns=_RENAMED).assign(p_holm=lambda f: holm(f["p_randomisation"]))
         others = _classical(table, chosen, 1 - level, n_tukey, seed, clusters)
         pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
     system_frame = _system_frame(table, clusters, level, n_boot, seed)
     if baseline is None and pairs is None:
         system_frame["tie_class"] = _tie_classes(system_frame, pair_frame)
-    return Comparison(
-        system_frame, pair_frame, level, n_boot, n_resamples, n_tukey, seed
-    )
+    return Comparison(system_frame, pair_frame, level, n_boot, n_resamples, n_tukey, seed)
 
 
 _RENAMED = {
@@ -150,9 +110,7 @@ def _system_frame(table, clusters, level, n_boot, seed):
     frame = frame.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"})
     frame = frame.drop(columns="control").astype({"system": object})
     frame.insert(6, "tie_class", None)
-    order = sorted(
-        frame.index, key=lambda k: (-frame["mean"][k], str(frame["system"][k]))
-    )
+    order = sorted(frame.index, key=lambda k: (-frame["mean"][k], str(frame["system"][k])))
     return frame.loc[order].reset_index(drop=True)
 
 

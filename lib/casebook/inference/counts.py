@@ -7,26 +7,13 @@ import numpy as np
 from casebook.inference.bootstrap import TOO_SMALL
 from casebook.inference.clusters import cluster_codes
 from casebook.inference.intervals import Interval
-from casebook.inference.samples import (
-    check_count,
-    check_share,
-    number_or_none,
-    stream,
-)
+from casebook.inference.samples import check_count, check_share, number_or_none, stream
 from casebook.stats.intervals import FEWEST, too_few
 
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """What is resampled, with equal units written once.
-
-    Attributes
-    ----------
-    rows : numpy.ndarray of int64, shape [kinds, cells]
-        Distinct units: a cell of the table, or what one cluster adds to each cell.
-    copies : numpy.ndarray of int64, shape [kinds]
-        How many units there are of each kind.
-    """
+    """What is resampled, with equal units written once."""
 
     rows: np.ndarray
     copies: np.ndarray
@@ -43,32 +30,10 @@ class UnitCounts:
 
 
 def unit_counts(cells, n_cells, clusters=None):
-    """Count the cells of a table unit by unit.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape [n]
-        Cell that each observation falls into, 0 to ``n_cells - 1``.
-    n_cells : int
-        Number of cells.
-    clusters : array_like, shape [n], optional
-        Cluster of each observation; whole clusters are then the units.
-
-    Returns
-    -------
-    UnitCounts
-        Equal units together.
-
-    Raises
-    ------
-    InputError
-        If an observation has no cluster.
-    """
+    """Count the cells of a table unit by unit."""
     cells = np.asarray(cells, dtype=np.int64)
     if clusters is None:
-        return UnitCounts(
-            np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
-        )
+        return UnitCounts(np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells))
     codes = cluster_codes(clusters, len(cells))
     size = int(codes.max(initial=-1)) + 1
     counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
@@ -77,28 +42,7 @@ def unit_counts(cells, n_cells, clusters=None):
 
 
 def resample_tables(units, *, n_boot=1000, seed=0):
-    """Draw bootstrap tables: as many units as there are, with replacement.
-
-    Parameters
-    ----------
-    units : UnitCounts
-        What is resampled.
-    n_boot : int, default 1000
-        Number of resamples.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape [resamples, cells]
-        Empty with fewer than six units. The time depends on the number of kinds of
-        units, not on the number of observations.
-
-    References
-    ----------
-    Efron & Tibshirani, An Introduction to the Bootstrap, 1993, section 6.2: the
-    resampling vector of the nonparametric bootstrap is multinomial.
-    """
+    """Draw bootstrap tables: as many units as there are, with replacement."""
     check_count("n_boot", n_boot)
     if units.n_units < FEWEST:
         return np.empty((0, units.rows.shape[1]), dtype=np.int64)
@@ -108,27 +52,7 @@ def resample_tables(units, *, n_boot=1000, seed=0):
 
 
 def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
-    """Percentile interval from the values of a statistic on the resamples.
-
-    Parameters
-    ----------
-    estimate : float or None
-        Value on the sample; NaN and None are undefined.
-    draws : numpy.ndarray, shape [resamples]
-        Values on the resamples, NaN where undefined.
-    n : int
-        Number of observations.
-    level : float, default 0.95
-        Nominal coverage.
-    reason : str, optional
-        Why the estimate is undefined, if it is.
-
-    Returns
-    -------
-    Interval
-        Without bounds if the statistic is undefined on the sample or in any resample:
-        leaving those out would narrow the interval.
-    """
+    """Percentile interval from the values of a statistic on the resamples."""
     check_share("level", level)
     estimate = number_or_none(estimate)
     if estimate is None:

@@ -15,24 +15,7 @@ LARGEST_T = 1000.0
 
 @dataclass(frozen=True)
 class EffectSizes:
-    """Sizes of a paired effect, first system minus second.
-
-    Attributes
-    ----------
-    mean_difference : Interval
-        In the unit of the scores, with Student's t interval.
-    dz : Interval
-        Cohen's dz, the mean over the standard deviation of the differences, with the
-        noncentral t interval.
-    hedges_gz : Interval
-        The same, times Hedges' exact correction for small samples.
-    rank_biserial : float or None
-        Matched-pairs rank-biserial correlation in [-1, 1]; None if all are tied.
-    superiority : float
-        Probability of superiority: share of wins plus half the share of ties.
-    n : int
-        Number of units.
-    """
+    """Sizes of a paired effect, first system minus second."""
 
     mean_difference: Interval
     dz: Interval
@@ -43,31 +26,7 @@ class EffectSizes:
 
 
 def effect_sizes(a, b=None, *, level=0.95):
-    """Effect sizes of a paired comparison.
-
-    Parameters
-    ----------
-    a, b : array_like, shape [units]
-        Scores of two systems, or the differences alone.
-    level : float, default 0.95
-        Nominal coverage of the intervals.
-
-    Returns
-    -------
-    EffectSizes
-        Undefined parts are None.
-
-    Raises
-    ------
-    InputError
-        If the samples do not pair or a score is missing.
-
-    References
-    ----------
-    Lakens, Frontiers in Psychology 4:863, 2013 (dz); Hedges, Journal of Educational
-    Statistics 6, 1981, eq. 6e (correction); Kerby, Comprehensive Psychology 3, 2014
-    (rank-biserial).
-    """
+    """Effect sizes of a paired comparison."""
     differences, resolution = paired_differences(a, b)
     n, counts = len(differences), win_tie_loss(a, b)
     test = paired_t(a, b, level=level)

@@ -18,23 +18,7 @@ MARGIN = (0.45, 0.55)
 
 @dataclass(frozen=True)
 class Equivalence:
-    """A win rate held against a region of practical equivalence.
-
-    Attributes
-    ----------
-    interval : Interval
-        Win rate, ties as half, with the bootstrap interval of items.
-    margin : (float, float)
-        The region.
-    p_tost : float or None
-        Larger p-value of the two one-sided t tests over items: that the mean lies below
-        the region, and that it lies above. Small: equivalent.
-    verdict : str
-        ``"equivalent"`` (p_tost <= alpha), ``"different"`` (the interval lies outside
-        the region) or ``"undecided"``.
-    reason : str or None
-        Why the tests are undefined.
-    """
+    """A win rate held against a region of practical equivalence."""
 
     interval: Interval
     margin: tuple[float, float]
@@ -44,33 +28,7 @@ class Equivalence:
 
 
 def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
-    """Test whether the win rate lies within a region of practical equivalence.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN; a tie is half a win, every item counts once in the t tests.
-    margin : (float, float), default (0.45, 0.55)
-        Bounds of the region, in (0, 1); to be fixed before the votes are seen.
-    alpha : float, default 0.05
-        Level of either one-sided test, and of the two-sided interval.
-    n_boot, seed
-        As in `casebook.inference.preference_rates.win_rate`.
-
-    Returns
-    -------
-    Equivalence
-        Outcome.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote or the region is empty.
-
-    References
-    ----------
-    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987 (TOST).
-    """
+    """Test whether the win rate lies within a region of practical equivalence."""
     low, high = margin
     check_share("lower margin", low)
     check_share("upper margin", high)

@@ -11,26 +11,7 @@ from casebook.inference.samples import check_share
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its confidence interval.
-
-    Attributes
-    ----------
-    estimate : float or None
-        Value on the sample; None if undefined.
-    low, high : float or None
-        Bounds; None if undefined.
-    level : float
-        Nominal coverage, such as 0.95.
-    n : int
-        Number of units.
-    method : str
-        How the bounds were found, such as ``"percentile"`` or ``"t"``.
-    reason : str or None
-        Why a bound is None or degenerate: ``"no_units"``, ``"fewer_than_two_units"``,
-        ``"fewer_than_three_units"``, ``"fewer_than_two_clusters"``, ``"no_variation"``,
-        ``"bias_unbounded"``, ``"out_of_range"`` or
-        ``"undefined_in_resamples"``.
-    """
+    """An estimate with its confidence interval."""
 
     estimate: float | None
     low: float | None
@@ -41,18 +22,7 @@ class Interval:
     reason: str | None = None
 
     def number(self, control=None):
-        """Give the estimate as it stands in ``numbers.json``.
-
-        Parameters
-        ----------
-        control : float, optional
-            What a scorer that knows nothing gets.
-
-        Returns
-        -------
-        dict
-            value, ci, n, control and reason.
-        """
+        """Give the estimate as it stands in ``numbers.json``."""
         return {
             "value": self.estimate,
             "ci": [self.low, self.high],
@@ -63,29 +33,7 @@ class Interval:
 
 
 def clopper_pearson(successes, trials, *, level=0.95):
-    """Exact interval of a binomial share.
-
-    Parameters
-    ----------
-    successes, trials : int
-        Counts, ``0 <= successes <= trials``.
-    level : float, default 0.95
-        Coverage, reached or exceeded.
-
-    Returns
-    -------
-    Interval
-        Undefined without trials.
-
-    Raises
-    ------
-    InputError
-        If the counts do not fit or the level lies outside (0, 1).
-
-    References
-    ----------
-    Clopper & Pearson, Biometrika 26, 1934.
-    """
+    """Exact interval of a binomial share."""
     check_share("level", level)
     if not 0 <= successes <= trials:
         raise InputError(f"{successes} successes in {trials} trials are impossible")
@@ -100,55 +48,18 @@ def clopper_pearson(successes, trials, *, level=0.95):
 
 
 def bounds_text(low, high, spec="z.3f"):
-    """Write an interval's bounds as text.
-
-    Parameters
-    ----------
-    low, high : float or None
-        Bounds; None or NaN where undefined.
-    spec : str
-        Format specification; its ``z`` keeps a minus away from a rounded zero.
-
-    Returns
-    -------
-    str
-        Such as ``[0.620, 0.692]``, or ``[no interval]``.
-    """
+    """Write an interval's bounds as text."""
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         return "[no interval]"
     return f"[{low:{spec}}, {high:{spec}}]"
 
 
 def estimate_text(number):
-    """Write a number of ``numbers.json`` with its interval.
-
-    Parameters
-    ----------
-    number : dict
-        ``value``, not None, and ``ci``.
-
-    Returns
-    -------
-    str
-        Such as ``0.657 [0.620, 0.692]``.
-    """
+    """Write a number of ``numbers.json`` with its interval."""
     return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
 
 
 def bounded(name, interval):
-    """Give an interval as three columns of a table.
-
-    Parameters
-    ----------
-    name : str
-        Column of the estimate.
-    interval : Interval
-        The interval.
-
-    Returns
-    -------
-    dict
-        ``{name, "<name> low", "<name> high"}``, None where undefined.
-    """
+    """Give an interval as three columns of a table."""
     bounds = {f"{name} low": interval.low, f"{name} high": interval.high}
     return {name: interval.estimate} | bounds

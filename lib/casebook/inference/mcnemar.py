@@ -14,23 +14,7 @@ from casebook.inference.samples import check_share
 
 @dataclass(frozen=True)
 class McNemarTest:
-    """Outcome of a paired comparison of two shares.
-
-    Attributes
-    ----------
-    first_only, second_only : int
-        Discordant units: right in the first system only, in the second only.
-    n : int
-        Units, concordant ones included.
-    pvalue : float or None
-        Exact two-sided conditional p-value; None without a discordant unit.
-    mid_pvalue : float or None
-        The same with half the probability of the observed table: less conservative.
-    difference : Interval
-        Share of the first minus share of the second.
-    reason : str or None
-        ``"all_tied"`` without a discordant unit.
-    """
+    """Outcome of a paired comparison of two shares."""
 
     first_only: int
     second_only: int
@@ -42,77 +26,22 @@ class McNemarTest:
 
 
 def mcnemar(first, second, *, level=0.95, clusters=None, n_boot=2000, seed=0):
-    """Compare two systems that were right or wrong on the same units.
-
-    Parameters
-    ----------
-    first, second : array_like of bool, shape [n]
-        Whether each system was right.
-    level : float, default 0.95
-        Nominal coverage of the interval.
-    clusters : array_like, shape [n], optional
-        The interval then resamples whole clusters. The p-values still take units as
-        independent: with clusters use `casebook.inference.permutation` on their means.
-    n_boot, seed
-        Of that interval.
-
-    Returns
-    -------
-    McNemarTest
-        Counts, p-values and the difference of the two shares.
-
-    Raises
-    ------
-    InputError
-        If the samples differ in length or hold anything but true and false.
-    """
+    """Compare two systems that were right or wrong on the same units."""
     a, b = _flags("first", first), _flags("second", second)
     if a.shape != b.shape:
         raise InputError(f"paired samples of {len(a)} and {len(b)} units")
-    table = mcnemar_counts(
-        int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level
-    )
+    table = mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
     if clusters is None:
         return table
-    difference = bootstrap_mean(
-        a.astype(float) - b, level=level, clusters=clusters, n_boot=n_boot, seed=seed
-    )
+    difference = bootstrap_mean(a.astype(float) - b, level=level, clusters=clusters, n_boot=n_boot, seed=seed)
     return McNemarTest(**(vars(table) | {"difference": difference}))
 
 
 def mcnemar_counts(first_only, second_only, n, *, level=0.95):
-    """Test from the counts of discordant units.
-
-    Parameters
-    ----------
-    first_only, second_only : int
-        Units that only one system has right.
-    n : int
-        All units.
-    level : float, default 0.95
-        Nominal coverage of the interval.
-
-    Returns
-    -------
-    McNemarTest
-        With Bonett and Price's interval of the difference.
-
-    Raises
-    ------
-    InputError
-        If the counts do not fit.
-
-    References
-    ----------
-    McNemar, Psychometrika 12, 1947; Fagerland, Lydersen & Laake, BMC Medical Research
-    Methodology 13:91, 2013 (mid-p); Bonett & Price, Journal of Educational and
-    Behavioral Statistics 37, 2012 (interval).
-    """
+    """Test from the counts of discordant units."""
     check_share("level", level)
     if first_only < 0 or second_only < 0 or first_only + second_only > n:
-        raise InputError(
-            f"{first_only} and {second_only} discordant units of {n} are impossible"
-        )
+        raise InputError(f"{first_only} and {second_only} discordant units of {n} are impossible")
     difference = _bonett_price(first_only, second_only, n, level)
     total, low = first_only + second_only, min(first_only, second_only)
     if not total:
@@ -129,24 +58,9 @@ def _flags(name, values):
 
 
 def mcnemar_pvalues(low, total):
-    """Give two-sided p-values of the smaller discordant count, exact and mid-p.
-
-    Parameters
-    ----------
-    low, total : array_like of int
-        Smaller discordant count, and both together.
-
-    Returns
-    -------
-    exact, mid_p : numpy.ndarray
-        In (0, 1].
-    """
+    """Give two-sided p-values of the smaller discordant count, exact and mid-p."""
     tail = special.bdtr(low, total, 0.5)
-    point = np.exp(
-        -special.betaln(low + 1, total - low + 1)
-        - np.log(total + 1)
-        - total * math.log(2)
-    )
+    point = np.exp(-special.betaln(low + 1, total - low + 1) - np.log(total + 1) - total * math.log(2))
     exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
     even = 2 * low == total
     mid = np.where(even, 1 - point / 2, 2 * tail - point)
@@ -160,6 +74,4 @@ def _bonett_price(first_only, second_only, n, level):
     p, q = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
     half = special.ndtri((1 + level) / 2) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
     low, high = max(-1.0, p - q - half), min(1.0, p - q + half)
-    return Interval(
-        (first_only - second_only) / n, float(low), float(high), level, n, method
-    )
+    return Interval((first_only - second_only) / n, float(low), float(high), level, n, method)

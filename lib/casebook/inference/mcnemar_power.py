@@ -11,67 +11,19 @@ from casebook.inference.samples import check_count, check_share
 
 
 def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
-    """Power of the test for a true difference of two shares.
-
-    Parameters
-    ----------
-    difference : float
-        True difference, 0 to `discordant`.
-    discordant : float
-        Probability that exactly one system is right, in (0, 1].
-    n : int
-        Units.
-    alpha : float, default 0.05
-        Significance level.
-    mid_p : bool
-        Whether the mid-p or the exact test is made.
-
-    Returns
-    -------
-    float
-        Exact: summed over the binomial number of discordant units, all but ``1e-12``
-        of its probability.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Power of the test for a true difference of two shares."""
     check_share("alpha", alpha)
     check_count("n", n)
     if not 0 < discordant <= 1 or not 0 <= difference <= discordant:
         raise InputError(
-            f"difference {difference} and discordant share {discordant} do not fit: "
-            "0 <= difference <= discordant <= 1"
+            f"difference {difference} and discordant share {discordant} do not fit: 0 <= difference <= discordant <= 1"
         )
     totals, weights, critical = _rejections(discordant, n, alpha, mid_p)
     return _power(difference, discordant, totals, weights, critical)
 
 
 def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
-    """Smallest true difference of two shares that n paired claims would show.
-
-    Parameters
-    ----------
-    n : int
-        Units.
-    discordant : float
-        Probability that exactly one system is right, such as the observed share.
-    alpha, mid_p
-        As in `mcnemar_power`.
-    power : float, default 0.8
-        Wanted power.
-
-    Returns
-    -------
-    float or None
-        None if not even a difference equal to `discordant` is found with this power.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Smallest true difference of two shares that n paired claims would show."""
     check_share("power", power)
     mcnemar_power(0.0, discordant, n, alpha=alpha, mid_p=mid_p)
     rejections = _rejections(discordant, n, alpha, mid_p)
@@ -112,7 +64,6 @@ def _rejections(discordant, n, alpha, mid_p):
 def _power(difference, discordant, totals, weights, critical):
     share = (discordant + difference) / (2 * discordant)
     reject = sum(
-        np.where(critical >= 0, special.bdtr(np.maximum(critical, 0), totals, p), 0.0)
-        for p in (share, 1 - share)
+        np.where(critical >= 0, special.bdtr(np.maximum(critical, 0), totals, p), 0.0) for p in (share, 1 - share)
     )
     return float(np.minimum(reject, 1.0) @ weights)

@@ -6,28 +6,7 @@ from casebook.errors import InputError
 
 
 def holm(pvalues):
-    """Adjust for the family-wise error rate by Holm's step-down procedure.
-
-    Parameters
-    ----------
-    pvalues : sequence of float or None
-        p-values in [0, 1]. None and NaN mark tests that could not be made: they stay
-        None and do not count as hypotheses.
-
-    Returns
-    -------
-    list of float or None
-        Adjusted p-values in the order given.
-
-    Raises
-    ------
-    InputError
-        If a value lies outside [0, 1].
-
-    References
-    ----------
-    Holm, Scandinavian Journal of Statistics 6, 1979.
-    """
+    """Adjust for the family-wise error rate by Holm's step-down procedure."""
 
     def step_down(p):
         return np.maximum.accumulate(p * np.arange(len(p), 0, -1))
@@ -36,27 +15,7 @@ def holm(pvalues):
 
 
 def benjamini_hochberg(pvalues):
-    """Adjust for the false discovery rate by the Benjamini-Hochberg procedure.
-
-    Parameters
-    ----------
-    pvalues : sequence of float or None
-        As in `holm`.
-
-    Returns
-    -------
-    list of float or None
-        Adjusted p-values in the order given.
-
-    Raises
-    ------
-    InputError
-        If a value lies outside [0, 1].
-
-    References
-    ----------
-    Benjamini & Hochberg, Journal of the Royal Statistical Society B 57, 1995.
-    """
+    """Adjust for the false discovery rate by the Benjamini-Hochberg procedure."""
 
     def step_up(p):
         # The quotient first: it is at least 1, so rounding never lowers a p-value.

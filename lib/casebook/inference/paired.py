@@ -8,11 +8,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.intervals import Interval, clopper_pearson
-from casebook.inference.samples import (
-    check_choice,
-    check_share,
-    paired_differences,
-)
+from casebook.inference.samples import check_choice, check_share, paired_differences
 from casebook.inference.sign_tests import exact_sign_test, positive
 
 ZERO_METHODS = ("wilcox", "pratt", "zsplit")
@@ -20,20 +16,7 @@ ZERO_METHODS = ("wilcox", "pratt", "zsplit")
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of a two-sided paired test.
-
-    Attributes
-    ----------
-    statistic, pvalue : float or None
-        None if undefined.
-    n : int
-        Number of units, ties included.
-    interval : Interval or None
-        Interval of the mean difference, where the test has one.
-    reason : str or None
-        Why the test is undefined: ``"fewer_than_two_units"``, ``"no_variation"`` or
-        ``"all_tied"``.
-    """
+    """Outcome of a two-sided paired test."""
 
     statistic: float | None
     pvalue: float | None
@@ -53,19 +36,7 @@ class WinTieLoss:
 
 @dataclass(frozen=True)
 class SignTest:
-    """Outcome of the exact two-sided sign test.
-
-    Attributes
-    ----------
-    counts : WinTieLoss
-        Units by outcome; ties are left out of the test.
-    pvalue : float or None
-        None without an untied unit; at least the smallest positive double.
-    log_pvalue : float or None
-        Natural logarithm, exact where `pvalue` would underflow.
-    win_share : Interval
-        Share of wins among untied units with its Clopper-Pearson interval.
-    """
+    """Outcome of the exact two-sided sign test."""
 
     counts: WinTieLoss
     pvalue: float | None
@@ -74,25 +45,7 @@ class SignTest:
 
 
 def paired_t(a, b=None, *, level=0.95):
-    """Paired t test of no mean difference, with the interval of the difference.
-
-    Parameters
-    ----------
-    a, b : array_like, shape [units]
-        Scores of two systems, or the differences alone.
-    level : float, default 0.95
-        Nominal coverage of the interval.
-
-    Returns
-    -------
-    PairedTest
-        Undefined with fewer than two units or if all differences are equal.
-
-    Raises
-    ------
-    InputError
-        If the samples do not pair or a score is missing.
-    """
+    """Paired t test of no mean difference, with the interval of the difference."""
     check_share("level", level)
     differences, resolution = paired_differences(a, b)
     n, mean = len(differences), float(differences.mean())
@@ -108,27 +61,7 @@ def paired_t(a, b=None, *, level=0.95):
 
 
 def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
-    """Wilcoxon's signed-rank test of symmetry of the differences about zero.
-
-    Parameters
-    ----------
-    a, b : array_like, shape [units]
-        Scores of two systems, or the differences alone.
-    zero_method : {"wilcox", "pratt", "zsplit"}
-        Leave tied units out, rank them and then leave them out, or split their ranks
-        between both signs.
-
-    Returns
-    -------
-    PairedTest
-        Statistic: the smaller of the two rank sums. Exact or normal as
-        `scipy.stats.wilcoxon` chooses. Undefined if all units are tied.
-
-    Raises
-    ------
-    InputError
-        If the samples do not pair, a score is missing or the method is unknown.
-    """
+    """Wilcoxon's signed-rank test of symmetry of the differences about zero."""
     # scipy.stats takes longer to import than all the rest of this package.
     from scipy import stats
 
@@ -143,25 +76,7 @@ def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
 
 
 def win_tie_loss(a, b=None, *, tolerance=0.0):
-    """Count the units where the first system wins, ties or loses.
-
-    Parameters
-    ----------
-    a, b : array_like, shape [units]
-        Scores of two systems, or the differences alone.
-    tolerance : float, default 0
-        Differences up to this size are ties, as are differences within rounding.
-
-    Returns
-    -------
-    WinTieLoss
-        Counts that add up to the number of units.
-
-    Raises
-    ------
-    InputError
-        If the samples do not pair, a score is missing or the tolerance is negative.
-    """
+    """Count the units where the first system wins, ties or loses."""
     if not tolerance >= 0:
         raise InputError(f"tolerance must be at least 0, not {tolerance}")
     differences, resolution = paired_differences(a, b)
@@ -173,25 +88,7 @@ def win_tie_loss(a, b=None, *, tolerance=0.0):
 
 
 def sign_test(a, b=None, *, tolerance=0.0, level=0.95):
-    """Exact two-sided sign test on the untied units.
-
-    Parameters
-    ----------
-    a, b, tolerance
-        As in `win_tie_loss`.
-    level : float, default 0.95
-        Nominal coverage of the interval of the win share.
-
-    Returns
-    -------
-    SignTest
-        Outcome.
-
-    Raises
-    ------
-    InputError
-        As in `win_tie_loss`.
-    """
+    """Exact two-sided sign test on the untied units."""
     check_share("level", level)
     counts = win_tie_loss(a, b, tolerance=tolerance)
     share = clopper_pearson(counts.wins, counts.wins + counts.losses, level=level)
@@ -200,20 +97,7 @@ def sign_test(a, b=None, *, tolerance=0.0, level=0.95):
 
 
 def dense_ranks(values, resolution):
-    """Rank values from 1 without gaps, blind to rounding.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape [n]
-        Values to rank.
-    resolution : float
-        Neighbours no further apart share a rank.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [n]
-        Ranks.
-    """
+    """Rank values from 1 without gaps, blind to rounding."""
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order], prepend=-np.inf) > resolution
     ranks = np.empty(len(values), dtype=int)

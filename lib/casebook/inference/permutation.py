@@ -16,37 +16,14 @@ from casebook.inference.samples import (
     stream,
     system_pairs,
 )
-from casebook.inference.signs import (
-    BLOCK_ELEMENTS,
-    all_signs,
-    is_exact,
-    random_signs,
-)
+from casebook.inference.signs import BLOCK_ELEMENTS, all_signs, is_exact, random_signs
 
 EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
 class RandomisationResult:
-    """Outcome of a randomisation test: floats for one pair, arrays for many.
-
-    Attributes
-    ----------
-    statistic : float or numpy.ndarray, shape [pairs]
-        Mean difference, first system minus second.
-    pvalue : float or numpy.ndarray, shape [pairs]
-        p-value in (0, 1]. For Tukey's HSD it is family-wise already.
-    pvalue_max_t : float or numpy.ndarray, shape [pairs], or None
-        p-value adjusted for all pairs tested (single-step max-T); None for Tukey's.
-    pairs : tuple of (label, label) or None
-        Systems of each pair; None for two samples.
-    n : int
-        Number of units.
-    n_resamples : int
-        Random sign vectors or permutations; all ``2**n`` if `exact`.
-    exact : bool
-        Whether every sign vector was enumerated.
-    """
+    """Outcome of a randomisation test: floats for one pair, arrays for many."""
 
     statistic: float | np.ndarray
     pvalue: float | np.ndarray
@@ -58,14 +35,7 @@ class RandomisationResult:
 
 
 def paired_randomization(
-    a,
-    b=None,
-    *,
-    n_resamples=100_000,
-    seed=0,
-    alternative="two-sided",
-    exact="auto",
-    baseline=None,
+    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto", baseline=None
 ):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
@@ -121,11 +91,7 @@ def paired_randomization(
     total = 2 ** len(X) if exact else n_resamples
     # The data are one of the enumerated sign vectors, but none of the random ones.
     data = 0 if exact else 1
-    numbers = [
-        _mean_differences(X, pairs),
-        (hits + data) / (total + data),
-        (hits_max + data) / (total + data),
-    ]
+    numbers = [_mean_differences(X, pairs), (hits + data) / (total + data), (hits_max + data) / (total + data)]
     if np.ndim(a) == 1:
         numbers, labels = [float(values[0]) for values in numbers], None
     else:
@@ -160,9 +126,7 @@ def _pair_sums(X, pairs):
     """Integer columns to be signed, and per pair the observed sum, norm and slack."""
     # Differences from one system keep the digits of scores with a common offset.
     relative = X - X[:, :1]
-    integers, exponent = fixed_point(
-        relative, math.fsum(np.abs(relative).max(axis=1, initial=0.0))
-    )
+    integers, exponent = fixed_point(relative, math.fsum(np.abs(relative).max(axis=1, initial=0.0)))
     differences = integers[:, pairs[:, 0]] - integers[:, pairs[:, 1]]
     observed = differences.sum(axis=0)
     norms = np.sqrt(np.sum(differences**2, axis=0))
@@ -190,38 +154,7 @@ def _count_extreme(X, pairs, signs, extremity):
 
 
 def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
-    """Randomised Tukey HSD: family-wise p-values of all pairs of systems.
-
-    Parameters
-    ----------
-    scores : array_like or pandas.DataFrame, shape [units, systems]
-        Scores.
-    n_resamples : int, default 10000
-        Number of permutations of the systems, drawn anew for every unit.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    RandomisationResult
-        One entry per pair, in the order of `paired_randomization`.
-
-    Raises
-    ------
-    InputError
-        If a score is missing or there are fewer than two systems.
-
-    Notes
-    -----
-    Each difference is held against the largest minus the smallest mean of permuted
-    systems: one scale for all pairs, where max-T gives each pair its own. The null is
-    that no system differs from any other.
-
-    References
-    ----------
-    Carterette, ACM Transactions on Information Systems 30(1), 2012; Sakai, Laboratory
-    Experiments in Information Retrieval, 2018.
-    """
+    """Randomised Tukey HSD: family-wise p-values of all pairs of systems."""
     check_count("n_resamples", n_resamples)
     X, systems = score_matrix(scores)
     _refuse_empty(X)

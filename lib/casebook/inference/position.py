@@ -12,23 +12,7 @@ from casebook.inference.votes import check_sides, check_votes, count_votes
 
 @dataclass(frozen=True)
 class PositionEffect:
-    """What the side on which an answer stands does to the preference.
-
-    Attributes
-    ----------
-    left_choice : Interval
-        Share of untied votes for the left answer, Wilson's interval.
-    left_test : ExactPValue
-        Exact binomial test that it is 1/2.
-    win_rate_left, win_rate_right : Interval
-        Win rate of the first system where it stands on either side, Wilson's interval.
-    difference : Interval
-        Left minus right, Newcombe's interval.
-    side_balanced : Interval
-        Mean of both win rates, so that unequal use of the sides cancels.
-    left_share : float
-        Share of votes, ties included, for which the first system stood on the left.
-    """
+    """What the side on which an answer stands does to the preference."""
 
     left_choice: Interval
     left_test: ExactPValue
@@ -40,28 +24,7 @@ class PositionEffect:
 
 
 def position_effect(votes, on_the_left, *, level=0.95):
-    """Measure and test the effect of the side.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    on_the_left : array_like of bool, same shape
-        Whether the first system's answer stood on the left (S1) for that vote.
-    level : float, default 0.95
-        Nominal coverage.
-
-    Returns
-    -------
-    PositionEffect
-        All intervals take the votes for independent. A shift of all raters to one side
-        is found so.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote, the shapes differ or a side of a vote is missing.
-    """
+    """Measure and test the effect of the side."""
     V, left = check_votes(votes), check_sides(votes, on_the_left)
     chosen = count_votes(np.where(left, V, -V))
     sides = [count_votes(V[left]), count_votes(V[~left])]

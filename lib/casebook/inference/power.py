@@ -12,36 +12,7 @@ ALTERNATIVES = ("two-sided", "one-sided")
 
 
 def paired_power(effect, sd, n, *, alpha=0.05, alternative="two-sided"):
-    """Power of the paired t test.
-
-    Parameters
-    ----------
-    effect : float
-        True mean difference, at least 0, in the unit of the scores.
-    sd : float
-        Standard deviation of the differences, above 0.
-    n : int
-        Number of units, at least 2.
-    alpha : float, default 0.05
-        Significance level.
-    alternative : {"two-sided", "one-sided"}
-        Sides of the test.
-
-    Returns
-    -------
-    float
-        Probability of a significant result when differences are normal.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-
-    References
-    ----------
-    Cohen, Statistical Power Analysis, 1988, chapter 2; noncentral t with ``n - 1``
-    degrees of freedom.
-    """
+    """Power of the paired t test."""
     check_count("n", n, least=2)
     _check_positive("sd", sd)
     if effect < 0:
@@ -50,29 +21,7 @@ def paired_power(effect, sd, n, *, alpha=0.05, alternative="two-sided"):
 
 
 def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8, alternative="two-sided"):
-    """Smallest true mean difference that the paired t test finds with given power.
-
-    Parameters
-    ----------
-    sd : float
-        Standard deviation of the differences, above 0.
-    n : int
-        Number of units.
-    alpha, alternative
-        As in `paired_power`.
-    power : float, default 0.8
-        Wanted power, above `alpha`.
-
-    Returns
-    -------
-    float or None
-        In the unit of the scores; None with fewer than two units.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Smallest true mean difference that the paired t test finds with given power."""
     _check_positive("sd", sd)
     check_count("n", n, least=0)
     _check_power(power, alpha)
@@ -82,29 +31,7 @@ def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8, alternative="two-
 
 
 def units_needed(effect, sd, *, alpha=0.05, power=0.8, alternative="two-sided"):
-    """Smallest number of units with which the paired t test reaches a power.
-
-    Parameters
-    ----------
-    effect : float
-        True mean difference, above 0, in the unit of the scores.
-    sd : float
-        Standard deviation of the differences, above 0.
-    alpha, alternative
-        As in `paired_power`.
-    power : float, default 0.8
-        Wanted power, above `alpha`.
-
-    Returns
-    -------
-    int
-        At least 2.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range, or no sample below ``2**40`` suffices.
-    """
+    """Smallest number of units with which the paired t test reaches a power."""
     _check_positive("effect", effect)
     _check_positive("sd", sd)
     _check_power(power, alpha)

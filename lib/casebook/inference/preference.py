@@ -8,20 +8,12 @@ import pandas as pd
 
 from casebook.inference.intervals import Interval
 from casebook.inference.multiplicity import holm
-from casebook.inference.paired import (
-    WinTieLoss,
-    paired_t,
-    wilcoxon_signed_rank,
-)
+from casebook.inference.paired import WinTieLoss, paired_t, wilcoxon_signed_rank
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, check_share
 from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
 from casebook.inference.two_way import at_least, crossed_mean
-from casebook.inference.votes import (
-    check_votes,
-    count_votes,
-    item_means,
-)
+from casebook.inference.votes import check_votes, count_votes, item_means
 from casebook.stats.intervals import too_few
 from casebook.stats.tests import sign_flips
 
@@ -31,33 +23,9 @@ THESE_RATERS, NEW_RATERS = "these raters, new items", "new raters and items"
 
 
 def win_tie_loss_table(votes, *, level=0.95):
-    """Count and test the votes of every rater, and of all together.
-
-    Parameters
-    ----------
-    votes : pandas.DataFrame or array_like, shape [items, raters]
-        1 (first system preferred), 0 (tie), -1 or NaN (no vote).
-    level : float, default 0.95
-        Coverage of Wilson's interval.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rater and one named ``pooled``: ``wins``, ``losses``, ``ties``,
-        ``missing``, ``n`` (untied votes), ``win_rate`` with ``ci_low`` and ``ci_high``
-        (Wilson), ``p_sign`` (exact, two-sided) with ``log_p``, and ``p_holm`` (over the
-        raters; the pooled test is none of the family). The pooled row takes the votes
-        for independent, which they are not: it is there for comparison.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-    """
+    """Count and test the votes of every rater, and of all together."""
     V = check_votes(votes)
-    names = (
-        list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
-    )
+    names = list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
     rows = [_counted(name, V[:, k], level) for k, name in enumerate(names)]
     adjusted = holm([row["p_sign"] for row in rows])
     rows.append(_counted("pooled", V, level))
@@ -80,24 +48,7 @@ def _counted(name, votes, level):
 
 
 def documented_preference(votes):
-    """Preference figures of one rater or of all, under the document's names.
-
-    Parameters
-    ----------
-    votes : array_like
-        1, 0, -1 or NaN, of any shape: all votes count as one sample.
-
-    Returns
-    -------
-    dict
-        ``rag_wins``, ``rag_losses``, ``ties``, ``n_effective``, ``p_value_sign_test``
-        (None where the document prints nan) and ``unmapped_or_missing``.
-
-    Raises
-    ------
-    InputError
-        From 1030 untied votes on, where the document's form fails.
-    """
+    """Preference figures of one rater or of all, under the document's names."""
     counts = count_votes(votes)
     return {
         "rag_wins": counts.wins,
@@ -110,23 +61,7 @@ def documented_preference(votes):
 
 
 def item_majority(votes):
-    """Count the items that most raters decide for the first system.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-
-    Returns
-    -------
-    WinTieLoss
-        Items by the sign of their net vote; items without a vote are left out.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-    """
+    """Count the items that most raters decide for the first system."""
     means = item_means(votes)
     signs = [int(np.count_nonzero(np.sign(means) == s)) for s in (1, 0, -1)]
     return WinTieLoss(*signs)
@@ -134,10 +69,7 @@ def item_majority(votes):
 
 @dataclass(frozen=True)
 class Flips:
-    """Mean of items with its sign-flip test and the interval that inverts it.
-
-    `error` is the Monte Carlo standard error of `pvalue`, 0 where all patterns count.
-    """
+    """Mean of items with its sign-flip test and the interval that inverts it."""
 
     interval: Interval
     pvalue: float | None
@@ -145,25 +77,7 @@ class Flips:
 
 
 def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
-    """Test and bound the mean of the items' means, for these raters and other items.
-
-    Parameters
-    ----------
-    table : array_like, shape [items, raters]
-        Whole numbers (votes, differences of ratings), NaN where missing.
-    level : float, default 0.95
-        Coverage of the interval, which leaves out 0 exactly where the p-value is at
-        most ``1 - level``.
-    n_resamples, seed : int
-        Sign patterns, where they are too many to count them all.
-
-    Returns
-    -------
-    Flips
-        Exact by counting, for each number of items, the subsets with each sum: the
-        bounds are quantiles of the means of random subsets (Hartigan, Journal of the
-        American Statistical Association 64, 1969). Without six items no interval.
-    """
+    """Test and bound the mean of the items' means, for these raters and other items."""
     check_share("level", level)
     check_count("n_resamples", n_resamples)
     X = np.asarray(table, dtype=float)
@@ -171,9 +85,7 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     known = np.isfinite(X).sum(axis=1)
     n, sums = len(X), np.nansum(X, axis=1)
     if not n:
-        return Flips(
-            Interval(None, None, None, level, 0, EXACT, "no_units"), None, None
-        )
+        return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
     common = math.lcm(*(int(k) for k in known))
     values = sums * (common / known)
     mean, method = float(values.sum() / (n * common)), EXACT
@@ -224,78 +136,26 @@ def _counted_flips(values, alpha):
 
 
 def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
-    """Win rate with ties as half, for these raters and for new ones.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    level, n_resamples, seed
-        As in `item_flips`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows ``these raters, new items`` (the primary one: sign-flip over items) and
-        ``new raters and items`` (`casebook.inference.two_way.crossed_mean`, but never
-        surer than the primary one): ``scope``, ``win_rate`` (mean over items),
-        ``ci_low``, ``ci_high``, ``p``, ``verdict`` (preferred, not preferred,
-        undecided), ``items``, ``raters``, ``method``, ``mc_error`` and ``reason``. With
-        few raters the first line rejects too often if it is read as a statement on
-        raters at large.
-    """
+    """Win rate with ties as half, for these raters and for new ones."""
     V = check_votes(votes)
     flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
-    for scope, found, error in (
-        (THESE_RATERS, flips, flips.error),
-        (NEW_RATERS, crossed, None),
-    ):
+    for scope, found, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
         net, p = found.interval, found.pvalue
-        rate, low, high = (
-            None if x is None else (1 + x) / 2
-            for x in (net.estimate, net.low, net.high)
-        )
+        rate, low, high = (None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high))
         verdict = "undecided"
         if p is not None and low is not None and p <= 1 - level:
             verdict = "preferred" if net.estimate > 0 else "not preferred"
         row = {"scope": scope, "win_rate": rate, "ci_low": low, "ci_high": high}
         row |= {"p": p, "verdict": verdict, "items": net.n, "raters": raters}
-        rows.append(
-            row | {"method": net.method, "mc_error": error, "reason": net.reason}
-        )
+        rows.append(row | {"method": net.method, "mc_error": error, "reason": net.reason})
     return pd.DataFrame(rows)
 
 
 def item_tests(votes, *, n_resamples=100_000, seed=0):
-    """Test the preference with the item as the unit, in five ways.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    n_resamples, seed
-        As in `item_flips`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``test``, ``statistic``, ``pvalue`` (two-sided), ``n`` (items used),
-        ``method`` and ``reason``. Rows: ``sign-flip`` of the items' mean net votes (the
-        recommended one), ``majority sign``, ``t``, ``wilcoxon`` (tied items left out)
-        and ``wilcoxon-pratt`` (tied items ranked).
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-
-    Notes
-    -----
-    Raters are taken as they are: the conclusion holds for this panel and new items.
-    """
+    """Test the preference with the item as the unit, in five ways."""
     means = item_means(votes)
     counts = item_majority(votes)
     flip = item_flips(check_votes(votes), n_resamples=n_resamples, seed=seed)
@@ -310,9 +170,6 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
         "wilcoxon": wilcoxon_signed_rank(means),
         "wilcoxon-pratt": wilcoxon_signed_rank(means, zero_method="pratt"),
     }
-    rows += [
-        (name, test.statistic, test.pvalue, test.n, None, test.reason)
-        for name, test in classical.items()
-    ]
+    rows += [(name, test.statistic, test.pvalue, test.n, None, test.reason) for name, test in classical.items()]
     columns = ["test", "statistic", "pvalue", "n", "method", "reason"]
     return pd.DataFrame(rows, columns=columns)

@@ -16,27 +16,7 @@ MOST_VOTES = 200_000
 
 
 def sign_test_power(n, win_rate, *, alpha=0.05):
-    """Exact power of the two-sided sign test.
-
-    Parameters
-    ----------
-    n : int
-        Independent untied votes.
-    win_rate : float
-        True chance of a win, in (0, 1).
-    alpha : float, default 0.05
-        Nominal level; the test's own level is lower, since counts are whole numbers.
-
-    Returns
-    -------
-    float
-        Probability that the exact p-value is at most `alpha`.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Exact power of the two-sided sign test."""
     check_count("n", n)
     check_share("win_rate", win_rate)
     check_share("alpha", alpha)
@@ -48,37 +28,14 @@ def _power(n, win_rate, alpha):
     most = np.floor(special.bdtrik(alpha / 2, n, 0.5))
     # bdtrik inverts a continuous extension: step to the count that fits exactly.
     most = np.where(special.bdtr(most + 1, n, 0.5) <= alpha / 2, most + 1, most)
-    most = np.where(
-        (most >= 0) & (special.bdtr(most, n, 0.5) > alpha / 2), most - 1, most
-    )
+    most = np.where((most >= 0) & (special.bdtr(most, n, 0.5) > alpha / 2), most - 1, most)
     lower = special.bdtr(most, n, win_rate)
     upper = special.bdtr(most, n, 1 - win_rate)
     return np.where(most >= 0, lower + upper, 0.0)
 
 
 def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
-    """Find the number of votes from which on the sign test keeps a power.
-
-    Parameters
-    ----------
-    win_rate : float
-        True chance of a win, in (0, 1), not 1/2.
-    power : float, default 0.8
-        Wanted power, above `alpha`.
-    alpha : float, default 0.05
-        Two-sided level.
-
-    Returns
-    -------
-    int
-        Smallest n such that no larger one falls short: the power of an exact test
-        rises in a saw-tooth, and single smaller numbers may reach it too.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range or more than 200,000 votes are needed.
-    """
+    """Find the number of votes from which on the sign test keeps a power."""
     for name, value in (("win_rate", win_rate), ("power", power), ("alpha", alpha)):
         check_share(name, value)
     if power <= alpha:
@@ -92,29 +49,7 @@ def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
 
 
 def power_table(win_rates=WIN_RATES, *, power=0.8, alpha=0.05, design_effect=1.0):
-    """Votes needed to find a preference, for several true win rates.
-
-    Parameters
-    ----------
-    win_rates : sequence of float
-        True chances of a win.
-    power, alpha
-        As in `sign_test_sample_size`.
-    design_effect : float, default 1
-        Factor for votes that depend on each other, of
-        `casebook.inference.vote_dependence.vote_clustering`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``win_rate``, ``votes`` (independent and untied), ``power`` (exact, at that
-        number) and ``clustered_votes`` (times the design effect, rounded up).
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Votes needed to find a preference, for several true win rates."""
     if not design_effect > 0:
         raise InputError(f"design_effect must be above 0, not {design_effect}")
     rows = []
@@ -138,43 +73,11 @@ def simulated_power(
     studies=1_000,
     seed=0,
 ):
-    """Power of all tests for every combination of items, raters and win rates.
-
-    Parameters
-    ----------
-    items, raters : sequence of int
-        Sizes of the study.
-    win_rates : sequence of float
-        True chances of a win in an untied vote, averaged over items and raters.
-    tie_rate, item_sd, rater_sd : float
-        As in `casebook.inference.vote_simulation.simulate_votes`; the defaults are
-        those of the documented study.
-    alpha : float, default 0.05
-        Two-sided level.
-    studies : int, default 1000
-        Simulated studies per combination.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``items``, ``raters``, ``win_rate``, ``tie_rate``, ``item_sd``,
-        ``rater_sd`` and those of
-        `casebook.inference.preference_study.rejection_rates`; ``rejected`` is the
-        power, or the false-positive rate at a win rate of 1/2.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+    """Power of all tests for every combination of items, raters and win rates."""
     spread = {"tie_rate": tie_rate, "item_sd": item_sd, "rater_sd": rater_sd}
     tables = []
     for n_items, n_raters, rate in itertools.product(items, raters, win_rates):
-        votes = simulate_votes(
-            studies, n_items, n_raters, win_rate=rate, **spread, seed=seed
-        )
+        votes = simulate_votes(studies, n_items, n_raters, win_rate=rate, **spread, seed=seed)
         design = {"items": n_items, "raters": n_raters, "win_rate": rate, **spread}
         rates = rejection_rates(votes, alpha=alpha, seed=seed)
         tables.append(rates.assign(**design)[[*design, *rates.columns]])

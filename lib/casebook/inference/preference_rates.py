@@ -15,34 +15,7 @@ UNITS = ("vote", "item", "rater", "item and rater")
 
 
 def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed=0):
-    """Share of votes that the first system wins, with its interval.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    unit : {"item", "vote", "rater", "item and rater"}
-        What would be drawn anew. ``vote``: Wilson's interval, which takes the votes
-        for independent. ``item``, ``rater``: the interval of a mean over clusters, from
-        six of them. Both: `casebook.inference.two_way.crossed_mean`, from three raters,
-        and never narrower than ``item``.
-    ties : {"drop", "half"}
-        Leave ties out, or count each as half a win.
-    level : float, default 0.95
-        Nominal coverage.
-    n_boot, seed : int
-        Resamples and seed.
-
-    Returns
-    -------
-    Interval
-        In [0, 1]; `n` counts the units, or items for ``item and rater``.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote or an option is unknown.
-    """
+    """Share of votes that the first system wins, with its interval."""
     check_choice("unit", unit, UNITS)
     check_share("level", level)
     check_count("n_boot", n_boot)
@@ -66,30 +39,11 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
 
 
 def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
-    """Give all intervals of the win rate side by side.
-
-    Parameters
-    ----------
-    votes, level, n_boot, seed
-        As in `win_rate`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per treatment of ties and unit: ``ties``, ``unit``, ``win_rate``,
-        ``ci_low``, ``ci_high``, ``n``, ``method``, ``reason``.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-    """
+    """Give all intervals of the win rate side by side."""
     rows = []
     for ties in TIES:
         for unit in UNITS:
-            interval = win_rate(
-                votes, unit=unit, ties=ties, level=level, n_boot=n_boot, seed=seed
-            )
+            interval = win_rate(votes, unit=unit, ties=ties, level=level, n_boot=n_boot, seed=seed)
             rows.append(
                 {
                     **{"ties": ties, "unit": unit, "win_rate": interval.estimate},

@@ -6,52 +6,16 @@ from scipy import special
 
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import check_count, check_share, stream
-from casebook.inference.two_way import (
-    FEWEST_RATERS,
-    crossed_pvalues,
-    crossed_variance,
-)
+from casebook.inference.two_way import FEWEST_RATERS, crossed_pvalues, crossed_variance
 from casebook.stats.intervals import FEWEST
 
-TESTS = (
-    "pooled sign",
-    "item majority sign",
-    "item sign-flip",
-    "item t",
-    "rater t",
-    "item and rater t",
-)
+TESTS = ("pooled sign", "item majority sign", "item sign-flip", "item t", "rater t", "item and rater t")
 RECOMMENDED, NEW_RATERS = "item sign-flip", "item and rater t"
 """Tests for the raters at hand, and for new raters."""
 
 
 def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
-    """Share of studies in which each test finds a preference.
-
-    Parameters
-    ----------
-    votes : numpy.ndarray, shape [studies, items, raters]
-        1, 0 or -1, without gaps.
-    alpha : float, default 0.05
-        Two-sided level.
-    n_resamples : int, default 999
-        Sign vectors; all studies share them.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per test of `TESTS`: ``test``, ``rejected`` (share), ``ci_low`` and
-        ``ci_high`` (Wilson, 95 %) and ``n`` (studies); NaN and 0 where a test needs
-        more items or raters. ``rater t`` is the t test of the raters' means, ``item and
-        rater t`` that of `casebook.inference.two_way.crossed_mean`.
-
-    Raises
-    ------
-    InputError
-        If an option is outside its range.
-    """
+    """Share of studies in which each test finds a preference."""
     check_share("alpha", alpha)
     check_count("n_resamples", n_resamples)
     means = votes.mean(axis=2)
@@ -99,10 +63,7 @@ def _sign_flip(means, n_resamples, seed):
 
 
 def _t_test(values):
-    """One-sample t test of every row; 1 for a constant row at 0, else 0.
-
-    NaN for rows of one value.
-    """
+    """One-sample t test of every row; 1 for a constant row at 0, else 0."""
     n, mean = values.shape[1], values.mean(axis=1)
     if n < 2:
         return np.full(len(values), np.nan)

@@ -52,29 +52,7 @@ def wilson(successes, n, level=0.95):
 
 
 def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
-    """Interval of the difference of two independent shares, a minus b.
-
-    Parameters
-    ----------
-    successes_a, n_a, successes_b, n_b : float, int
-        Counts of both samples, as in `wilson`.
-    level : float, default 0.95
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval
-        Within [-1, 1], with ``n_a + n_b`` units; undefined if a sample is empty.
-
-    Raises
-    ------
-    InputError
-        As `wilson`.
-
-    References
-    ----------
-    Newcombe, Statistics in Medicine 17:873-890, 1998, method 10 (hybrid score).
-    """
+    """Interval of the difference of two independent shares, a minus b."""
     a, b = wilson(successes_a, n_a, level), wilson(successes_b, n_b, level)
     n = a.n + b.n
     if a.estimate is None or b.estimate is None:

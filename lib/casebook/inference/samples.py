@@ -16,27 +16,7 @@ FIXED_POINT_BITS = 51
 
 
 def score_matrix(scores):
-    """Check a table of scores and give it as an array.
-
-    Parameters
-    ----------
-    scores : array_like or pandas.DataFrame, shape [units, systems]
-        One row per unit (query, item, case), one column per system. A 1-D sample
-        counts as one system.
-
-    Returns
-    -------
-    matrix : numpy.ndarray of float, shape [units, systems]
-        Finite scores.
-    systems : list
-        Column labels; 0, 1, ... when `scores` has none.
-
-    Raises
-    ------
-    InputError
-        If scores are not numbers, if a label is used twice, or if a unit lacks a
-        score: no row is left out silently.
-    """
+    """Check a table of scores and give it as an array."""
     frame = scores if isinstance(scores, pd.DataFrame) else _frame(scores)
     if not frame.columns.is_unique:
         names = ", ".join(map(str, frame.columns[frame.columns.duplicated()].unique()))
@@ -63,63 +43,22 @@ def _frame(scores):
 
 
 def paired_scores(a, b):
-    """Check two paired samples; series are paired by label, arrays by position.
-
-    Parameters
-    ----------
-    a, b : array_like or pandas.Series, shape [units]
-        Scores of two systems on the same units.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape [units, 2]
-        Finite scores, `a` first.
-
-    Raises
-    ------
-    InputError
-        If the samples do not cover the same units or a score is missing.
-    """
+    """Check two paired samples; series are paired by label, arrays by position."""
     if isinstance(a, pd.Series) and isinstance(b, pd.Series):
         if not (a.index.is_unique and b.index.is_unique):
             raise InputError("a unit occurs more than once in a paired sample")
         unpaired = a.index.symmetric_difference(b.index)
         if len(unpaired):
-            raise InputError(
-                f"{len(unpaired)} units are scored in one sample only "
-                f"(first: {unpaired[0]})"
-            )
+            raise InputError(f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})")
         b = b.reindex(a.index)
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(
-            f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}"
-        )
+        raise InputError(f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}")
     return score_matrix(np.stack([a, b], axis=1))[0]
 
 
 def paired_differences(a, b=None):
-    """Differences of two paired samples, free of rounding noise around zero.
-
-    Parameters
-    ----------
-    a : array_like, shape [units]
-        Scores of the first system, or the differences themselves if `b` is None.
-    b : array_like, shape [units], optional
-        Scores of the second system.
-
-    Returns
-    -------
-    differences : numpy.ndarray, shape [units]
-        ``a - b``, with 0 where the two agree within rounding.
-    resolution : float
-        Differences closer than this to each other are equal within rounding.
-
-    Raises
-    ------
-    InputError
-        As `paired_scores`, or if there is no unit at all.
-    """
+    """Differences of two paired samples, free of rounding noise around zero."""
     pairs = paired_scores(a, np.zeros(len(a)) if b is None else b)
     if not len(pairs):
         raise InputError("there are no units to compare")
@@ -130,25 +69,7 @@ def paired_differences(a, b=None):
 
 
 def system_pairs(systems, baseline=None):
-    """List the pairs of systems to compare.
-
-    Parameters
-    ----------
-    systems : list
-        Column labels.
-    baseline : label, optional
-        Restrict to the pairs of another system (first) with this one.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [pairs, 2]
-        Column numbers, in the order of the columns.
-
-    Raises
-    ------
-    InputError
-        If the baseline is not among the systems.
-    """
+    """List the pairs of systems to compare."""
     if baseline is None:
         pairs = list(itertools.combinations(range(len(systems)), 2))
     elif baseline in systems:
@@ -161,46 +82,13 @@ def system_pairs(systems, baseline=None):
 
 
 def fixed_point(values, total):
-    """Round to multiples of a power of two so that sums of the values are exact.
-
-    A sum of such integers below ``2**53`` has no rounding error, hence the same value
-    in any order of summation: whatever the threads, the BLAS or the machine.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of float
-        Values to be summed.
-    total : float or numpy.ndarray
-        Bound of any sum of their magnitudes; an array holds one bound per column.
-
-    Returns
-    -------
-    integers : numpy.ndarray of float
-        ``values / 2**exponent`` rounded to integers; sums stay below ``2**52``.
-    exponent : int or numpy.ndarray of int
-        Binary exponent of the unit, for ``numpy.ldexp``.
-    """
+    """Round to multiples of a power of two so that sums of the values are exact."""
     exponent = np.frexp(total)[1] - FIXED_POINT_BITS
     return np.rint(np.ldexp(values, -exponent)), exponent
 
 
 def stream(seed, purpose, block=0):
-    """Independent random stream for one block of one purpose.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the analysis, at least 0.
-    purpose : str
-        What the numbers are for; purposes never share a stream.
-    block : int, default 0
-        Number of the block, so that a block does not depend on those before it.
-
-    Returns
-    -------
-    numpy.random.PCG64
-        Bit generator.
-    """
+    """Independent random stream for one block of one purpose."""
     check_count("seed", seed, least=0)
     key = (zlib.crc32(purpose.encode()), block)
     return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key))
@@ -226,16 +114,5 @@ def check_choice(name, value, choices):
 
 
 def number_or_none(value):
-    """Give a float, or None for NaN: undefined is never a number.
-
-    Parameters
-    ----------
-    value : float or None
-        Value.
-
-    Returns
-    -------
-    float or None
-        The value as a plain float.
-    """
+    """Give a float, or None for NaN: undefined is never a number."""
     return None if value is None or math.isnan(value) else float(value)

@@ -11,54 +11,18 @@ MOST_EXACT_UNITS = 24
 
 
 def is_exact(n, n_resamples, exact):
-    """Decide whether all sign vectors are enumerated.
-
-    Parameters
-    ----------
-    n : int
-        Number of units.
-    n_resamples : int
-        Random sign vectors that would be drawn otherwise.
-    exact : {"auto", True, False}
-        What was asked for; "auto" enumerates where that is no more work.
-
-    Returns
-    -------
-    bool
-        Whether to enumerate.
-
-    Raises
-    ------
-    InputError
-        If more than 24 units shall be enumerated.
-    """
+    """Decide whether all sign vectors are enumerated."""
     if exact == "auto":
         return n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     if exact and n > MOST_EXACT_UNITS:
         raise InputError(
-            f"{n} units have too many sign vectors to enumerate: "
-            f"at most {MOST_EXACT_UNITS} with exact=True"
+            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS} with exact=True"
         )
     return bool(exact)
 
 
 def random_signs(n, n_resamples, seed):
-    """Draw sign vectors.
-
-    Parameters
-    ----------
-    n : int
-        Number of units.
-    n_resamples : int
-        Number of vectors.
-    seed : int
-        Seed; each block has a stream of its own.
-
-    Yields
-    ------
-    numpy.ndarray of uint8, shape [rows, n]
-        Blocks of vectors: 1 keeps a unit's sign, 0 turns it.
-    """
+    """Draw sign vectors."""
     rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
@@ -67,18 +31,7 @@ def random_signs(n, n_resamples, seed):
 
 
 def all_signs(n):
-    """Enumerate the ``2**n`` sign vectors.
-
-    Parameters
-    ----------
-    n : int
-        Number of units.
-
-    Yields
-    ------
-    numpy.ndarray of uint8, shape [rows, n]
-        Blocks as of `random_signs`, each vector once.
-    """
+    """Enumerate the ``2**n`` sign vectors."""
     rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
     for start in range(0, 2**n, rows):
         codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]

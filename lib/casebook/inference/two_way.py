@@ -22,39 +22,8 @@ class Crossed:
     df: float | None
 
 
-def crossed_mean(
-    table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)
-):
-    """Interval of a mean for other items and other raters of the same kind.
-
-    Parameters
-    ----------
-    table : array_like, shape [items, raters]
-        Values, NaN where missing.
-    null : float, default 0
-        Value to test.
-    weights : {"items", "votes"}
-        Whether every item counts once, or every value.
-    level : float, default 0.95
-        Nominal coverage.
-    limits : (float, float)
-        Range of the values, to which the interval is cut.
-
-    Returns
-    -------
-    Crossed
-        `n` counts the items that have a value. Without three raters or six items there
-        is no interval and no p-value. The interval leaves out `null` exactly where the
-        p-value is at most ``1 - level``.
-
-    Notes
-    -----
-    Variance of a two-way random layout, (MSR + MSI - MSE) / (items raters), not below
-    its parts, with Satterthwaite's degrees of freedom (Biometrics Bulletin 2, 1946);
-    never narrower than Student's t over the raters. Missing values are linearised as in
-    a ratio. It assumes that raters' leanings are drawn from one normal distribution,
-    which few raters cannot show.
-    """
+def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
+    """Interval of a mean for other items and other raters of the same kind."""
     check_share("level", level)
     check_choice("weights", weights, WEIGHTS)
     values = np.asarray(table, dtype=float)
@@ -62,9 +31,7 @@ def crossed_mean(
     values = values[:, np.isfinite(values).any(axis=0)]
     (n, raters), known = values.shape, np.isfinite(values)
     if not n:
-        return Crossed(
-            Interval(None, None, None, level, 0, METHOD, "no_units"), None, None
-        )
+        return Crossed(Interval(None, None, None, level, 0, METHOD, "no_units"), None, None)
     shares = known / (known.sum(axis=1, keepdims=True) if weights == "items" else 1.0)
     shares = shares * values.size / shares.sum()
     means = np.nanmean(values, axis=1) if weights == "items" else values[known]

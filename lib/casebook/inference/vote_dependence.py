@@ -16,21 +16,7 @@ LEAST_EXPECTED = 5
 
 @dataclass(frozen=True)
 class Clustering:
-    """How much the votes on one item resemble each other.
-
-    Attributes
-    ----------
-    icc : Interval
-        ICC(1), the share of the variance that lies between items, at most 1; its
-        interval is a percentile bootstrap of items. Below 0 if votes on an item differ
-        more than votes on different items.
-    design_effect : float or None
-        Factor by which clustering inflates the variance of the win rate.
-    effective_n : float or None
-        Number of independent votes that carry as much information.
-    n_votes, n_items : int
-        Sizes.
-    """
+    """How much the votes on one item resemble each other."""
 
     icc: Interval
     design_effect: float | None
@@ -41,22 +27,7 @@ class Clustering:
 
 @dataclass(frozen=True)
 class Heterogeneity:
-    """Pearson's chi-square test that all raters have one win rate.
-
-    Attributes
-    ----------
-    statistic, pvalue : float or None
-        None if undefined.
-    df : int
-        Raters with untied votes, minus 1.
-    n : int
-        Untied votes.
-    least_expected : float or None
-        Smallest expected count.
-    reason : str or None
-        ``"fewer_than_two_raters"``, ``"no_variation"``, or, as a warning only,
-        ``"small_expected_counts"`` below 5.
-    """
+    """Pearson's chi-square test that all raters have one win rate."""
 
     statistic: float | None
     pvalue: float | None
@@ -67,34 +38,7 @@ class Heterogeneity:
 
 
 def vote_clustering(votes, *, ties="half", level=0.95, n_boot=2_000, seed=0):
-    """Intraclass correlation of the votes on one item, and what it costs.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    ties : {"half", "drop"}
-        A tie is half a win, or no vote.
-    level, n_boot, seed
-        As in `casebook.inference.bootstrap.bootstrap_statistic`.
-
-    Returns
-    -------
-    Clustering
-        Undefined parts are None.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-
-    Notes
-    -----
-    One-way analysis of variance with the mean group size for unequal groups (Fleiss,
-    The Design and Analysis of Clinical Experiments, 1986, eq. 1.8). The design effect
-    is ``1 + (m - 1) ICC`` (Kish, Survey Sampling, 1965), with m the mean number of
-    votes on the item of a vote.
-    """
+    """Intraclass correlation of the votes on one item, and what it costs."""
     scores = preference_scores(votes, ties)
     scores = scores[(~np.isnan(scores)).any(axis=1)]
     icc = bootstrap_statistic(scores, _icc, level=level, n_boot=n_boot, seed=seed)
@@ -122,24 +66,7 @@ def _icc(scores):
 
 
 def rater_heterogeneity(votes):
-    """Test whether all raters prefer the first system equally often.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN; ties are left out.
-
-    Returns
-    -------
-    Heterogeneity
-        Outcome. That raters see the same items makes the test conservative if items
-        are easy for all or hard for all.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote.
-    """
+    """Test whether all raters prefer the first system equally often."""
     V = check_votes(votes)
     table = np.array([(V == 1).sum(axis=0), (V == -1).sum(axis=0)], dtype=float)
     table = table[:, table.sum(axis=0) > 0]

@@ -11,39 +11,13 @@ FARTHEST = 40.0
 
 
 def marginal_probability(log_odds, sd):
-    """Probability averaged over normal log odds.
-
-    Parameters
-    ----------
-    log_odds : float
-        Mean.
-    sd : float
-        Standard deviation, at least 0.
-
-    Returns
-    -------
-    float
-        Mean of the logistic function, by 40-point Gauss-Hermite quadrature.
-    """
+    """Probability averaged over normal log odds."""
     values = special.expit(log_odds + sd * NODES)
     return float(np.sum(WEIGHTS * values) / np.sqrt(2 * np.pi))
 
 
 def log_odds_of(win_rate, sd):
-    """Mean log odds at which the probability averages to a win rate.
-
-    Parameters
-    ----------
-    win_rate : float
-        In (0, 1).
-    sd : float
-        Standard deviation of the log odds, at least 0.
-
-    Returns
-    -------
-    float
-        Inverse of `marginal_probability`, by bisection.
-    """
+    """Mean log odds at which the probability averages to a win rate."""
     check_share("win_rate", win_rate)
     low, high = -FARTHEST, FARTHEST
     while high - low > 1e-12:
@@ -55,42 +29,8 @@ def log_odds_of(win_rate, sd):
     return (low + high) / 2
 
 
-def simulate_votes(
-    studies,
-    items,
-    raters,
-    *,
-    win_rate=0.5,
-    tie_rate=0.0,
-    item_sd=0.0,
-    rater_sd=0.0,
-    seed=0,
-):
-    """Draw the votes of many studies.
-
-    Parameters
-    ----------
-    studies, items, raters : int
-        Sizes; every rater votes on every item.
-    win_rate : float, default 0.5
-        Chance of the first system in an untied vote, averaged over items and raters.
-    tie_rate : float, default 0
-        Chance of a tie, the same everywhere, in [0, 1).
-    item_sd, rater_sd : float, default 0
-        Standard deviations of the normal log odds that items and raters add.
-    seed : int, default 0
-        Seed.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape [studies, items, raters]
-        1, 0 or -1.
-
-    Raises
-    ------
-    InputError
-        If an argument is outside its range.
-    """
+def simulate_votes(studies, items, raters, *, win_rate=0.5, tie_rate=0.0, item_sd=0.0, rater_sd=0.0, seed=0):
+    """Draw the votes of many studies."""
     for name, size in (("studies", studies), ("items", items), ("raters", raters)):
         check_count(name, size)
     if min(item_sd, rater_sd) < 0:

@@ -22,26 +22,7 @@ class VoteCounts:
 
 
 def vote_matrix(table, *, win, loss, tie="Tie"):
-    """Arrange votes in a matrix of items and raters.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns ``item``, ``rater`` and ``preference``, one row per vote. A missing
-        preference is a missing vote.
-    win, loss, tie : str
-        Labels of the preference: for the first system, the second, neither.
-
-    Returns
-    -------
-    pandas.DataFrame, shape [items, raters]
-        1 for a win, 0 for a tie, -1 for a loss, NaN without a vote; sorted by label.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, a label is unknown or a rater votes twice on an item.
-    """
+    """Arrange votes in a matrix of items and raters."""
     missing = {"item", "rater", "preference"} - set(table)
     if missing:
         raise InputError(f"votes lack the column {min(missing)!r}")
@@ -49,8 +30,7 @@ def vote_matrix(table, *, win, loss, tie="Tie"):
     if not known.all():
         row = table[~known].iloc[0]
         raise InputError(
-            f"item {row['item']}, {row['rater']}: preference {row['preference']!r} "
-            f"is none of {win}, {loss}, {tie}"
+            f"item {row['item']}, {row['rater']}: preference {row['preference']!r} is none of {win}, {loss}, {tie}"
         )
     twice = table[table.duplicated(["item", "rater"])]
     if len(twice):
@@ -62,23 +42,7 @@ def vote_matrix(table, *, win, loss, tie="Tie"):
 
 
 def check_votes(votes):
-    """Check a matrix of votes and give it as an array.
-
-    Parameters
-    ----------
-    votes : array_like or pandas.DataFrame, shape [items, raters]
-        1, 0, -1 or NaN.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape [items, raters]
-        The votes.
-
-    Raises
-    ------
-    InputError
-        If there are other values, or no vote at all.
-    """
+    """Check a matrix of votes and give it as an array."""
     try:
         V = np.asarray(votes, dtype=float)
     except (TypeError, ValueError) as problem:
@@ -94,25 +58,7 @@ def check_votes(votes):
 
 
 def check_sides(votes, on_the_left):
-    """Check the sides of a matrix of votes and give them as an array.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    on_the_left : array_like of bool, same shape
-        Whether the first system's answer stood on the left for that vote.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape [items, raters]
-        The sides; False where there is no vote.
-
-    Raises
-    ------
-    InputError
-        If a value is no vote, the shapes differ or a side of a vote is missing.
-    """
+    """Check the sides of a matrix of votes and give them as an array."""
     V = check_votes(votes)
     left = np.asarray(on_the_left)
     if left.shape != V.shape:
@@ -126,43 +72,14 @@ def check_sides(votes, on_the_left):
 
 
 def count_votes(votes):
-    """Count votes by outcome.
-
-    Parameters
-    ----------
-    votes : array_like
-        1, 0, -1 or NaN, of any shape.
-
-    Returns
-    -------
-    VoteCounts
-        Counts that add up to the size of `votes`.
-    """
+    """Count votes by outcome."""
     V = np.asarray(votes, dtype=float)
     outcomes = (int(np.count_nonzero(value == V)) for value in (1, 0, -1))
     return VoteCounts(*outcomes, missing=int(np.count_nonzero(np.isnan(V))))
 
 
 def preference_scores(votes, ties="half"):
-    """Score votes as shares of a win.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-    ties : {"half", "drop"}
-        Score of a tie: 1/2, or none at all.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape [items, raters]
-        1 for a win, 0 for a loss, NaN where there is no score.
-
-    Raises
-    ------
-    InputError
-        As `check_votes`, or if the option is unknown.
-    """
+    """Score votes as shares of a win."""
     check_choice("ties", ties, TIES)
     V = check_votes(votes)
     scores = (V + 1) / 2
@@ -172,22 +89,6 @@ def preference_scores(votes, ties="half"):
 
 
 def item_means(votes):
-    """Mean net vote of every item that has a vote.
-
-    Parameters
-    ----------
-    votes : array_like, shape [items, raters]
-        1, 0, -1 or NaN.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape [items with a vote]
-        In [-1, 1]; above 0 where more raters prefer the first system.
-
-    Raises
-    ------
-    InputError
-        As `check_votes`.
-    """
+    """Mean net vote of every item that has a vote."""
     V = check_votes(votes)
     return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)

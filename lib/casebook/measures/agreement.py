@@ -21,11 +21,7 @@ Input that is not such a table raises `casebook.errors.InputError`.
 
 from casebook.measures.agreement_alpha import LEVELS
 from casebook.measures.agreement_benchmark import Benchmark, benchmark
-from casebook.measures.agreement_contrast import (
-    AgreementDifference,
-    leave_one_rater_out,
-    paired_difference,
-)
+from casebook.measures.agreement_contrast import AgreementDifference, leave_one_rater_out, paired_difference
 from casebook.measures.agreement_icc import FORMS
 from casebook.measures.agreement_input import from_counts, from_table
 from casebook.measures.agreement_kappas import (
@@ -41,17 +37,9 @@ from casebook.measures.agreement_kappas import (
 )
 from casebook.measures.agreement_panel import Panel
 from casebook.measures.agreement_recipes import NAMES, TITLES
-from casebook.measures.agreement_reliability import (
-    intraclass_correlation,
-    kendall_w,
-    krippendorff_alpha,
-)
+from casebook.measures.agreement_reliability import intraclass_correlation, kendall_w, krippendorff_alpha
 from casebook.measures.agreement_result import Agreement
-from casebook.measures.agreement_table import (
-    agreement_results,
-    agreement_table,
-    table_of,
-)
+from casebook.measures.agreement_table import agreement_results, agreement_table, table_of
 
 __all__ = [
     "FORMS",

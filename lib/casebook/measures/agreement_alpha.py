@@ -11,11 +11,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
 class KrippendorffAlpha(Coefficient):
-    """One minus observed over expected disagreement.
-
-    Pairs of ratings of one item of m ratings count 1 / (m - 1) each. Items with a
-    single rating do not count.
-    """
+    """One minus observed over expected disagreement."""
 
     def __init__(self, panel, level="ordinal", weights=None):
         super().__init__(panel)
@@ -52,12 +48,7 @@ class KrippendorffAlpha(Coefficient):
         return np.where(expected > 0, alpha, np.nan)
 
     def _ordinal_sums(self, weights):
-        """Observed and expected sums of squared distances between mid-ranks.
-
-        Krippendorff's ordinal distance of two categories is the number of ratings
-        between them, half of those in them included: the distance of their mid-ranks,
-        which change with the weights.
-        """
+        """Observed and expected sums of squared distances between mid-ranks."""
         marginals = weights @ self.used
         ranks = mid_ranks(marginals)
         size = marginals.sum(axis=1)
@@ -69,11 +60,7 @@ class KrippendorffAlpha(Coefficient):
         return observed, 2 * size * square, size
 
     def influence(self):
-        """Linearise ``1 - N A / B``, N ratings, A observed, B expected sums.
-
-        As Gwet (2014, ch. 5), who leaves the correction for small samples, N - 1
-        instead of N, out of the standard error.
-        """
+        """Linearise ``1 - N A / B``, N ratings, A observed, B expected sums."""
         ones = np.ones((1, self.panel.n_items))
         if self.ordinal:
             observed, expected, d_observed, d_expected = self._ordinal_gradients(ones)
@@ -115,18 +102,7 @@ class KrippendorffAlpha(Coefficient):
 
 
 def mid_ranks(marginals):
-    """Give the centred mid-rank of each category.
-
-    Parameters
-    ----------
-    marginals : numpy.ndarray, shape [draws, categories]
-        Number of ratings in each category.
-
-    Returns
-    -------
-    numpy.ndarray, shape [draws, categories]
-        Ratings below, half of those in the category, minus half of all.
-    """
+    """Give the centred mid-rank of each category."""
     total = marginals.sum(axis=1, keepdims=True)
     return np.cumsum(marginals, axis=1) - marginals / 2 - total / 2
 

@@ -26,9 +26,7 @@ class ChanceCorrected(Coefficient):
         pairable, rated = m >= 2, m > 0
         agree = (counts * (counts @ self.weights - 1)).sum(axis=1)
         agree = np.divide(agree, m * (m - 1), out=np.zeros(len(m)), where=pairable)
-        shares = np.divide(
-            counts, m[:, None], out=np.zeros_like(counts), where=rated[:, None]
-        )
+        shares = np.divide(counts, m[:, None], out=np.zeros_like(counts), where=rated[:, None])
         self.features = np.column_stack([rated, pairable, agree, shares])
 
     @abstractmethod
@@ -37,11 +35,7 @@ class ChanceCorrected(Coefficient):
 
     @abstractmethod
     def chance_influence(self, totals, weights):
-        """Give what each item adds to the chance agreement, shape [items].
-
-        Their mean is the chance agreement; where that is quadratic in the shares, so
-        that its gradient counts twice.
-        """
+        """Give what each item adds to the chance agreement, shape [items]."""
 
     def values(self, weights):
         """Give the coefficient under item weights; see `Coefficient.values`."""
@@ -59,10 +53,7 @@ class ChanceCorrected(Coefficient):
         return float(observed), float(self.chance(totals, ones)[0])
 
     def influence(self):
-        """Linearise as Gwet (2014, ch. 5); see `Coefficient.influence`.
-
-        The number of items with two or more ratings is taken as fixed.
-        """
+        """Linearise as Gwet (2014, ch. 5); see `Coefficient.influence`."""
         n = self.panel.n_items
         ones = np.ones((1, n))
         totals = ones @ self.features
@@ -133,9 +124,7 @@ class GwetAC(ChanceCorrected):
 
     def chance_influence(self, totals, weights):
         """Give the gradient's half: each item's shares against the mean ones."""
-        return self._scale() * (
-            self.features[:, SHARES:] @ (1 - _mean_shares(totals)[0])
-        )
+        return self._scale() * (self.features[:, SHARES:] @ (1 - _mean_shares(totals)[0]))
 
 
 class CongerKappa(ChanceCorrected):

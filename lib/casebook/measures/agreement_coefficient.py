@@ -6,19 +6,7 @@ import numpy as np
 
 
 class Coefficient(ABC):
-    """One coefficient on one panel, for any weighting of the items.
-
-    Resampling items means weighting them by how often they were drawn.
-
-    Attributes
-    ----------
-    panel : Panel
-        The items that the coefficient uses.
-    lowest : float
-        Bound of the scale, for intervals.
-    nested : bool
-        Every item has raters of its own, so that other items are other raters.
-    """
+    """One coefficient on one panel, for any weighting of the items."""
 
     lowest = -np.inf
     nested = False
@@ -41,53 +29,18 @@ class Coefficient(ABC):
 
     @abstractmethod
     def values(self, weights):
-        """Give the coefficient under item weights.
-
-        Parameters
-        ----------
-        weights : numpy.ndarray, shape [draws, items]
-            How often each item counts.
-
-        Returns
-        -------
-        numpy.ndarray, shape [draws]
-            NaN where undefined.
-        """
+        """Give the coefficient under item weights."""
 
     def influence(self):
-        """Give the linearised value of each item, whose mean is the coefficient.
-
-        Returns
-        -------
-        numpy.ndarray, shape [items], or None
-            None if no linearisation is known: the standard error is then that of the
-            bootstrap.
-        """
+        """Give the linearised value of each item, whose mean is the coefficient."""
         return None
 
     def formula(self, settings):
-        """Give interval and test of the coefficient's own theory, if it has one.
-
-        Parameters
-        ----------
-        settings : casebook.measures.agreement_result.Settings
-            For the confidence.
-
-        Returns
-        -------
-        dict or None
-            Fields of `Agreement`.
-        """
+        """Give interval and test of the coefficient's own theory, if it has one."""
         return None
 
     def agreement(self):
-        """Give observed and chance agreement, or None twice.
-
-        Returns
-        -------
-        tuple of (float or None, float or None)
-            Chance agreement is what the coefficient calls chance.
-        """
+        """Give observed and chance agreement, or None twice."""
         return None, None
 
 

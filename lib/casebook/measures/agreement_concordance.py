@@ -8,11 +8,7 @@ from casebook.measures.agreement_coefficient import OfCompleteItems
 
 
 class KendallW(OfCompleteItems):
-    """Variance of the items' rank sums over its maximum, in [0, 1].
-
-    Only items that all raters rated are used. Ranks are mid-ranks of the ratings, so
-    that resampled items share a rank.
-    """
+    """Variance of the items' rank sums over its maximum, in [0, 1]."""
 
     lowest = 0.0
 
@@ -52,7 +48,4 @@ class KendallW(OfCompleteItems):
         n, r = self.panel.n_items, self.panel.n_raters
         value = float(self.values(np.ones((1, n)))[0])
         statistic = r * (n - 1) * value
-        return {
-            "statistic": ("chi-squared", statistic, (n - 1,)),
-            "p_greater": float(special.chdtrc(n - 1, statistic)),
-        }
+        return {"statistic": ("chi-squared", statistic, (n - 1,)), "p_greater": float(special.chdtrc(n - 1, statistic))}

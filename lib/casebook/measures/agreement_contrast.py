@@ -8,12 +8,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.inference.samples import check_count
 from casebook.measures.agreement_input import as_frame, as_panel
-from casebook.measures.agreement_intervals import (
-    bootstrap_interval,
-    item_draws,
-    whole,
-    widened,
-)
+from casebook.measures.agreement_intervals import bootstrap_interval, item_draws, whole, widened
 from casebook.measures.agreement_measure import measure, without_each_rater
 from casebook.measures.agreement_recipes import panel_options, recipe
 from casebook.measures.agreement_result import Settings
@@ -21,21 +16,7 @@ from casebook.measures.agreement_result import Settings
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """A difference of two coefficients, first minus second.
-
-    Attributes
-    ----------
-    estimate, first, second : float or None
-        Difference and its two parts.
-    se : float or None
-        Standard deviation of the bootstrap draws of the difference.
-    panel_ci, new_panel_ci : tuple of float or None
-        As in `Agreement`.
-    n_items, n_raters : int
-        Items that either coefficient uses, and raters.
-    reasons : dict of str
-        Code by field, for what is None or degenerate.
-    """
+    """A difference of two coefficients, first minus second."""
 
     estimate: float | None
     first: float | None
@@ -49,43 +30,9 @@ class AgreementDifference:
 
 
 def paired_difference(
-    first,
-    second,
-    coefficient="krippendorff_alpha",
-    *,
-    other=None,
-    chosen=None,
-    n_boot=1000,
-    **options,
+    first, second, coefficient="krippendorff_alpha", *, other=None, chosen=None, n_boot=1000, **options
 ):
-    """Compare two panels' coefficients on the same items and raters.
-
-    Parameters
-    ----------
-    first, second : array_like or pandas.DataFrame, shape [items, raters]
-        Two systems or two rubrics, rated by the same raters on the same items.
-        Frames are matched by their labels.
-    coefficient : str
-        Name of the coefficient, one of `casebook.measures.agreement_recipes.NAMES`.
-    other : str, optional
-        Another coefficient for `second`; with the same table twice it compares two
-        coefficients on one panel.
-    chosen : dict, optional
-        Options of the coefficient, such as ``{"level": "nominal"}``.
-    n_boot, **options
-        See the module; at least one resample.
-
-    Returns
-    -------
-    AgreementDifference
-        First minus second; both are computed on the same resamples of items.
-
-    Raises
-    ------
-    InputError
-        If the tables are not of the same items, a rater rated nothing in one of them,
-        or an option is not allowed.
-    """
+    """Compare two panels' coefficients on the same items and raters."""
     check_count("n_boot", n_boot)
     chosen, scale = chosen or {}, panel_options(options)
     tables = _aligned(first, second)
@@ -98,27 +45,8 @@ def paired_difference(
     return _contrast(recipes, panels, Settings(n_boot, **options))
 
 
-def leave_one_rater_out(
-    ratings, coefficient="krippendorff_alpha", *, chosen=None, **options
-):
-    """Measure agreement without each rater in turn.
-
-    Parameters
-    ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
-        Ratings of three or more raters.
-    coefficient, chosen
-        As `paired_difference`.
-    **options
-        See the module. Without bootstrap: ``n_boot`` is not needed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater (left out), estimate (None if undefined), change (estimate minus
-        that of all), n_items, n_raters and reason. A rater whose absence raises
-        agreement much disagrees with the others.
-    """
+def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
+    """Measure agreement without each rater in turn."""
     panel = as_panel(ratings, **panel_options(options))
     wanted = recipe(coefficient, **(chosen or {}))
     settings = Settings(0, **options)
@@ -142,22 +70,7 @@ def leave_one_rater_out(
 
 
 def _contrast(recipes, panels, settings):
-    """Compare two coefficients by paired resamples.
-
-    Parameters
-    ----------
-    recipes : pair of Recipe
-        The coefficients; they may be the same.
-    panels : pair of Panel
-        The ratings, with the same items in the same rows and the same raters.
-    settings : Settings
-        Resamples, seed, confidence.
-
-    Returns
-    -------
-    AgreementDifference
-        First minus second.
-    """
+    """Compare two coefficients by paired resamples."""
     rows = np.zeros(panels[0].n_items, dtype=bool)
     for wanted, panel in zip(recipes, panels, strict=True):
         rows |= wanted.kind.usable(panel)
@@ -199,34 +112,12 @@ def _new_panel(recipes, panels, estimate, bounds, settings):
 
 
 def _aligned(first, second):
-    """Bring two tables of ratings into the same items and raters.
-
-    Parameters
-    ----------
-    first, second : array_like or pandas.DataFrame, shape [items, raters]
-        Frames are matched by their labels, arrays by position.
-
-    Returns
-    -------
-    tuple of pandas.DataFrame
-        Both tables, in the order of the first.
-
-    Raises
-    ------
-    InputError
-        If items or raters differ, or a label is not unique: names the first.
-    """
+    """Bring two tables of ratings into the same items and raters."""
     tables = [as_frame(table) for table in (first, second)]
-    for what, labels in (
-        ("items", [t.index for t in tables]),
-        ("raters", [t.columns for t in tables]),
-    ):
+    for what, labels in (("items", [t.index for t in tables]), ("raters", [t.columns for t in tables])):
         if not all(index.is_unique for index in labels):
             raise InputError(f"paired ratings: {what} are not named uniquely")
         unpaired = labels[0].symmetric_difference(labels[1])
         if len(unpaired):
-            raise InputError(
-                f"paired ratings: {len(unpaired)} {what} stand in one table only "
-                f"(first: {unpaired[0]})"
-            )
+            raise InputError(f"paired ratings: {len(unpaired)} {what} stand in one table only (first: {unpaired[0]})")
     return tables[0], tables[1].loc[tables[0].index, tables[0].columns]

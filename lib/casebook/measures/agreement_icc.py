@@ -9,10 +9,7 @@ FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
 class IntraclassCorrelation(OfCompleteItems):
-    """Share of the variance of ratings that lies between the items.
-
-    Only items that all raters rated are used.
-    """
+    """Share of the variance of ratings that lies between the items."""
 
     def __init__(self, panel, form="2,1"):
         super().__init__(panel)
@@ -59,11 +56,7 @@ class IntraclassCorrelation(OfCompleteItems):
             )
 
     def formula(self, settings):
-        """Give the F test and interval; see `Coefficient.formula`.
-
-        The interval of models 1 and 3 inverts F; that of model 2 uses the
-        approximate degrees of freedom of Shrout and Fleiss (1979).
-        """
+        """Give the F test and interval; see `Coefficient.formula`."""
         ones = np.ones((1, self.panel.n_items))
         squares = self._mean_squares(ones @ self.features)
         n, between, within, raters, error = (float(s[0]) for s in squares)

@@ -9,34 +9,7 @@ from casebook.measures.agreement_panel import Panel, tally
 
 
 def as_panel(ratings, categories=None, wide=False, every_row=False, ids_allowed=False):
-    """Check a table of ratings.
-
-    Parameters
-    ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
-        Numbers or labels; NaN or None where missing. A `Panel` is taken as it is.
-    categories : sequence, optional
-        The rating scale in order. Without it, the sorted distinct ratings: a category
-        that nobody used is then unknown, which changes AC1 and Brennan-Prediger.
-    wide : bool, default False
-        Allow more raters than items.
-    every_row : bool, default False
-        Keep the rows that nobody rated.
-    ids_allowed : bool, default False
-        Take a column for a rater though it looks like names of the items.
-
-    Returns
-    -------
-    Panel
-        Without raters that have no rating.
-
-    Raises
-    ------
-    InputError
-        If the table is not two-dimensional, looks transposed, mixes numbers and text,
-        has a column that names the items, or holds an infinite rating or one outside
-        of `categories`.
-    """
+    """Check a table of ratings."""
     if isinstance(ratings, Panel):
         return ratings
     frame = as_frame(ratings)
@@ -56,25 +29,7 @@ def as_panel(ratings, categories=None, wide=False, every_row=False, ids_allowed=
 
 
 def from_counts(counts, categories=None):
-    """Take a table that says how many raters chose which category.
-
-    Parameters
-    ----------
-    counts : array_like, shape [items, categories]
-        Numbers of raters, not negative; fractions are allowed.
-    categories : sequence, optional
-        The rating scale in order; 1, 2, ... without it.
-
-    Returns
-    -------
-    Panel
-        Without raters: coefficients that need them are undefined.
-
-    Raises
-    ------
-    InputError
-        If a count is missing or negative, or `categories` has another length.
-    """
+    """Take a table that says how many raters chose which category."""
     table = np.asarray(counts, dtype=float)
     if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
         raise InputError("counts must be items x categories, finite and not negative")
@@ -88,25 +43,7 @@ def from_counts(counts, categories=None):
 
 
 def from_table(table, categories=None):
-    """Take the contingency table of two raters.
-
-    Parameters
-    ----------
-    table : array_like of int, shape [categories, categories]
-        Items that the first rater put into the row and the second into the column.
-    categories : sequence, optional
-        The rating scale in order; 1, 2, ... without it.
-
-    Returns
-    -------
-    Panel
-        Two raters, complete; standard errors are those of large samples.
-
-    Raises
-    ------
-    InputError
-        If the table is not square or not made of whole numbers.
-    """
+    """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
         raise InputError("a contingency table must be square")
@@ -122,23 +59,7 @@ def from_table(table, categories=None):
 
 
 def as_frame(ratings):
-    """Give a table of ratings as a frame, whose labels are numbers if it had none.
-
-    Parameters
-    ----------
-    ratings : array_like or pandas.DataFrame, shape [items, raters]
-        The table.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table itself if it is one.
-
-    Raises
-    ------
-    InputError
-        If it is not two-dimensional.
-    """
+    """Give a table of ratings as a frame, whose labels are numbers if it had none."""
     if isinstance(ratings, pd.DataFrame):
         return ratings
     # A list is taken as objects: numpy would make text of numbers beside text.
@@ -186,9 +107,7 @@ def _matrix(frame):
         return labels, False
     if np.isinf(scores).any():
         row, column = np.argwhere(np.isinf(scores))[0]
-        raise InputError(
-            f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating"
-        )
+        raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
     return scores, True
 
 
@@ -196,9 +115,7 @@ def _encode(scores, numeric, categories):
     """Give the number of each rating's category, -1 where missing, and the scale."""
     flat = scores.ravel()
     missing = pd.isna(flat)
-    found, inverse = np.unique(
-        flat[~missing].astype(float if numeric else str), return_inverse=True
-    )
+    found, inverse = np.unique(flat[~missing].astype(float if numeric else str), return_inverse=True)
     scale = found if categories is None else _scale(categories)
     codes = np.full(flat.shape, -1)
     if categories is None:

@@ -13,22 +13,7 @@ LEAST_ROWS = 16
 
 
 def student(estimate, se, df, settings):
-    """Give the t interval and the test against 0.
-
-    Parameters
-    ----------
-    estimate, se : float
-        Value and standard error.
-    df : int
-        Degrees of freedom.
-    settings : Settings
-        For the confidence.
-
-    Returns
-    -------
-    dict
-        Fields of `Agreement`: interval (cut at 1), statistic, p_greater, p_two_sided.
-    """
+    """Give the t interval and the test against 0."""
     reach = float(special.stdtrit(df, settings.tails[1])) * se
     found = {"interval": (estimate - reach, min(1.0, estimate + reach))}
     if se > 0:
@@ -40,26 +25,8 @@ def student(estimate, se, df, settings):
 
 
 def item_draws(coefficients, n_items, settings):
-    """Bootstrap several coefficients over the same resamples of items.
-
-    Parameters
-    ----------
-    coefficients : sequence of Coefficient
-        On panels of the same items.
-    n_items : int
-        Number of items.
-    settings : Settings
-        Number of resamples and seed.
-
-    Returns
-    -------
-    numpy.ndarray, shape [resamples, coefficients]
-        NaN where a resample leaves a coefficient undefined.
-    """
-    blocks = [
-        np.stack([c.values(weights) for c in coefficients], axis=1)
-        for weights in _stacked(n_items, settings)
-    ]
+    """Bootstrap several coefficients over the same resamples of items."""
+    blocks = [np.stack([c.values(weights) for c in coefficients], axis=1) for weights in _stacked(n_items, settings)]
     return np.concatenate(blocks) if blocks else np.empty((0, len(coefficients)))
 
 
@@ -76,36 +43,7 @@ def _stacked(n_items, settings):
 
 
 def bootstrap_interval(draws, estimate, n_items, settings, influence=None):
-    """Give the interval of bootstrap draws: BCa with Student's quantiles.
-
-    Kappas and alpha are biased downwards, and resamples twice as much, which plain
-    percentiles turn into lost coverage; BCa (Efron 1987) corrects that, Student's
-    quantiles the narrowness of small samples (Hesterberg 2015).
-
-    Undefined draws may lie anywhere: they count as lowest for the lower bound and as
-    highest for the upper one, so that they widen the interval and never narrow it.
-
-    Parameters
-    ----------
-    draws : numpy.ndarray, shape [resamples]
-        NaN where undefined.
-    estimate : float
-        Value on the items themselves.
-    n_items : int
-        Number of items.
-    settings : Settings
-        For the confidence.
-    influence : numpy.ndarray, shape [items], optional
-        For the acceleration, which is 0 without it.
-
-    Returns
-    -------
-    bounds : tuple of float or None
-        None if a bound depends on the undefined draws.
-    reason : str or None
-        ``"undefined_in_resamples"`` then, ``"all_resamples_equal"`` if the interval
-        has no width.
-    """
+    """Give the interval of bootstrap draws: BCa with Student's quantiles."""
     missing = np.isnan(draws)
     low, high = _bca_tails(draws[~missing], estimate, n_items, settings, influence)
     with np.errstate(invalid="ignore"):
@@ -135,65 +73,20 @@ def _bca_tails(draws, estimate, n_items, settings, influence):
 
 
 def jackknife_variance(values):
-    """Delete-one jackknife variance.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape [raters]
-        The coefficient without each rater.
-
-    Returns
-    -------
-    float
-        ``(r - 1) / r * sum (value - mean)^2``.
-    """
+    """Delete-one jackknife variance."""
     r = len(values)
     return float((r - 1) / r * np.sum((values - values.mean()) ** 2))
 
 
 def widened(estimate, bounds, values, settings):
-    """Widen an interval over items by the variance over raters.
-
-    Squared distances of the bounds from the estimate add up (Zou & Donner 2008), so
-    that the interval keeps its skew and never lies within the narrower one.
-
-    Parameters
-    ----------
-    estimate : float
-        The coefficient.
-    bounds : tuple of float
-        For this panel on other items.
-    values : numpy.ndarray, shape [raters]
-        The coefficient without each rater.
-    settings : Settings
-        For the confidence.
-
-    Returns
-    -------
-    tuple of float
-        For a new panel on other items.
-    """
+    """Widen an interval over items by the variance over raters."""
     variance = jackknife_variance(values)
     reach = float(special.ndtri(settings.tails[1])) * math.sqrt(variance)
     below, above = estimate - bounds[0], bounds[1] - estimate
-    return (
-        estimate - math.hypot(max(below, 0.0), reach),
-        estimate + math.hypot(max(above, 0.0), reach),
-    )
+    return (estimate - math.hypot(max(below, 0.0), reach), estimate + math.hypot(max(above, 0.0), reach))
 
 
 def whole(coefficient):
-    """Give a coefficient on its own items.
-
-    Parameters
-    ----------
-    coefficient : casebook.measures.agreement_coefficient.Coefficient
-        Coefficient.
-
-    Returns
-    -------
-    float or None
-        None if undefined.
-    """
+    """Give a coefficient on its own items."""
     ones = np.ones((1, coefficient.panel.n_items))
     return number_or_none(coefficient.values(ones)[0])

@@ -24,9 +24,7 @@ class LightKappa(Coefficient):
         self.gaps = not both.all()
         self.shown = panel.flat_indicators
         if self.gaps:
-            sides = [
-                panel.indicators[:, side] * both[..., None] for side in self._pairs
-            ]
+            sides = [panel.indicators[:, side] * both[..., None] for side in self._pairs]
             width = 2 * both.shape[1] * len(self.weights)
             self.shown = np.concatenate(sides, 1).reshape(panel.n_items, width)
 

@@ -8,51 +8,21 @@ from scipy import special
 
 from casebook.measures.agreement_chance import PercentAgreement
 from casebook.measures.agreement_icc import IntraclassCorrelation
-from casebook.measures.agreement_intervals import (
-    bootstrap_interval,
-    item_draws,
-    student,
-    whole,
-    widened,
-)
+from casebook.measures.agreement_intervals import bootstrap_interval, item_draws, student, whole, widened
 from casebook.measures.agreement_result import Agreement
 from casebook.stats.intervals import FEWEST
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which coefficient with which options, before the panel is known.
-
-    Attributes
-    ----------
-    name : str
-        Name of the coefficient in results.
-    kind : type
-        Subclass of `Coefficient`.
-    options : dict
-        Its keyword arguments.
-    """
+    """Which coefficient with which options, before the panel is known."""
 
     name: str
     kind: type
     options: dict = field(default_factory=dict)
 
     def build(self, panel, rows=None):
-        """Put the coefficient on a panel.
-
-        Parameters
-        ----------
-        panel : Panel
-            The panel.
-        rows : numpy.ndarray of bool, optional
-            Items to keep, without ratings if the coefficient cannot use them. The
-            default keeps those that it can use.
-
-        Returns
-        -------
-        Coefficient
-            On these items.
-        """
+        """Put the coefficient on a panel."""
         usable = self.kind.usable(panel)
         held = panel.keep(usable if rows is None else rows)
         if rows is not None:
@@ -61,32 +31,13 @@ class Recipe:
 
 
 def measure(recipes, panel, settings):
-    """Measure several coefficients on one panel.
-
-    Coefficients that use the same items share the resamples.
-
-    Parameters
-    ----------
-    recipes : sequence of Recipe
-        What to measure.
-    panel : Panel
-        The ratings.
-    settings : Settings
-        Resamples, seed, confidence.
-
-    Returns
-    -------
-    list of Agreement
-        In the order of the recipes.
-    """
+    """Measure several coefficients on one panel."""
     built = [recipe.build(panel) for recipe in recipes]
     undefined = [_undefined(coefficient) for coefficient in built]
     draws = _shared_draws(recipes, built, undefined, panel, settings)
     return [
         _report(recipe, coefficient, reason, panel, draws.get(k), settings)
-        for k, (recipe, coefficient, reason) in enumerate(
-            zip(recipes, built, undefined, strict=True)
-        )
+        for k, (recipe, coefficient, reason) in enumerate(zip(recipes, built, undefined, strict=True))
     ]
 
 
@@ -140,10 +91,7 @@ def _report(recipe, coefficient, reason, panel, draws, settings):
 
 
 def _of_the_model(coefficient, fields):
-    """Give the F interval to the population that the ICC's own model speaks of.
-
-    Raters are fixed in model 3, drawn in model 2; in model 1 each item draws its own.
-    """
+    """Give the F interval to the population that the ICC's own model speaks of."""
     bounds = fields.get("interval")
     panel, new = ("panel_ci", "new_panel_ci")
     if coefficient.model == 2:
@@ -228,20 +176,7 @@ def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
 
 
 def without_each_rater(recipe, panel):
-    """Give the coefficient without each rater in turn.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The coefficient.
-    panel : Panel
-        All ratings.
-
-    Returns
-    -------
-    numpy.ndarray, shape [raters]
-        NaN where undefined.
-    """
+    """Give the coefficient without each rater in turn."""
     values = []
     for rater in range(panel.n_raters):
         rest = recipe.build(panel.without(rater))

@@ -12,29 +12,7 @@ MOST_CATEGORIES = 2000
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Items rated by a panel.
-
-    Attributes
-    ----------
-    tallied : numpy.ndarray of float, shape [items, categories], or None
-        How many raters put the item into the category; None if there are more
-        categories than `MOST_CATEGORIES`: measurements.
-    categories : numpy.ndarray, shape [categories]
-        The rating scale, in order: numbers or labels.
-    codes : numpy.ndarray of int, shape [items, raters], or None
-        Index of the category, -1 where missing; None if only counts are known.
-    raters : tuple or None
-        Names of the raters; None if only counts are known.
-    n_rows : int
-        Rows of the table as given, with those that nobody rated.
-    n_rated : int
-        Rows as given that have a rating.
-    ordered : bool
-        Whether the order of the categories means something: numbers, or given.
-    large_sample : bool
-        Standard errors divide by n instead of n - 1, as the formulas for a
-        contingency table of two raters do.
-    """
+    """Items rated by a panel."""
 
     tallied: np.ndarray | None
     categories: np.ndarray
@@ -52,18 +30,7 @@ class Panel:
 
     @property
     def counts(self):
-        """How many raters put each item into each category.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape [items, categories]
-            Counts.
-
-        Raises
-        ------
-        InputError
-            If the ratings are measurements.
-        """
+        """How many raters put each item into each category."""
         if self.tallied is None:
             raise InputError(
                 f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
@@ -73,13 +40,7 @@ class Panel:
 
     @property
     def n_raters(self):
-        """Number of raters with a rating; the most per item if only counts are known.
-
-        Returns
-        -------
-        int
-            At least 0.
-        """
+        """Number of raters with a rating; the most per item if only counts are known."""
         if self.raters is not None:
             return len(self.raters)
         return int(self.per_item.max(initial=0))
@@ -102,25 +63,13 @@ class Panel:
 
     @property
     def values(self):
-        """Categories as numbers: themselves, or 1, 2, ... for labels in order.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape [categories]
-            Ascending.
-
-        Raises
-        ------
-        InputError
-            If the categories are labels whose order nobody gave.
-        """
+        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
         if self.categories.dtype.kind == "f":
             return self.categories
         if not self.ordered:
             labels = ", ".join(self.categories[:4])
             raise InputError(
-                f"labels such as {labels} have no order: give categories in order, "
-                "or treat the ratings as nominal"
+                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal"
             )
         return np.arange(1.0, len(self.categories) + 1)
 
@@ -143,38 +92,14 @@ class Panel:
         return self.indicators.reshape(self.n_items, width)
 
     def keep(self, rows):
-        """Keep some items.
-
-        Parameters
-        ----------
-        rows : numpy.ndarray of bool, shape [items]
-            Which ones.
-
-        Returns
-        -------
-        Panel
-            With the same categories and raters.
-        """
+        """Keep some items."""
         if rows.all():
             return self
-        codes, tallied = (
-            None if part is None else part[rows] for part in (self.codes, self.tallied)
-        )
+        codes, tallied = (None if part is None else part[rows] for part in (self.codes, self.tallied))
         return replace(self, tallied=tallied, codes=codes)
 
     def blank(self, rows):
-        """Take the ratings of some items away, and leave the items.
-
-        Parameters
-        ----------
-        rows : numpy.ndarray of bool, shape [items]
-            Which ones.
-
-        Returns
-        -------
-        Panel
-            Of the same shape.
-        """
+        """Take the ratings of some items away, and leave the items."""
         if not rows.any():
             return self
         gone = rows[:, None]
@@ -183,18 +108,7 @@ class Panel:
         return replace(self, tallied=tallied, codes=codes)
 
     def without(self, column):
-        """Leave one rater out, and keep every item.
-
-        Parameters
-        ----------
-        column : int
-            Which one.
-
-        Returns
-        -------
-        Panel
-            With the same categories.
-        """
+        """Leave one rater out, and keep every item."""
         codes, tallied = np.delete(self.codes, column, axis=1), None
         if self.tallied is not None:
             theirs = self.codes[:, [column]] == np.arange(len(self.categories))
@@ -209,20 +123,7 @@ class Panel:
 
 
 def tally(codes, size):
-    """Count the ratings of each item by category.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray of int, shape [items, raters]
-        Category of each rating, -1 where missing.
-    size : int
-        Number of categories.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape [items, size], or None
-        Counts; None for more than `MOST_CATEGORIES` categories.
-    """
+    """Count the ratings of each item by category."""
     if size > MOST_CATEGORIES:
         return None
     rows = np.arange(len(codes))[:, None] * size

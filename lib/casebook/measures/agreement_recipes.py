@@ -37,10 +37,7 @@ _FIXED = {
     "cohen_kappa_linear": (CohenKappa, {"weights": "linear"}),
     "cohen_kappa_quadratic": (CohenKappa, {"weights": "quadratic"}),
     **{f"krippendorff_alpha_{x}": (KrippendorffAlpha, {"level": x}) for x in LEVELS},
-    **{
-        f"icc_{form.replace(',', '_')}": (IntraclassCorrelation, {"form": form})
-        for form in FORMS
-    },
+    **{f"icc_{form.replace(',', '_')}": (IntraclassCorrelation, {"form": form}) for form in FORMS},
 }
 NAMES = (*_BASIC, *_FIXED)
 TITLES = {
@@ -63,27 +60,7 @@ TITLES = {
 
 
 def recipe(name, **options):
-    """Name a coefficient and its options.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    **options
-        ``weights`` for the chance-corrected coefficients, ``level`` or ``weights`` for
-        ``"krippendorff_alpha"``. Names such as ``"cohen_kappa_linear"``,
-        ``"krippendorff_alpha_nominal"`` and ``"icc_2_1"`` have none.
-
-    Returns
-    -------
-    Recipe
-        To be put on a panel.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, or an option does not belong to it.
-    """
+    """Name a coefficient and its options."""
     check_choice("coefficient", name, NAMES)
     kind, defaults = (_BASIC | _FIXED)[name]
     allowed = defaults if name in _BASIC else {}
@@ -94,21 +71,7 @@ def recipe(name, **options):
 
 
 def obstacle(wanted, panel):
-    """Say why a coefficient does not fit a panel's kind of ratings.
-
-    Parameters
-    ----------
-    wanted : Recipe
-        The coefficient with its options.
-    panel : Panel
-        The ratings.
-
-    Returns
-    -------
-    str or None
-        ``"too_many_categories"`` for measurements where categories are compared,
-        ``"labels_without_order"`` where an order is needed.
-    """
+    """Say why a coefficient does not fit a panel's kind of ratings."""
     ranked = wanted.kind in (KendallW, IntraclassCorrelation)
     if panel.tallied is None and not ranked:
         return "too_many_categories"
@@ -121,42 +84,12 @@ def obstacle(wanted, panel):
 
 
 def measure_one(name, ratings, chosen, n_boot, options):
-    """Measure one coefficient.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    ratings : array_like, pandas.DataFrame or Panel
-        Ratings.
-    chosen : dict
-        Options of the coefficient.
-    n_boot : int
-        Resamples.
-    options : dict
-        Options of the panel and of the intervals.
-
-    Returns
-    -------
-    Agreement
-        The coefficient.
-    """
+    """Measure one coefficient."""
     panel = as_panel(ratings, **panel_options(options))
     (found,) = measure([recipe(name, **chosen)], panel, Settings(n_boot, **options))
     return found
 
 
 def panel_options(options):
-    """Take the options of the panel out of those of the intervals.
-
-    Parameters
-    ----------
-    options : dict
-        All options; loses those of the panel.
-
-    Returns
-    -------
-    dict
-        ``categories`` and ``wide``, if given.
-    """
+    """Take the options of the panel out of those of the intervals."""
     return {k: options.pop(k) for k in ("categories", "wide") if k in options}

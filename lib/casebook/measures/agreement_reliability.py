@@ -5,9 +5,7 @@ from casebook.measures.agreement_icc import FORMS
 from casebook.measures.agreement_recipes import measure_one
 
 
-def krippendorff_alpha(
-    ratings, level="ordinal", n_boot=1000, *, weights=None, **options
-):
+def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -43,47 +41,11 @@ def krippendorff_alpha(
 
 
 def intraclass_correlation(ratings, form="2,1", n_boot=1000, **options):
-    """Intraclass correlation in one of the six forms of Shrout and Fleiss.
-
-    Parameters
-    ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
-        Numbers; only items that all raters rated are used, the others are counted.
-    form : {"1,1", "2,1", "3,1", "1,k", "2,k", "3,k"}
-        Model (1: raters differ from item to item; 2: random raters, agreement; 3:
-        these raters, consistency) and unit (one rating, or the mean of all).
-    n_boot, **options
-        See the module.
-
-    Returns
-    -------
-    Agreement
-        At most 1. ``interval`` inverts F.
-
-    References
-    ----------
-    Shrout & Fleiss, Psychological Bulletin 86, 1979; McGraw & Wong, Psychological
-    Methods 1, 1996.
-    """
+    """Intraclass correlation in one of the six forms of Shrout and Fleiss."""
     check_choice("form", form, FORMS)
     return measure_one(f"icc_{form.replace(',', '_')}", ratings, {}, n_boot, options)
 
 
 def kendall_w(ratings, n_boot=1000, **options):
-    """Kendall's W: how far the raters rank the items alike, corrected for ties.
-
-    Parameters
-    ----------
-    ratings, n_boot, **options
-        As `intraclass_correlation`; only items that all raters rated are used.
-
-    Returns
-    -------
-    Agreement
-        In [0, 1]; ``p_greater`` is that of chi-squared with n - 1 degrees of freedom.
-
-    References
-    ----------
-    Kendall & Babington Smith, Annals of Mathematical Statistics 10, 1939.
-    """
+    """Kendall's W: how far the raters rank the items alike, corrected for ties."""
     return measure_one("kendall_w", ratings, {}, n_boot, options)

@@ -7,17 +7,7 @@ from casebook.inference.samples import check_count, check_share
 
 @dataclass(frozen=True)
 class Settings:
-    """How intervals are made.
-
-    Attributes
-    ----------
-    n_boot : int
-        Resamples of the items; 0 for no item bootstrap.
-    seed : int
-        Seed of the resamples.
-    confidence : float
-        Nominal coverage of all intervals.
-    """
+    """How intervals are made."""
 
     n_boot: int = 1000
     seed: int = 0
@@ -36,42 +26,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One coefficient with everything that belongs beside it.
-
-    Attributes
-    ----------
-    coefficient : str
-        Name, such as ``"krippendorff_alpha"``.
-    estimate : float or None
-        Value; None if undefined, with the code in `reason`.
-    se : float or None
-        Standard error over items for this panel.
-    se_method : str or None
-        ``"linearised"`` or ``"item bootstrap"``.
-    interval : tuple of float or None
-        From the formula: Student's t with `se`, or F for intraclass correlations.
-    statistic : tuple or None
-        Name, value and degrees of freedom of the test that the coefficient is 0.
-    p_greater, p_two_sided : float or None
-        One-sided p against agreement above 0, and two-sided p. Tests that have one
-        side only (F, chi-squared) leave the second None.
-    panel_ci : tuple of float or None
-        Interval for *this panel* on other items, by the item bootstrap; of intraclass
-        correlations the F interval, for the population of their model.
-    new_panel_ci : tuple of float or None
-        Interval for *a new panel* on other items: `panel_ci`, or without resamples
-        the standard error, widened by the delete-one-rater jackknife variance.
-    n_items, n_raters, n_ratings : int
-        Items used, raters, ratings used.
-    n_left_out : int
-        Rows of the table that the coefficient cannot use.
-    percent_agreement : float or None
-        Share of agreeing pairs, unweighted: stands beside every coefficient.
-    observed, expected : float or None
-        Agreement observed, and by chance as the coefficient defines chance.
-    reasons : dict of str
-        Code by field, for what is None or degenerate.
-    """
+    """One coefficient with everything that belongs beside it."""
 
     coefficient: str
     estimate: float | None

@@ -44,39 +44,10 @@ def agreement_results(
     seed=0,
     confidence=0.95,
 ):
-    """Measure many coefficients at once; they share the resamples.
-
-    Parameters
-    ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
-        Ratings, NaN where missing.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-        Of ``krippendorff_alpha``.
-    n_boot, seed, confidence, categories, wide
-        As everywhere in `casebook.measures.agreement`.
-    weights : str or array_like
-        Of ``gwet_ac2``.
-    coefficients : sequence of str
-        Names, in the order wanted.
-
-    Returns
-    -------
-    dict of Agreement
-        By name. Labels without an order leave the coefficients that need one
-        undefined (``"labels_without_order"``), measurements those that compare
-        categories (``"too_many_categories"``).
-
-    Raises
-    ------
-    InputError
-        If the ratings or an option are wrong.
-    """
+    """Measure many coefficients at once; they share the resamples."""
     panel = as_panel(ratings, categories, wide)
     settings = Settings(n_boot, seed, confidence)
-    special = {
-        "gwet_ac2": {"weights": weights},
-        "krippendorff_alpha": {"level": level},
-    }
+    special = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
     recipes = [recipe(name, **special.get(name, {})) for name in coefficients]
     possible = [r for r in recipes if obstacle(r, panel) is None]
     found = {a.coefficient: a for a in measure(possible, panel, settings)}
@@ -121,34 +92,16 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
 
 
 def table_of(results, scale="landis-koch"):
-    """Tabulate measured coefficients.
-
-    Parameters
-    ----------
-    results : dict of Agreement
-        By name.
-    scale : str
-        Words, as `benchmark`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns coefficient, estimate, se, panel_low, panel_high, new_panel_low,
-        new_panel_high, expected (agreement by chance), percent_agreement, n_items,
-        n_raters, n_left_out, label with its probability, reason. Shares, W and
-        reliabilities of means get no label: the words are not meant for them.
-    """
-    return pd.DataFrame(
-        [_row(name, result, scale) for name, result in results.items()]
-    ).astype({"label": object, "reason": object})
+    """Tabulate measured coefficients."""
+    return pd.DataFrame([_row(name, result, scale) for name, result in results.items()]).astype(
+        {"label": object, "reason": object}
+    )
 
 
 def _row(name, result, scale):
     said = None if name in _UNLABELLED else result.estimate
     word = benchmark(said, result.se, scale)
-    panel, new_panel = (
-        b or (None, None) for b in (result.panel_ci, result.new_panel_ci)
-    )
+    panel, new_panel = (b or (None, None) for b in (result.panel_ci, result.new_panel_ci))
     return {
         "coefficient": name,
         "estimate": result.estimate,

@@ -59,48 +59,14 @@ WEIGHTS = {
 
 
 def relative_distance(values):
-    """Squared difference over squared sum; 0 for a pair of zeros.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape [categories]
-        Ratings on a ratio scale.
-
-    Returns
-    -------
-    numpy.ndarray, shape [categories, categories]
-        In [0, 1].
-    """
+    """Squared difference over squared sum; 0 for a pair of zeros."""
     gap, total = values[:, None] - values, values[:, None] + values
     share = np.divide(gap, total, out=np.zeros_like(gap), where=total != 0)
     return share**2
 
 
 def weight_matrix(weights, panel):
-    """Give the agreement that a pair of ratings is worth.
-
-    Parameters
-    ----------
-    weights : str or array_like, shape [categories, categories]
-        Name of a weight set, or the weights themselves: symmetric, 1 on the diagonal.
-    panel : casebook.measures.agreement_panel.Panel
-        Whose categories they weigh.
-
-    Returns
-    -------
-    numpy.ndarray, shape [categories, categories]
-        1 for equal ratings; 0 for those farthest apart in the named sets.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, the matrix does not fit, the categories have no order,
-        or ratings are negative for ``"ratio"``.
-
-    References
-    ----------
-    Gwet, Handbook of Inter-Rater Reliability, 4th ed., 2014, ch. 3.
-    """
+    """Give the agreement that a pair of ratings is worth."""
     size = len(panel.categories)
     if isinstance(weights, str):
         check_choice("weights", weights, WEIGHTS)

@@ -13,44 +13,11 @@ from casebook.stats.intervals import too_few
 
 
 def auroc(positive, scores, *, level=0.95, clusters=None):
-    """Probability that a positive scores above a negative, ties counting half.
-
-    Parameters
-    ----------
-    positive : array_like of bool, shape [n]
-        Which units are positive.
-    scores : array_like of float, shape [n]
-        Finite scores, higher for positive.
-    level : float, default 0.95
-        Nominal coverage.
-    clusters : array_like, shape [n], optional
-        Units of one cluster need not be independent; every unit is its own cluster
-        without it.
-
-    Returns
-    -------
-    Interval
-        Normal interval on the logit scale with the variance of Obuchowski, which for
-        single units is that of DeLong. Undefined without both classes; without bounds
-        if there are fewer than two units or clusters of a class, fewer than six
-        clusters, or no overlap.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a score is not finite.
-
-    References
-    ----------
-    DeLong, DeLong & Clarke-Pearson, Biometrics 44, 1988; Obuchowski, Biometrics 53,
-    1997; Pepe, The Statistical Evaluation of Medical Tests, 2003, section 5.2 (logit).
-    """
+    """Probability that a positive scores above a negative, ties counting half."""
     check_share("level", level)
     positive, scores = np.asarray(positive, dtype=bool), np.asarray(scores, dtype=float)
     if positive.ndim != 1 or positive.shape != scores.shape:
-        raise InputError(
-            f"{positive.shape} classes and {scores.shape} scores: give one of each"
-        )
+        raise InputError(f"{positive.shape} classes and {scores.shape} scores: give one of each")
     if not np.isfinite(scores).all():
         raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
     n, method = len(scores), "delong-logit" if clusters is None else "obuchowski-logit"

@@ -21,27 +21,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What `calibration` found.
-
-    Attributes
-    ----------
-    measures : dict of Interval
-        ``brier``, ``log_loss``, ``ece``, ``ece_debiased``, ``reliability``,
-        ``resolution``, ``uncertainty``, ``within_bins``, ``aurc``, ``e_aurc``,
-        ``auroc``.
-    controls : dict of float or None
-        What knows nothing: a calibrated forecaster's mean ECE by chance, always
-        stating the base rate (Brier, log loss), abstaining at random (AURC).
-    bins : pandas.DataFrame
-        Reliability diagram: n, confidence (mean), share (came true), share low and
-        high (Wilson).
-    curve : pandas.DataFrame
-        Risk and coverage, most confident first.
-    n : int
-        Units with a probability.
-    missing : int
-        Units without one: left out of calibration, never covered in the curve.
-    """
+    """What `calibration` found."""
 
     measures: dict
     controls: dict
@@ -51,52 +31,8 @@ class Calibration:
     missing: int
 
 
-def calibration(
-    outcome,
-    probability,
-    *,
-    n_bins=10,
-    clusters=None,
-    level=0.95,
-    n_boot=1000,
-    seed=0,
-):
-    """Compare stated probabilities with what came true.
-
-    Parameters
-    ----------
-    outcome : array_like of bool, shape [n]
-        What came true: the verdict is right, or the claim is supported.
-    probability : array_like of float, shape [n]
-        Stated probability of that, in [0, 1]; NaN or None where nothing was stated.
-    n_bins : int, default 10
-        Bins of equal mass; equal probabilities share a bin, so there may be fewer.
-    clusters : array_like, shape [n], optional
-        What is resampled together.
-    level, n_boot, seed
-        Of the bootstrap intervals.
-
-    Returns
-    -------
-    Calibration
-        The parts of the Brier score add up:
-        ``brier = reliability - resolution + uncertainty + within_bins``. Chance alone
-        makes calibration errors positive, so their intervals are those of the debiased
-        statistic, shifted to it, and reach to 0 unless a calibrated forecaster would
-        show less; the others are basic bootstrap intervals, in the given bins.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a probability lies outside [0, 1].
-
-    References
-    ----------
-    Naeini, Cooper & Hauskrecht, AAAI 2015 (ECE); Kumar, Liang & Ma, NeurIPS 2019
-    (debiasing); Murphy, Journal of Applied Meteorology 12, 1973, and Stephenson, Coelho
-    & Jolliffe, Weather and Forecasting 23, 2008 (decomposition); Geifman & El-Yaniv,
-    NeurIPS 2017 (risk and coverage).
-    """
+def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_boot=1000, seed=0):
+    """Compare stated probabilities with what came true."""
     check_share("level", level)
     check_count("n_bins", n_bins)
     y, p, groups, missing = _checked(outcome, probability, clusters)
@@ -106,18 +42,11 @@ def calibration(
     draws = _bootstrap(statistics, groups, len(y), n_boot, seed)
     measures = _binned_measures(statistics, draws, chance, level)
     options = {"level": level, "clusters": groups}
-    measures["brier"] = bootstrap_mean(
-        (p - y) ** 2, n_boot=n_boot, seed=seed, **options
-    )
+    measures["brier"] = bootstrap_mean((p - y) ** 2, n_boot=n_boot, seed=seed, **options)
     measures["log_loss"] = _log_loss(y, p, n_boot=n_boot, seed=seed, **options)
     measures["auroc"] = auroc(y, p, **options)
     return Calibration(
-        measures,
-        _controls(y, chance),
-        bin_table(y, p, bins, level),
-        coverage_curve(y, p, missing),
-        len(y),
-        missing,
+        measures, _controls(y, chance), bin_table(y, p, bins, level), coverage_curve(y, p, missing), len(y), missing
     )
 
 
@@ -148,9 +77,7 @@ def _checked(outcome, probability, clusters):
     given = ~np.isnan(p)
     if ((p[given] < 0) | (p[given] > 1)).any():
         wrong = p[given][(p[given] < 0) | (p[given] > 1)]
-        raise InputError(
-            f"{len(wrong)} probabilities lie outside 0 to 1 (first: {wrong[0]})"
-        )
+        raise InputError(f"{len(wrong)} probabilities lie outside 0 to 1 (first: {wrong[0]})")
     groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
     return y[given], p[given], groups, int((~given).sum())
 

@@ -5,20 +5,7 @@ from scipy import special
 
 
 def mass_bins(p, n_bins):
-    """Assign probabilities to bins of equal mass, never parting equal ones.
-
-    Parameters
-    ----------
-    p : numpy.ndarray, shape [n]
-        Probabilities.
-    n_bins : int
-        Bins wanted.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [n]
-        Bin of each, 0 upwards in order of probability; no bin is empty.
-    """
+    """Assign probabilities to bins of equal mass, never parting equal ones."""
     order = np.sort(p)
     ranks = (np.searchsorted(order, p, "left") + np.searchsorted(order, p, "right")) / 2
     bins = np.minimum((ranks * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
@@ -26,17 +13,7 @@ def mass_bins(p, n_bins):
 
 
 class CalibrationStatistics:
-    """Statistics of weighted samples: one row of weights per resample.
-
-    Parameters
-    ----------
-    y : numpy.ndarray of bool, shape [n]
-        What came true.
-    p : numpy.ndarray, shape [n]
-        Stated probabilities.
-    bins : numpy.ndarray of int, shape [n]
-        From `mass_bins`.
-    """
+    """Statistics of weighted samples: one row of weights per resample."""
 
     def __init__(self, y, p, bins):
         # Sorted by probability, bins and ties are runs, and sums over them are quick.
@@ -66,26 +43,12 @@ class CalibrationStatistics:
         wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
         n, errors = w.sum(axis=1), wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
-        best = area_under_risk(
-            np.stack([n - errors, errors], axis=1),
-            np.stack([np.zeros(len(n)), errors], axis=1),
-        )
+        best = area_under_risk(np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1))
         return {"aurc": aurc, "e_aurc": aurc - best}
 
 
 def area_under_risk(covered, wrong):
-    """Mean risk over all coverages, ties in expected order.
-
-    Parameters
-    ----------
-    covered, wrong : numpy.ndarray, shape [samples, ties]
-        Units and errors of each group of equal confidence, most confident first.
-
-    Returns
-    -------
-    numpy.ndarray, shape [samples]
-        Mean over k = 1 ... n of the expected share of errors among the first k.
-    """
+    """Mean risk over all coverages, ties in expected order."""
     before, errors = np.cumsum(covered, 1) - covered, np.cumsum(wrong, 1) - wrong
     n = covered.sum(axis=1)
     harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
@@ -126,6 +89,4 @@ def _folded_mean(gap, noise):
     """Mean of the magnitude of a normal with this mean and standard deviation."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(noise > 0, gap / noise, np.inf)
-    return noise * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * (
-        1 - 2 * special.ndtr(-z)
-    )
+    return noise * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * (1 - 2 * special.ndtr(-z))

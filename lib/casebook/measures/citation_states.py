@@ -20,17 +20,7 @@ _NO_NAME |= {"the", "union", "v", "vs"}
 
 @dataclass(frozen=True)
 class CitationState:
-    """One citation and its state.
-
-    Attributes
-    ----------
-    citation : casebook.measures.citations.Citation
-        What was found.
-    state : str
-        One of `casebook.measures.quotes.STATES`.
-    source : hashable or None
-        Key of the source it names, None if stitched or absent.
-    """
+    """One citation and its state."""
 
     citation: object
     state: str
@@ -38,32 +28,7 @@ class CitationState:
 
 
 def citation_states(explanation, sources, *, names=None, expected=None):
-    """Say of every citation of an explanation which source it names.
-
-    Parameters
-    ----------
-    explanation : str
-        Text with citations.
-    sources : dict of str to hashable
-        Citation as the source is written, to the key of the source. Several may have
-        one key.
-    names : dict of hashable to str, optional
-        Case name of each source, such as ``"Donoghue v Stevenson"``. A citation that
-        stands beside the name of another source is stitched.
-    expected : hashable, optional
-        Key of the source that the explanation is about: citations of other sources are
-        then misattributed.
-
-    Returns
-    -------
-    list of CitationState
-        In order of place.
-
-    Raises
-    ------
-    InputError
-        If a source is not written as a citation, or two keys share one.
-    """
+    """Say of every citation of an explanation which source it names."""
     known = _known(sources)
     return [
         CitationState(citation, *_state(citation, explanation, known, names, expected))
@@ -104,9 +69,7 @@ def _mixed(citation, known):
     if citation.kind != "case":
         return False
     places = zip(*known, strict=True) if known else ()
-    return all(
-        part in place for part, place in zip(citation.parts, places, strict=False)
-    )
+    return all(part in place for part, place in zip(citation.parts, places, strict=False))
 
 
 def _names_another(before, key, names):

@@ -53,24 +53,7 @@ _KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "sectio
 
 @dataclass(frozen=True)
 class Citation:
-    """One citation of a text.
-
-    Attributes
-    ----------
-    kind : str
-        ``"case"`` or ``"provision"``.
-    text : str
-        As written, pinpoint left out.
-    canonical : str
-        One spelling for all ways of writing it, such as ``2019 UKSC 41`` or
-        ``section 26C(3)``.
-    parts : tuple of str
-        What it is made of: year, series and volume, page; or Act, unit, number.
-    pinpoint : str or None
-        Paragraph or page named after it, as written.
-    start, end : int
-        Place in the text.
-    """
+    """One citation of a text."""
 
     kind: str
     text: str
@@ -82,24 +65,9 @@ class Citation:
 
 
 def find_citations(text):
-    """Find the citations of a text.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    list of Citation
-        In order of place; none inside another. A list of sections gives one each.
-    """
+    """Find the citations of a text."""
     plain = re.sub(r"\s", " ", fold(text))
-    found = [
-        _case(match, text)
-        for pattern in _CASES
-        for match in re.finditer(pattern + _PINPOINT, plain)
-    ]
+    found = [_case(match, text) for pattern in _CASES for match in re.finditer(pattern + _PINPOINT, plain)]
     found += [c for match in _SECTION.finditer(plain) for c in _provisions(match, text)]
     found.sort(key=lambda c: (c.start, c.kind != "case", -c.end))
     kept = []
@@ -146,28 +114,11 @@ def _provisions(match, text):
         start = match.start("numbers") + number.start()
         end = match.start("numbers") + number.end()
         yield Citation(
-            "provision",
-            text[start:end],
-            f"{act} {name}".strip(),
-            (act, unit, value + rule),
-            None,
-            start,
-            end,
+            "provision", text[start:end], f"{act} {name}".strip(), (act, unit, value + rule), None, start, end
         )
 
 
 def canonical(text):
-    """Write a single citation in the canonical way.
-
-    Parameters
-    ----------
-    text : str
-        A citation.
-
-    Returns
-    -------
-    str or None
-        As `Citation.canonical`; None if the text is no citation.
-    """
+    """Write a single citation in the canonical way."""
     found = find_citations(text)
     return found[0].canonical if found else None

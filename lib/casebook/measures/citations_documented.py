@@ -23,41 +23,12 @@ _LEAST_WORDS = 3
 
 
 def bracket_references(text):
-    """Read passage numbers in square brackets as ALCE does [1]_.
-
-    Parameters
-    ----------
-    text : str
-        A sentence.
-
-    Returns
-    -------
-    list of int
-        Positions counted from 0: any number after an opening bracket, minus one. The
-        year of ``[2019] UKSC 41`` is the 2,019th passage, and ``[0]`` is -1, which
-        Python takes for the last.
-    """
+    """Read passage numbers in square brackets as ALCE does [1]_."""
     return [int(number) - 1 for number in _BRACKET.findall(text)]
 
 
 def quoted_span_alignment(answer, sources):
-    """Give the share of quoted spans that stand in the sources, as ragas does [2]_.
-
-    Parameters
-    ----------
-    answer : str
-        Text with quotations.
-    sources : str or sequence of str
-        Source texts.
-
-    Returns
-    -------
-    dict of float
-        ``citation_alignment_quoted_spans`` in [0, 1], ``matched`` and ``total``; the
-        share is 0 without a quotation, as if all were wrong. Marks are the straight
-        ones and accents, any of which closes any other; typographic ones are none,
-        apostrophes are.
-    """
+    """Give the share of quoted spans that stand in the sources, as ragas does [2]_."""
     held = _squeezed(" ".join(source_texts(sources)))
     inner = (match.strip() for match in _SPAN.findall(answer))
     spans = [span for span in inner if len(span.split()) >= _LEAST_WORDS]

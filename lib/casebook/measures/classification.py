@@ -18,35 +18,7 @@ __all__ = ["Scores", "documented_metrics", "score_predictions"]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What `score_predictions` found.
-
-    Attributes
-    ----------
-    n : int
-        Rows, none left out.
-    policy : dict of str
-        The policies of the primary measures: off_label, nei, conflict.
-    counts : pandas.DataFrame, shape [4, 6]
-        Gold labels by outcomes before any collapse.
-    measures : dict of Interval
-        Primary measures by name.
-    policies : dict of dict of Interval
-        The same under each off-label policy.
-    excluded : dict of int
-        Gold rows that the policies for INSUFFICIENT and CONFLICTING leave out, and
-        rows without a class that ``drop`` leaves out.
-    parse_rate : Interval
-        Share of predictions that are one of the four labels.
-    foreign : dict of int
-        Off-label spellings and how often each occurs.
-    baselines : dict of dict of Interval
-        Majority, prior and given predictions, under the primary policies.
-    groups : dict of dict of dict of Interval
-        Grouping to group to measure.
-    parity : dict of dict
-        Documented metrics by behaviour, ``"S"`` and ``"L"``, and with groupings under
-        ``"groups"``.
-    """
+    """What `score_predictions` found."""
 
     n: int
     policy: dict
@@ -65,18 +37,7 @@ class Scores:
         return self.measures[measure]
 
     def numbers(self, control="majority"):
-        """Give the primary measures for ``numbers.json``.
-
-        Parameters
-        ----------
-        control : str
-            Which baseline stands beside each measure.
-
-        Returns
-        -------
-        dict
-            {measure: {"value", "ci", "n", "control", "reason"}}.
-        """
+        """Give the primary measures for ``numbers.json``."""
         beside = self.baselines.get(control, {})
         return {
             name: found.number(beside[name].estimate if name in beside else None)
@@ -185,10 +146,7 @@ def _excluded(table, policy):
         "gold_insufficient": 2 if policy["nei"] == "exclude" else None,
         "gold_conflicting": 3 if policy["conflict"] == "exclude" else None,
     }
-    found = {
-        name: int(table[row].sum()) if row is not None else 0
-        for name, row in left_out.items()
-    }
+    found = {name: int(table[row].sum()) if row is not None else 0 for name, row in left_out.items()}
     used = confusion.collapse(table, **policy).sum()
     dropped = int(table.sum() - used) - sum(found.values())
     return found | {"dropped_predictions": dropped}
@@ -198,10 +156,7 @@ def _parity(gold, predicted, groups):
     found = {b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS}
     return found | {
         "groups": {
-            name: {
-                group: documented_metrics(gold[rows], predicted[rows])
-                for group, rows in members(values, len(gold))
-            }
+            name: {group: documented_metrics(gold[rows], predicted[rows]) for group, rows in members(values, len(gold))}
             for name, values in (groups or {}).items()
         }
     }

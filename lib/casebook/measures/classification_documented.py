@@ -3,39 +3,13 @@
 import numpy as np
 
 from casebook.inference.samples import check_choice
-from casebook.measures.verdict_labels import (
-    NOT_SUPPORTED,
-    SUPPORTED,
-    factorise,
-    paired_labels,
-)
+from casebook.measures.verdict_labels import NOT_SUPPORTED, SUPPORTED, factorise, paired_labels
 
 BEHAVIOURS = ("S", "L")
 
 
 def documented_metrics(gold, predicted, behaviour="S"):
-    """Classification metrics exactly as documented, positive class SUPPORTED.
-
-    Parameters
-    ----------
-    gold, predicted : array_like of str, shape [n]
-        Labels, compared exactly. A missing one counts as NOT_SUPPORTED, as documented.
-    behaviour : {"S", "L"}
-        ``S``: a row is counted only if both labels are SUPPORTED or NOT_SUPPORTED, but
-        stays in the denominator of accuracy. ``L``: whatever is not SUPPORTED is
-        negative, and accuracy is the share of equal strings.
-
-    Returns
-    -------
-    dict
-        tp, tn, fp, fn, n; accuracy, precision, recall, f1, where a zero denominator
-        gives 0 as documented.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or the behaviour is unknown.
-    """
+    """Classification metrics exactly as documented, positive class SUPPORTED."""
     check_choice("behaviour", behaviour, BEHAVIOURS)
     gold, predicted = paired_labels(gold, predicted)
     codes, spellings = factorise(np.concatenate([gold, predicted]))
@@ -55,12 +29,7 @@ def _documented(role, equal, behaviour):
     n = role.shape[1]
     table = np.bincount(role[0] * 3 + role[1], minlength=9).reshape(3, 3)
     if behaviour == "L":
-        table = np.array(
-            [
-                [table[0, 0], table[0, 1:].sum()],
-                [table[1:, 0].sum(), table[1:, 1:].sum()],
-            ]
-        )
+        table = np.array([[table[0, 0], table[0, 1:].sum()], [table[1:, 0].sum(), table[1:, 1:].sum()]])
     tp, fn, fp, tn = (int(x) for x in table[:2, :2].ravel())
     accuracy = int(equal) if behaviour == "L" else tp + tn
     precision = tp / (tp + fp) if tp + fp else 0.0

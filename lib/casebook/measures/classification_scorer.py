@@ -17,25 +17,7 @@ _SHAPE = (-1, len(GOLD), len(OUTCOMES))
 
 
 def members(values, n):
-    """Yield each group's name and rows, in order of first occurrence.
-
-    Parameters
-    ----------
-    values : array_like, shape [n]
-        Group of each row; a missing one is "unknown".
-    n : int
-        Number of rows.
-
-    Yields
-    ------
-    tuple of (str, numpy.ndarray of int)
-        Name and row numbers.
-
-    Raises
-    ------
-    InputError
-        If there are not n entries.
-    """
+    """Yield each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
     values = verdict_labels.as_objects(values)
@@ -46,19 +28,7 @@ def members(values, n):
 
 
 class VerdictScorer:
-    """Measures with intervals under one set of policies.
-
-    Parameters
-    ----------
-    gold : numpy.ndarray of int, shape [n]
-        Gold codes, positions in `casebook.measures.verdict_labels.GOLD`.
-    clusters : array_like or None, shape [n]
-        What belongs together.
-    policy : dict of str
-        off_label, nei and conflict.
-    options : dict
-        level, n_boot and seed of the intervals.
-    """
+    """Measures with intervals under one set of policies."""
 
     def __init__(self, gold, clusters, policy, options):
         self.gold, self.policy, self.options = gold, policy, options
@@ -79,10 +49,7 @@ class VerdictScorer:
     def measured(self, units, draws, **changes):
         """Give every measure of some units with its interval."""
         policy = self.policy | changes
-        flat, spread = (
-            confusion.collapse(np.reshape(counted, _SHAPE), **policy)
-            for counted in (units.table, draws)
-        )
+        flat, spread = (confusion.collapse(np.reshape(counted, _SHAPE), **policy) for counted in (units.table, draws))
         return self._intervals(flat[0], spread, units.n_units)
 
     def under_policies(self, units, draws):
@@ -106,10 +73,7 @@ class VerdictScorer:
         return counts.percentile_interval(value, draws, n, level=level, reason=reason)
 
     def _share(self, share, draws, n_units):
-        """Wilson's interval, or the bootstrap's where rows belong together.
-
-        A share of 0 or 1 has no bootstrap interval: Wilson's then counts clusters.
-        """
+        """Wilson's interval, or the bootstrap's where rows belong together."""
         level, (hits, n) = self.options["level"], share
         if self.clusters is None:
             return wilson(hits, n, level)
@@ -131,20 +95,14 @@ class VerdictScorer:
         return found
 
     def baselines(self, cells, table, draws, given, labels):
-        """Give the measures of predictions that do not look at the evidence.
-
-        They are scored over the rows that the system is scored over; a row without a
-        class from the baseline itself is then wrong.
-        """
+        """Give the measures of predictions that do not look at the evidence."""
         gold, resampled = (
-            confusion.collapse(np.reshape(counted, _SHAPE), **self.policy).sum(-1)
-            for counted in (table, draws)
+            confusion.collapse(np.reshape(counted, _SHAPE), **self.policy).sum(-1) for counted in (table, draws)
         )
         share = gold[0] / max(gold.sum(), 1)
         majority = np.eye(len(share))[np.argmax(gold[0])]
         found = {
-            name: self._blind(gold[0], resampled, answer)
-            for name, answer in (("majority", majority), ("prior", share))
+            name: self._blind(gold[0], resampled, answer) for name, answer in (("majority", majority), ("prior", share))
         }
         one_row = np.eye(confusion.CELLS, dtype=int).reshape(_SHAPE)
         counts_in = confusion.collapse(one_row, **self.policy).sum((1, 2)) > 0

@@ -30,31 +30,7 @@ REASONS = {
 
 
 def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
-    """Collapse tables of outcomes to classes under explicit policies.
-
-    Parameters
-    ----------
-    table : array_like, shape [..., 4, 6]
-        Gold labels by outcomes, in the order of `GOLD` and `OUTCOMES`.
-    off_label : {"wrong", "drop", "negative"}
-        What becomes of a prediction of no class (off-label, no verdict, and a label
-        whose class the other policies leave out): counted as wrong, left out with its
-        row, or taken for NOT_SUPPORTED.
-    nei, conflict : {"exclude", "negative", "three_class"}
-        What becomes of INSUFFICIENT and CONFLICTING: gold rows left out, taken for
-        NOT_SUPPORTED, or a third class (one for both).
-
-    Returns
-    -------
-    numpy.ndarray, shape [..., k, k + 1]
-        Classes SUPPORTED, NOT_SUPPORTED and, if a policy asks for it, INSUFFICIENT;
-        the last column counts predictions of no class.
-
-    Raises
-    ------
-    InputError
-        If a policy is unknown.
-    """
+    """Collapse tables of outcomes to classes under explicit policies."""
     check_policies(off_label, nei, conflict)
     k = 2 + ("three_class" in (nei, conflict))
     place = {"exclude": None, "negative": 1, "three_class": 2}
@@ -82,26 +58,7 @@ def check_policies(off_label, nei, conflict):
 
 
 def formulas(table):
-    """Compute every measure on one or many collapsed tables.
-
-    Parameters
-    ----------
-    table : array_like, shape [..., k, k + 1]
-        Counts or shares from `collapse`.
-
-    Returns
-    -------
-    dict of numpy.ndarray, shape [...]
-        By the names of `REASONS`: accuracy; balanced accuracy (mean recall); Matthews
-        correlation, for more than two outcomes in Gorodkin's form; precision and
-        recall of SUPPORTED and of NOT_SUPPORTED; F1 of SUPPORTED (``f1_binary``), of
-        the other classes, and their mean (``f1_macro``). NaN where undefined.
-
-    References
-    ----------
-    Matthews, Biochimica et Biophysica Acta 405, 1975; Gorodkin, Computational Biology
-    and Chemistry 28, 2004, eq. 8.
-    """
+    """Compute every measure on one or many collapsed tables."""
     T = np.asarray(table, dtype=float)
     k = T.shape[-2]
     n, gold, columns = T.sum((-1, -2)), T.sum(-1), T.sum(-2)
@@ -133,21 +90,7 @@ def _ratio(above, below):
 
 
 def at_prevalence(sensitivity, specificity, prevalence):
-    """Precision and F1 of SUPPORTED that the same system would have elsewhere.
-
-    Parameters
-    ----------
-    sensitivity, specificity : float
-        Recall of SUPPORTED and of NOT_SUPPORTED.
-    prevalence : array_like of float
-        Shares of SUPPORTED among the claims.
-
-    Returns
-    -------
-    dict of numpy.ndarray
-        ``precision``, ``f1_binary`` and ``accuracy`` by Bayes' rule; NaN where no
-        claim would be called SUPPORTED.
-    """
+    """Precision and F1 of SUPPORTED that the same system would have elsewhere."""
     share = np.asarray(prevalence, dtype=float)
     hit, false = sensitivity * share, (1 - specificity) * (1 - share)
     return {

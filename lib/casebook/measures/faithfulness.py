@@ -19,22 +19,7 @@ PASSAGE_WORDS = 200
 
 @dataclass(frozen=True)
 class Support:
-    """How far one sentence is supported.
-
-    Attributes
-    ----------
-    text : str
-        The sentence.
-    n_words : int
-        Number of distinct words counted.
-    share : float or None
-        Share of them, weighted if weights were given, in the best single passage, 0 to
-        1; None if there is no word to count.
-    passage : int or None
-        Number of that passage, the first of equals.
-    grounded : bool or None
-        Whether the share reaches the threshold; None if undefined.
-    """
+    """How far one sentence is supported."""
 
     text: str
     n_words: int
@@ -45,23 +30,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Faithfulness of one explanation.
-
-    Attributes
-    ----------
-    score : float or None
-        Share of claims that are grounded, 0 to 1; None if there is none.
-    mean_share : float or None
-        Mean share of the claims, which needs no threshold.
-    n_sentences, n_claims, n_grounded : int
-        Sentences; those with a word to count; those grounded.
-    n_passages, longest_passage : int
-        Number of passages, and words in the longest: long ones support anything.
-    reason : str or None
-        Why there is no score: ``"no_claim"`` or ``"no_source"``.
-    sentences : tuple of Support
-        One per sentence.
-    """
+    """Faithfulness of one explanation."""
 
     score: float | None
     mean_share: float | None
@@ -74,70 +43,20 @@ class Faithfulness:
     sentences: tuple
 
 
-def faithfulness(
-    explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None
-):
-    """Share of an explanation's claims that one bounded passage supports.
-
-    Parameters
-    ----------
-    explanation : str
-        Text to judge.
-    sources : str or sequence of str
-        Source texts. Templates that the explanation was made from are no sources, and
-        metadata are to be scored apart from text.
-    threshold : float, default 0.4
-        Share of content words that grounds a claim, inclusive, in (0, 1].
-    max_words : int or None, default 200
-        Sources are cut into overlapping passages of at most so many words.
-    weights : dict of str to float, optional
-        Weight of each content word, such as `inverse_frequency`; words not in it have
-        the weight ``weights[None]``.
-
-    Returns
-    -------
-    Faithfulness
-
-    Raises
-    ------
-    InputError
-        If a text is not text or an option is out of range.
-
-    Notes
-    -----
-    Content words are those of `casebook.measures.legal_text.content_words`: no function
-    words, but numbers and section ids. Sentences without any are no claims: they are
-    counted and left out, and an explanation without a claim has no score.
-    """
+def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None):
+    """Share of an explanation's claims that one bounded passage supports."""
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
     cut = [p for source in source_texts(sources) for p in passages(source, max_words)]
     vocabularies = [content_words(passage) for passage in cut]
     found = [
-        _support(explanation[start:end], vocabularies, threshold, weights)
-        for start, end in sentences(explanation)
+        _support(explanation[start:end], vocabularies, threshold, weights) for start, end in sentences(explanation)
     ]
     return _summary(found, cut)
 
 
 def source_texts(sources):
-    """Give sources as a list of texts.
-
-    Parameters
-    ----------
-    sources : str or sequence of str
-        A single text is one source.
-
-    Returns
-    -------
-    list of str
-        Texts.
-
-    Raises
-    ------
-    InputError
-        If a source is no text.
-    """
+    """Give sources as a list of texts."""
     texts = [sources] if isinstance(sources, str) else list(sources)
     wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
     if wrong:
@@ -184,30 +103,10 @@ def _summary(found, cut):
 
 
 def inverse_frequency(texts):
-    """Weigh words by how few texts hold them.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Passages of a collection, at least one.
-
-    Returns
-    -------
-    dict
-        Content word to ``ln((N + 1) / (df + 1)) + 1``; under None the weight of a word
-        that none holds.
-
-    Raises
-    ------
-    InputError
-        If there is no text.
-    """
+    """Weigh words by how few texts hold them."""
     texts = list(texts)
     if not texts:
         raise InputError("word weights need at least one passage")
     frequency = Counter(word for text in texts for word in content_words(text))
-    weights = {
-        word: math.log((len(texts) + 1) / (count + 1)) + 1
-        for word, count in frequency.items()
-    }
+    weights = {word: math.log((len(texts) + 1) / (count + 1)) + 1 for word, count in frequency.items()}
     return weights | {None: math.log(len(texts) + 1) + 1}

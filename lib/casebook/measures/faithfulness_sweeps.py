@@ -21,24 +21,7 @@ THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
-    """Score of own and of foreign sources at several thresholds.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `sentence_rows`.
-    thresholds : sequence of float
-        Shares that ground a sentence, inclusive.
-    n_boot, seed : int
-        Of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rule, threshold and condition: ``score`` (mean over explanations of
-        the share of grounded sentences) with ``low`` and ``high`` (bootstrap over
-        sources), ``n`` explanations with a claim and ``without_claim``.
-    """
+    """Score of own and of foreign sources at several thresholds."""
     found = []
     for rule in RULES:
         part = rows_of_rule(rows, rule)
@@ -49,9 +32,7 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
                 chosen = part[part["condition"] == condition]
                 means = chosen.groupby("explanation", sort=False)["grounded"].mean()
                 clusters = source_clusters(rows, means.reset_index())
-                interval = bootstrap_mean(
-                    means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed
-                )
+                interval = bootstrap_mean(means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
                 bounds = (interval.estimate, interval.low, interval.high)
                 n = len(means)
                 found.append((rule, threshold, condition, *bounds, n, total - n))
@@ -60,26 +41,7 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
 
 
 def length_sweep(pairing, lengths, *, threshold=0.4, n_boot=10_000, seed=0):
-    """Score at several source lengths: what a longer source grounds by itself.
-
-    Parameters
-    ----------
-    pairing : Pairing
-        From `casebook.measures.faithfulness_controls.pair_sources`.
-    lengths : sequence of int
-        Words kept of every source, from its beginning.
-    threshold : float, default 0.4
-        Share that grounds a sentence.
-    n_boot, seed : int
-        Of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `threshold_sweep` at one threshold, with ``source_words`` (asked for) and
-        ``mean_words`` (there were). The corrected rule looks at passages of at most
-        `PASSAGE_WORDS` words, the documented one at all of them together.
-    """
+    """Score at several source lengths: what a longer source grounds by itself."""
     parts = []
     for length in lengths:
         check_count("length", length)
@@ -98,39 +60,14 @@ def _head(text, words):
 
 
 def by_sentence_length(rows, edges=(0, 5, 10, 20, 40), *, n_boot=10_000, seed=0):
-    """Mean share by number of words in the sentence.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `sentence_rows`.
-    edges : sequence of int
-        Lower edges of the classes; the last is open.
-    n_boot, seed : int
-        Of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rule, condition and class: ``words`` (label), ``share``, ``low``,
-        ``high`` and ``n`` sentences.
-    """
+    """Mean share by number of words in the sentence."""
     labels = [f"{a}-{b - 1}" for a, b in pairwise(edges)]
-    bins = pd.cut(
-        rows["words"],
-        [*edges, np.inf],
-        right=False,
-        labels=[*labels, f"{edges[-1]} or more"],
-    )
+    bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=[*labels, f"{edges[-1]} or more"])
     claims = rows.assign(length=bins).dropna(subset=["share"])
     found = []
-    for (rule, condition, length), part in claims.groupby(
-        ["rule", "condition", "length"], observed=True
-    ):
+    for (rule, condition, length), part in claims.groupby(["rule", "condition", "length"], observed=True):
         clusters = source_clusters(rows, part)
-        interval = bootstrap_mean(
-            part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed
-        )
+        interval = bootstrap_mean(part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
         bounds = (interval.estimate, interval.low, interval.high)
         found.append((rule, condition, length, *bounds, len(part)))
     columns = ["rule", "condition", "words", "share", "low", "high", "n"]

@@ -49,42 +49,13 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
 def fold(text):
-    """Replace typographic quotes, dashes and spaces by plain ones.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    str
-        Of the same length, character for character.
-    """
+    """Replace typographic quotes, dashes and spaces by plain ones."""
     return text.translate(_FOLD)
 
 
 @lru_cache(maxsize=4096)
 def sentences(text):
-    """Split a text into sentences.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of (int, int)
-        Start and end of each sentence, without white space around it. Paragraphs are
-        split; legal abbreviations (v., Rs., Cr.P.C., s., Art., single initials) are
-        not. Pieces without a letter or digit belong to the sentence before them.
-
-    Notes
-    -----
-    The splitter is nupunkt, whose abbreviations come from legal text; what it cuts
-    after the abbreviations listed here, or before a small letter, is joined again.
-    """
+    """Split a text into sentences."""
     from nupunkt import sent_spans  # most measures need no sentences
 
     found, start = [], 0
@@ -105,9 +76,7 @@ def _joined(text, spans):
         end -= len(piece) - len(piece.rstrip())
         if start >= end:
             continue
-        if result and _goes_on(
-            fold(text[result[-1][0] : result[-1][1]]), text[start:end]
-        ):
+        if result and _goes_on(fold(text[result[-1][0] : result[-1][1]]), text[start:end]):
             result[-1] = (result[-1][0], end)
         else:
             result.append((start, end))
@@ -131,65 +100,19 @@ def _goes_on(before, after):
 
 @lru_cache(maxsize=65_536)
 def tokens(text):
-    """Split a text into lower-case words, numbers and section ids.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    tuple of str
-        In order. ``26C(3)(a)`` is one token, ``1,50,000`` is ``150000``, and a
-        possessive ``'s`` is dropped.
-    """
+    """Split a text into lower-case words, numbers and section ids."""
     found = (match.group().lower() for match in _TOKEN.finditer(fold(text)))
-    return tuple(
-        word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s")
-        for word in found
-    )
+    return tuple(word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s") for word in found)
 
 
 @lru_cache(maxsize=65_536)
 def content_words(text):
-    """Give the distinct content words of a text.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    frozenset of str
-        Tokens that are not in `STOP_LIST`; numbers and section ids are kept, single
-        letters are not.
-    """
-    return frozenset(
-        word
-        for word in tokens(text)
-        if word not in STOP_LIST and (len(word) > 1 or word.isdigit())
-    )
+    """Give the distinct content words of a text."""
+    return frozenset(word for word in tokens(text) if word not in STOP_LIST and (len(word) > 1 or word.isdigit()))
 
 
 def passages(text, max_words=200):
-    """Cut a text into overlapping windows of words.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-    max_words : int or None, default 200
-        Longest window in words (runs without white space); None leaves the text whole.
-
-    Returns
-    -------
-    tuple of str
-        Windows of `max_words`, each half a window after the one before, so that
-        whatever is at most half a window long stands whole in one. Empty without a
-        word.
-    """
+    """Cut a text into overlapping windows of words."""
     if max_words is not None:
         check_count("max_words", max_words)
     words = [match.span() for match in re.finditer(r"\S+", text)]

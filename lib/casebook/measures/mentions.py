@@ -52,19 +52,7 @@ _PARTIES = re.compile(rf"(?P<a>{PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{PARTY})")
 
 @dataclass(frozen=True)
 class Agreement:
-    """What an explanation names, and how much of it a source names too.
-
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    share : float or None
-        Share of the explanation's mentions that the source has; None if it has none.
-    missing : tuple of str
-        Mentions that the source lacks.
-    n : int
-        Number of distinct mentions in the explanation.
-    """
+    """What an explanation names, and how much of it a source names too."""
 
     kind: str
     share: float | None
@@ -73,21 +61,7 @@ class Agreement:
 
 
 def mentions(text):
-    """Find the distinct numbers, dates, provisions and parties of a text.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    dict of str to frozenset of str
-        By kind. Numbers are plain decimals, ``%`` kept, scales such as lakh multiplied
-        out, and the small ones may be words; dates are ISO, day before month where only
-        figures stand; provisions are canonical without their Act; parties are the two
-        sides of ``A v B``. What belongs to a date or a citation is no number.
-    """
+    """Find the distinct numbers, dates, provisions and parties of a text."""
     plain = re.sub(r"\s", " ", fold(text))
     citations = find_citations(text)
     dates, left = _dates(plain)
@@ -96,9 +70,7 @@ def mentions(text):
     return {
         "number": frozenset(map(_value, _NUMBER.finditer(left))),
         "date": frozenset(dates),
-        "provision": frozenset(
-            " ".join(c.parts[1:]) for c in citations if c.kind == "provision"
-        ),
+        "provision": frozenset(" ".join(c.parts[1:]) for c in citations if c.kind == "provision"),
         "party": frozenset(
             side.removeprefix("In ").removeprefix("See ").strip(" .,").casefold()
             for start, end in sentences(plain)
@@ -112,10 +84,7 @@ def _dates(plain):
     """Give the dates, and the text with spaces in their place."""
     found, left = [], plain
     for match in _DATES.finditer(plain):
-        year, month, day = (
-            next(v for k, v in match.groupdict().items() if k[0] == part and v)
-            for part in "ymd"
-        )
+        year, month, day = (next(v for k, v in match.groupdict().items() if k[0] == part and v) for part in "ymd")
         number = _MONTHS.get(month.lower()) or int(month)
         if 1 <= number <= 12 and 1 <= int(day) <= 31:
             found.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")
@@ -138,19 +107,7 @@ def _value(match):
 
 
 def agreement(explanation, source):
-    """Compare what an explanation names with what a source names.
-
-    Parameters
-    ----------
-    explanation, source : str
-        Texts.
-
-    Returns
-    -------
-    list of Agreement
-        One per kind of `KINDS`. A party counts as named if its words stand anywhere in
-        the source.
-    """
+    """Compare what an explanation names with what a source names."""
     here, there = mentions(explanation), _remembered(source)
     text = _spaced(source)
     found = []

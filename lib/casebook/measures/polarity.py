@@ -20,17 +20,7 @@ _STRENGTH = {
 
 @dataclass(frozen=True)
 class Flip:
-    """What a sentence turns round.
-
-    Attributes
-    ----------
-    negated : tuple of str
-        Shared content words that one text negates and the other does not.
-    modality : (str, str) or None
-        Modality of the sentence and of the source, if both have one and they differ.
-    overlap : float
-        Share of the sentence's content words in the source sentence.
-    """
+    """What a sentence turns round."""
 
     negated: tuple
     modality: tuple | None
@@ -38,29 +28,7 @@ class Flip:
 
 
 def find_flip(sentence, source_sentences, *, least_overlap=LEAST_OVERLAP):
-    """Compare a sentence with the source sentence that shares most content with it.
-
-    Parameters
-    ----------
-    sentence : str
-        One sentence of an explanation.
-    source_sentences : sequence of str
-        Sentences of the source.
-    least_overlap : float, default 0.5
-        Share of the sentence's content words that the source sentence must hold.
-
-    Returns
-    -------
-    Flip or None
-        None if no source sentence is close enough to compare. A `Flip` with nothing in
-        `negated` and no `modality` is an agreement.
-
-    Notes
-    -----
-    A word is negated if a negator stands at most `SCOPE` words before it: an odd number
-    of them. Modality is that of the first modal phrase: prohibition, obligation or
-    permission.
-    """
+    """Compare a sentence with the source sentence that shares most content with it."""
     words = content_words(sentence)
     if not words or not source_sentences:
         return None
@@ -91,18 +59,7 @@ def _plain(word):
 
 
 def modality(sentence):
-    """Give the modality of the first modal phrase of a sentence.
-
-    Parameters
-    ----------
-    sentence : str
-        Sentence.
-
-    Returns
-    -------
-    str or None
-        ``"prohibition"``, ``"obligation"``, ``"permission"`` or None.
-    """
+    """Give the modality of the first modal phrase of a sentence."""
     words = [part for word in tokens(sentence) for part in _expanded(word)]
     for place in range(len(words)):
         for name, phrases in _STRENGTH.items():

@@ -30,22 +30,7 @@ _WORD = re.compile(r"\w+(?:'\w+)*")
 
 @dataclass(frozen=True)
 class Quote:
-    """One quotation and its state.
-
-    Attributes
-    ----------
-    text : str
-        What stands between the marks.
-    state : str
-        One of `STATES`.
-    source : hashable or None
-        Key of the source that holds it; the first of several. None if stitched or
-        absent.
-    cited : hashable or None
-        Key of the source cited in the same sentence; None if none is known.
-    start, end : int
-        Place in the explanation, marks left out.
-    """
+    """One quotation and its state."""
 
     text: str
     state: str
@@ -56,21 +41,7 @@ class Quote:
 
 
 def find_quotes(text, least_words=LEAST_WORDS):
-    """Find the quotations of a text.
-
-    Parameters
-    ----------
-    text : str
-        Text with straight or typographic marks.
-    least_words : int, default 3
-        Shorter ones are terms, not quotations.
-
-    Returns
-    -------
-    list of (int, int)
-        Start and end between the marks, in order; a quotation in a quotation belongs
-        to the outer one. Apostrophes are no marks.
-    """
+    """Find the quotations of a text."""
     found = []
     for pattern in (_DOUBLE, _SINGLE):
         for match in pattern.finditer(text):
@@ -82,41 +53,12 @@ def find_quotes(text, least_words=LEAST_WORDS):
 
 
 def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORDS):
-    """Say of every quotation of an explanation whether the sources hold it.
-
-    Parameters
-    ----------
-    explanation : str
-        Text with quotations.
-    sources : dict of hashable to str
-        Source texts by key.
-    citations : dict of str to hashable, optional
-        Canonical citation (`casebook.measures.citations.canonical`) to the key of the
-        source it names. A quotation is held to be from the source cited in its
-        sentence, after it if there is one, else before it.
-    least_words : int
-        As in `find_quotes`.
-
-    Returns
-    -------
-    list of Quote
-        In order of place.
-
-    Raises
-    ------
-    InputError
-        If `citations` names a source that is not there.
-    """
+    """Say of every quotation of an explanation whether the sources hold it."""
     unknown = set((citations or {}).values()) - set(sources)
     if unknown:
         raise InputError(f"citations name unknown sources: {sorted(map(str, unknown))}")
     return [
-        _state(
-            explanation[start:end],
-            sources,
-            _cited(explanation, start, end, citations or {}),
-            (start, end),
-        )
+        _state(explanation[start:end], sources, _cited(explanation, start, end, citations or {}), (start, end))
         for start, end in find_quotes(explanation, least_words)
     ]
 
@@ -127,9 +69,7 @@ def _cited(text, start, end, citations):
     left = min((a for a, _ in spans), default=0)
     right = max((b for _, b in spans), default=len(text))
     known = [
-        (c.start + left, citations[c.canonical])
-        for c in find_citations(text[left:right])
-        if c.canonical in citations
+        (c.start + left, citations[c.canonical]) for c in find_citations(text[left:right]) if c.canonical in citations
     ]
     after = [key for place, key in known if place >= end]
     before = [key for place, key in known if place < start]
@@ -142,9 +82,7 @@ def _state(quote, sources, cited, place):
         holder = next((key for key in order if holds(quote, sources[key])), None)
         if holder is not None:
             moved = cited is not None and holder != cited
-            return Quote(
-                quote, "misattributed" if moved else state, holder, cited, *place
-            )
+            return Quote(quote, "misattributed" if moved else state, holder, cited, *place)
     state = "stitched" if _is_stitched(quote, sources.values()) else "absent"
     return Quote(quote, state, None, cited, *place)
 

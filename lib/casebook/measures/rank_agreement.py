@@ -22,23 +22,7 @@ _UNITS = 10**DIGITS
 
 
 def spearman(first, second):
-    """Correlate two rankings: Pearson's correlation of mid-ranks [1]_.
-
-    Parameters
-    ----------
-    first, second : array-like of float, shape (n,)
-        Values or ranks of the same items, in one order.
-
-    Returns
-    -------
-    float or None
-        In [-1, 1]; None with fewer than two items or if one side is constant.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ.
-    """
+    """Correlate two rankings: Pearson's correlation of mid-ranks [1]_."""
     first, second = np.asarray(first, float), np.asarray(second, float)
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError("two rankings must be two lists of one length")
@@ -50,23 +34,7 @@ def spearman(first, second):
 
 
 def spearman_null(first, second):
-    """Give the exact distribution of the correlation over all orders of one side.
-
-    Parameters
-    ----------
-    first, second : array-like of float, shape (n,)
-        As for `spearman`, at most `MOST_ITEMS` items; their ties stay as they are.
-
-    Returns
-    -------
-    dict of int to float
-        Probability of each value, in thousandths; empty where undefined.
-
-    Raises
-    ------
-    InputError
-        If there are more items.
-    """
+    """Give the exact distribution of the correlation over all orders of one side."""
     if len(first) > MOST_ITEMS:
         raise InputError(f"an exact null takes at most {MOST_ITEMS} items")
     if spearman(first, second) is None:
@@ -81,26 +49,13 @@ def _enumerated(first, second):
     centred = np.array(first) - np.mean(first)
     others = orders - np.mean(second)
     scale = math.sqrt((centred @ centred) * (others[0] @ others[0]))
-    values, counts = np.unique(
-        np.rint(_UNITS * (others @ centred) / scale).astype(int), return_counts=True
-    )
+    values, counts = np.unique(np.rint(_UNITS * (others @ centred) / scale).astype(int), return_counts=True)
     shares = counts / len(orders)
     return tuple(zip(values.tolist(), shares.tolist(), strict=True))
 
 
 def mean_null(nulls):
-    """Convolve the nulls of independent cases into that of their sum.
-
-    Parameters
-    ----------
-    nulls : sequence of dict of int to float
-        From `spearman_null` or `tilted`.
-
-    Returns
-    -------
-    numpy.ndarray, shape (2 * 1000 * m + 1,)
-        Probability of every sum from -1000 m to 1000 m thousandths.
-    """
+    """Convolve the nulls of independent cases into that of their sum."""
     total = np.ones(1)
     for null in nulls:
         total = _add(total, null)
@@ -108,34 +63,14 @@ def mean_null(nulls):
 
 
 def mean_spearman_test(pairs):
-    """Test the mean correlation over cases exactly.
-
-    Parameters
-    ----------
-    pairs : sequence of (array-like, array-like)
-        Two rankings per case.
-
-    Returns
-    -------
-    dict
-        ``mean`` (float or None), ``p`` (two-sided, of the correlations rounded to
-        three decimals; None without a defined case), ``values`` (float or None per
-        case), ``defined`` and ``undefined`` (counts).
-
-    Notes
-    -----
-    A single case of four items can never be significant at 5 %: its smallest
-    two-sided p is 2/24 [2]_.
-    """
+    """Test the mean correlation over cases exactly."""
     values = [spearman(*pair) for pair in pairs]
     known = [value for value in values if value is not None]
     found = {"mean": None, "p": None, "values": values}
     found |= {"defined": len(known), "undefined": len(values) - len(known)}
     if not known:
         return found
-    nulls = [
-        spearman_null(*p) for p, v in zip(pairs, values, strict=True) if v is not None
-    ]
+    nulls = [spearman_null(*p) for p, v in zip(pairs, values, strict=True) if v is not None]
     null = mean_null(nulls)
     sums = np.arange(len(null)) - _UNITS * len(known)
     observed = abs(sum(round(_UNITS * value) for value in known))
@@ -144,30 +79,7 @@ def mean_spearman_test(pairs):
 
 
 def tilted(n_items, mean):
-    """Give a distribution over orders of untied items with a chosen mean correlation.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items, 2 to `MOST_ITEMS`.
-    mean : float
-        Expected correlation, in (-1, 1).
-
-    Returns
-    -------
-    dict of int to float
-        Probability of each value, in thousandths: the null tilted exponentially, the
-        Mallows model of Spearman's distance.
-
-    Raises
-    ------
-    InputError
-        If the mean correlation is not between -1 and 1, or there are too many items.
-
-    References
-    ----------
-    Mallows, Biometrika 44, 1957.
-    """
+    """Give a distribution over orders of untied items with a chosen mean correlation."""
     if not -1 < mean < 1:
         raise InputError(f"a mean correlation must lie between -1 and 1, not {mean}")
     null = spearman_null(range(n_items), range(n_items))
@@ -183,31 +95,11 @@ def tilted(n_items, mean):
 
 
 def cases_needed(true, null=0.0, *, n_items=4, power=0.8, alpha=0.05, most=400):
-    """Count the cases with which the mean correlation is shown to exceed a value.
-
-    Parameters
-    ----------
-    true, null : float
-        Expected correlation of a case in truth and under the hypothesis to reject.
-    n_items : int
-        Items ranked in each case.
-    power, alpha : float
-        Power to reach, and level of the one-sided exact test.
-    most : int
-        Cases to try at most.
-
-    Returns
-    -------
-    int or None
-        Smallest number from which on, up to ten more, the power is reached; None if
-        `most` are too few.
-    """
+    """Count the cases with which the mean correlation is shown to exceed a value."""
     base, other = tilted(n_items, null), tilted(n_items, true)
     under, against, reached = np.ones(1), np.ones(1), []
     for count in range(1, most + 11):
-        under, against = (
-            _add(total, one) for total, one in ((under, base), (against, other))
-        )
+        under, against = (_add(total, one) for total, one in ((under, base), (against, other)))
         tail = np.cumsum(under[::-1])
         critical = int(np.searchsorted(tail, alpha * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.

@@ -12,12 +12,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.measures.ranking_inputs import Accounting, look_up
-from casebook.measures.ranking_names import (
-    Measure,
-    describe,
-    list_measures,
-    parse_measure,
-)
+from casebook.measures.ranking_names import Measure, describe, list_measures, parse_measure
 from casebook.measures.ranking_ranks import rank_judged
 
 __all__ = ["DEFAULT", "Evaluation", "describe", "evaluate", "list_measures"]
@@ -27,19 +22,7 @@ DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of some measures for every query of one run.
-
-    Attributes
-    ----------
-    query_ids : list of str, length Q
-        Queries evaluated, in the order of the judgements.
-    measures : tuple of Measure, length M
-        What was computed.
-    matrix : ndarray of float64, shape (Q, M)
-        The values.
-    accounting : Accounting
-        Which queries were judged, retrieved and counted.
-    """
+    """Values of some measures for every query of one run."""
 
     query_ids: list[str]
     measures: tuple[Measure, ...]
@@ -62,59 +45,25 @@ class Evaluation:
 
     @property
     def mean(self):
-        """Summary over the queries by measure name, dict of str to float.
-
-        The arithmetic mean, except where trec_eval summarises otherwise: counts are
-        summed and ``gm_map`` is a geometric mean.
-        """
+        """Summary over the queries by measure name, dict of str to float."""
         columns = zip(self.measures, self.matrix.T, strict=True)
         return {measure.name: measure.summarise(values) for measure, values in columns}
 
     def values(self, name):
-        """Give the values of one measure.
-
-        Parameters
-        ----------
-        name : str
-            As requested.
-
-        Returns
-        -------
-        ndarray of float64, shape (Q,)
-            Aligned with ``query_ids``.
-
-        Raises
-        ------
-        InputError
-            If the measure was not requested.
-        """
+        """Give the values of one measure."""
         if name not in self.names:
             raise InputError(f"{name!r} was not evaluated: {', '.join(self.names)}")
         return self.matrix[:, self.names.index(name)]
 
     def frame(self):
-        """Give the values as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Queries (index ``query_id``) by measures.
-        """
+        """Give the values as a table."""
         import pandas as pd  # most callers need no frame and start faster without
 
         index = pd.Index(self.query_ids, name="query_id")
         return pd.DataFrame(self.matrix, index=index, columns=self.names)
 
 
-def evaluate(
-    qrels,
-    run,
-    measures=DEFAULT,
-    *,
-    judged_only=False,
-    missing="zero",
-    no_relevant="zero",
-):
+def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
     """Evaluate a run.
 
     Parameters
@@ -152,29 +101,13 @@ def evaluate(
     Experiment and Evaluation in Information Retrieval, MIT Press.
     """
     parsed = parse_measures(measures)
-    judged, accounting = load_judged(
-        qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant
-    )
+    judged, accounting = load_judged(qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant)
     columns = [measure.formula.score(judged) for measure in parsed]
     return Evaluation(judged.query_ids, parsed, np.column_stack(columns), accounting)
 
 
 def parse_measures(measures):
-    """Parse measure names, one or several, each once.
-
-    Parameters
-    ----------
-    measures : sequence of str or str
-
-    Returns
-    -------
-    tuple of Measure
-
-    Raises
-    ------
-    InputError
-        If there is none or one is unknown.
-    """
+    """Parse measure names, one or several, each once."""
     names = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
     if not names:
         raise InputError("no measure requested")
@@ -182,23 +115,7 @@ def parse_measures(measures):
 
 
 def load_judged(qrels, run, *, judged_only, missing, no_relevant):
-    """Rank the judged documents of the queries to be evaluated.
-
-    Parameters
-    ----------
-    qrels, run, judged_only, missing, no_relevant
-        As for `evaluate`.
-
-    Returns
-    -------
-    judged : JudgedRanks
-    accounting : Accounting
-
-    Raises
-    ------
-    InputError
-        As `evaluate`.
-    """
+    """Rank the judged documents of the queries to be evaluated."""
     _check_policy("missing", missing)
     _check_policy("no_relevant", no_relevant)
     lookup, run_ids, empty = look_up(qrels, run)

@@ -27,8 +27,7 @@ STANDARD = {
     "AP": Family(
         MeasureInfo(
             "AP@k",
-            "Mean over all relevant documents of the precision at their rank, 0 for "
-            "those not among the first k.",
+            "Mean over all relevant documents of the precision at their rank, 0 for those not among the first k.",
             0.0,
             1.0,
             "Buckley and Voorhees 2005",
@@ -44,8 +43,7 @@ STANDARD = {
             0.0,
             1.0,
             "Kantor and Voorhees 2000",
-            "Ties are broken as for every other measure; ir_measures breaks them the "
-            "other way for RR@k.",
+            "Ties are broken as for every other measure; ir_measures breaks them the other way for RR@k.",
         ),
         lambda k, rel=1: f.FirstRelevant(g.reciprocal, rel, k),
     ),
@@ -106,8 +104,7 @@ STANDARD = {
             0.0,
             1.0,
             "Buckley and Voorhees 2004, as corrected in trec_eval",
-            "Negative grades count as unjudged. 1 per retrieved relevant document if "
-            "none is judged non-relevant.",
+            "Negative grades count as unjudged. 1 per retrieved relevant document if none is judged non-relevant.",
         ),
         lambda k, rel=1: f.BinaryPreference(rel),
         cutoff="none",
@@ -132,8 +129,7 @@ STANDARD = {
     "Judged": Family(
         MeasureInfo(
             "Judged@k",
-            "Share of the first k documents (or of those retrieved, if fewer) that has "
-            "a judgement.",
+            "Share of the first k documents (or of those retrieved, if fewer) that has a judgement.",
             0.0,
             1.0,
             "ir_measures",
@@ -146,8 +142,7 @@ STANDARD = {
     "IPrec": Family(
         MeasureInfo(
             "IPrec@x",
-            "Highest precision at any rank where the share x of the relevant documents "
-            "has been found.",
+            "Highest precision at any rank where the share x of the relevant documents has been found.",
             0.0,
             1.0,
             TREC_EVAL,
@@ -161,8 +156,7 @@ STANDARD = {
     "gm_map": Family(
         MeasureInfo(
             "gm_map",
-            "Average precision; summarised over queries by the geometric mean, values "
-            "below 0.00001 raised to it.",
+            "Average precision; summarised over queries by the geometric mean, values below 0.00001 raised to it.",
             0.0,
             1.0,
             "Robertson 2006, trec_eval 10",
@@ -188,12 +182,7 @@ STANDARD = {
     ),
     "NumRet": Family(
         MeasureInfo(
-            "NumRet",
-            "Number of documents retrieved; summed.",
-            0.0,
-            np.inf,
-            TREC_EVAL,
-            "Equals trec_eval's num_ret.",
+            "NumRet", "Number of documents retrieved; summed.", 0.0, np.inf, TREC_EVAL, "Equals trec_eval's num_ret."
         ),
         lambda k: f.Count(lambda judged: judged.retrieved),
         cutoff="none",
@@ -202,12 +191,7 @@ STANDARD = {
     ),
     "NumRel": Family(
         MeasureInfo(
-            "NumRel",
-            "Number of relevant documents; summed.",
-            0.0,
-            np.inf,
-            TREC_EVAL,
-            "Equals trec_eval's num_rel.",
+            "NumRel", "Number of relevant documents; summed.", 0.0, np.inf, TREC_EVAL, "Equals trec_eval's num_rel."
         ),
         lambda k, rel=1: f.Count(m.count_relevant(rel)),
         cutoff="none",

@@ -32,8 +32,7 @@ DOCUMENTED = {
             0.0,
             1.0,
             "COUNTERCASE",
-            "Binary: grades above 1 count as 1. NDCG@k without the prefix is the "
-            "graded nDCG@k.",
+            "Binary: grades above 1 count as 1. NDCG@k without the prefix is the graded nDCG@k.",
         ),
         lambda k: m.normalised_gain(g.binary_gain(1), k),
         cutoff="required",
@@ -42,8 +41,7 @@ DOCUMENTED = {
     "Recall": Family(
         MeasureInfo(
             "original:Recall@k",
-            "Share of the documents of grade 1 or more that is among the first k; 0 "
-            "if there are none.",
+            "Share of the documents of grade 1 or more that is among the first k; 0 if there are none.",
             0.0,
             1.0,
             "COUNTERCASE",
@@ -60,8 +58,7 @@ DOCUMENTED = {
             0.0,
             1.0,
             "EmbeddingShift",
-            "Neither a mean average precision nor cut off at 1: it is RR. map@1 "
-            "without the prefix is AP@1.",
+            "Neither a mean average precision nor cut off at 1: it is RR. map@1 without the prefix is AP@1.",
         ),
         lambda k: f.FirstRelevant(g.reciprocal, 1, np.inf),
         cutoff="none",

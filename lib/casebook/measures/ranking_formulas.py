@@ -13,19 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class GainSum:
-    """Sum over retrieved judged documents of gain times discount, normalised.
-
-    Attributes
-    ----------
-    gain : callable
-        Grades to gains.
-    discount : callable
-        Ranks to weights.
-    cutoff : callable
-        Judged ranks to the last rank that counts, one for all or one per document.
-    norm : callable
-        Judged ranks to the denominator of each query.
-    """
+    """Sum over retrieved judged documents of gain times discount, normalised."""
 
     gain: Callable
     discount: Callable
@@ -54,17 +42,7 @@ class GainSum:
 
 @dataclass(frozen=True)
 class FirstRelevant:
-    """A function of the rank of the first relevant document; 0 without one.
-
-    Attributes
-    ----------
-    value : callable
-        Ranks to values.
-    level : int
-        Lowest relevant grade.
-    cutoff : float
-        Last rank that counts.
-    """
+    """A function of the rank of the first relevant document; 0 without one."""
 
     value: Callable
     level: int
@@ -79,11 +57,7 @@ class FirstRelevant:
         return values
 
     def expected(self, judged):
-        """Mean value over the orders of ties.
-
-        With r relevant among t tied documents, the first of them stands at place i
-        with probability C(t - i, r - 1) / C(t, r).
-        """
+        """Mean value over the orders of ties."""
         first, relevant = self._first(judged)
         ahead, tied = judged.ahead[first], judged.tied[first]
         group, _ = judged.ties
@@ -104,15 +78,7 @@ class FirstRelevant:
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Mean over all relevant documents of the precision at their rank.
-
-    Attributes
-    ----------
-    level : int
-        Lowest relevant grade.
-    cutoff : float
-        Last rank that counts; the mean still runs over all relevant documents.
-    """
+    """Mean over all relevant documents of the precision at their rank."""
 
     level: int
     cutoff: float
@@ -125,20 +91,13 @@ class AveragePrecision:
         return _ratio(judged.total(precision), judged.total(relevant))
 
     def expected(self, judged):
-        """Mean value over the orders of ties (McSherry and Najork 2008).
-
-        In a tie of t documents, r of them relevant, after s documents with n relevant,
-        a relevant document at place i has (i - 1) (r - 1) / (t - 1) relevant ones
-        before it in the tie on average. Summed over i with harmonic numbers.
-        """
+        """Mean value over the orders of ties (McSherry and Najork 2008)."""
         relevant = judged.grade >= self.level
         hits, before = _relevant_in_ties(judged, relevant & judged.found)
         s, t = judged.ahead, judged.tied
         slope = (hits - 1.0) / np.maximum(t - 1, 1)
         reach = np.clip(np.minimum(self.cutoff, s + t) - s, 0, t).astype(np.int64)
-        harmonic = np.concatenate(
-            [[0.0], np.cumsum(1.0 / np.arange(1.0, (s + t).max(initial=0) + 1))]
-        )
+        harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, (s + t).max(initial=0) + 1))])
         sums = slope * reach
         sums += (before + 1.0 - slope * (s + 1)) * (harmonic[s + reach] - harmonic[s])
         precision = np.where(relevant & judged.found, sums / t, 0.0)
@@ -147,13 +106,7 @@ class AveragePrecision:
 
 @dataclass(frozen=True)
 class BinaryPreference:
-    """Share of judged non-relevant documents that relevant ones are ranked above.
-
-    Attributes
-    ----------
-    level : int
-        Lowest relevant grade. Negative grades count as unjudged.
-    """
+    """Share of judged non-relevant documents that relevant ones are ranked above."""
 
     level: int
 
@@ -174,16 +127,7 @@ class BinaryPreference:
 
 @dataclass(frozen=True)
 class InterpolatedPrecision:
-    """Highest precision at any rank where a share of the relevant has been found.
-
-    Attributes
-    ----------
-    recall : float
-        The share, 0 to 1; times the number of relevant documents it is rounded to the
-        nearest integer, halves up.
-    level : int
-        Lowest relevant grade.
-    """
+    """Highest precision at any rank where a share of the relevant has been found."""
 
     recall: float
     level: int
@@ -205,13 +149,7 @@ class InterpolatedPrecision:
 
 @dataclass(frozen=True)
 class Count:
-    """A count that no order of ties can change.
-
-    Attributes
-    ----------
-    of : callable
-        Judged ranks to the count of each query.
-    """
+    """A count that no order of ties can change."""
 
     of: Callable
 

@@ -8,132 +8,42 @@ import numpy as np
 
 
 def linear_gain(grade):
-    """Gain equal to the grade, none below 0 (trec_eval's).
-
-    Parameters
-    ----------
-    grade : ndarray of int, shape (N,)
-        Grades.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        Gains.
-    """
+    """Gain equal to the grade, none below 0 (trec_eval's)."""
     return np.maximum(grade, 0).astype(np.float64)
 
 
 def exponential_gain(grade):
-    """Gain ``2**grade - 1``, none below 0 (Burges et al. 2005).
-
-    Parameters
-    ----------
-    grade : ndarray of int, shape (N,)
-        Grades.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        Gains.
-    """
+    """Gain ``2**grade - 1``, none below 0 (Burges et al. 2005)."""
     return np.exp2(np.maximum(grade, 0)) - 1.0
 
 
 def binary_gain(level):
-    """Gain 1 from a relevance level on.
-
-    Parameters
-    ----------
-    level : int
-        Lowest grade of a relevant document.
-
-    Returns
-    -------
-    callable
-        Grades to gains.
-    """
+    """Gain 1 from a relevance level on."""
     return lambda grade: (grade >= level).astype(np.float64)
 
 
 def no_discount(rank):
-    """Weight every rank equally.
-
-    Parameters
-    ----------
-    rank : ndarray of float, shape (N,)
-        Ranks from 1.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        Ones.
-    """
+    """Weight every rank equally."""
     return np.ones(len(rank))
 
 
 def log_discount(rank):
-    """Weight ``1 / log2(rank + 1)`` (Jarvelin and Kekalainen 2002).
-
-    Parameters
-    ----------
-    rank : ndarray of float, shape (N,)
-        Ranks from 1.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        Weights.
-    """
+    """Weight ``1 / log2(rank + 1)`` (Jarvelin and Kekalainen 2002)."""
     return 1.0 / np.log2(rank + 1.0)
 
 
 def persistence(p):
-    """Weight ``(1 - p) p**(rank - 1)`` (Moffat and Zobel 2008).
-
-    Parameters
-    ----------
-    p : float
-        Persistence, in (0, 1).
-
-    Returns
-    -------
-    callable
-        Ranks to weights.
-    """
+    """Weight ``(1 - p) p**(rank - 1)`` (Moffat and Zobel 2008)."""
     return lambda rank: (1.0 - p) * p ** (rank - 1.0)
 
 
 def reciprocal(rank):
-    """Weight ``1 / rank``.
-
-    Parameters
-    ----------
-    rank : ndarray of float, shape (N,)
-        Ranks from 1.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        Weights.
-    """
+    """Weight ``1 / rank``."""
     return 1.0 / rank
 
 
 def ideal(gain, discount, cutoff):
-    """Denominator of a normalised gain: that of the judged documents best first.
-
-    Parameters
-    ----------
-    gain, discount : callable
-        Grades to gains, and ranks to weights.
-    cutoff : float
-        Last rank that counts.
-
-    Returns
-    -------
-    callable
-        Judged ranks to sums, shape (Q,).
-    """
+    """Denominator of a normalised gain: that of the judged documents best first."""
 
     def norm(judged):
         order = judged.by_grade

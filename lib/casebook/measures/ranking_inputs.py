@@ -15,23 +15,7 @@ from casebook.measures.ranking_lookup import grades_of, look_up_columns, look_up
 
 @dataclass(frozen=True)
 class Accounting:
-    """Which queries were judged, retrieved and counted.
-
-    Attributes
-    ----------
-    judged, retrieved : int
-        Number of queries in the judgements and in the run.
-    evaluated : int
-        Number of queries that the means are taken over.
-    missing : tuple of str
-        Judged queries that the run does not contain.
-    extra : tuple of str
-        Queries of the run without judgements; ignored.
-    empty : tuple of str
-        Queries of the run for which it retrieves nothing; they score 0.
-    no_relevant : tuple of str
-        Judged queries without a document of grade 1 or more.
-    """
+    """Which queries were judged, retrieved and counted."""
 
     judged: int
     retrieved: int
@@ -42,39 +26,12 @@ class Accounting:
     no_relevant: tuple[str, ...]
 
     def counts(self):
-        """Give every entry as a number.
-
-        Returns
-        -------
-        dict of str to int
-        """
-        return {
-            name: value if isinstance(value, int) else len(value)
-            for name, value in vars(self).items()
-        }
+        """Give every entry as a number."""
+        return {name: value if isinstance(value, int) else len(value) for name, value in vars(self).items()}
 
 
 def look_up(qrels, run):
-    """Find the judged documents in a run.
-
-    Parameters
-    ----------
-    qrels, run : dict of dict, DataFrame or path-like
-        As for `casebook.measures.ranking.evaluate`.
-
-    Returns
-    -------
-    lookup : Lookup
-    run_ids : list of str
-        Queries of the run.
-    empty : list of str
-        Those of them for which it retrieves nothing.
-
-    Raises
-    ------
-    InputError
-        If either is malformed or empty, or they share no query.
-    """
+    """Find the judged documents in a run."""
     qrels = _table(qrels, QRELS, "relevance", "qrels")
     run = _table(run, RUN, "score", "run")
     judged_queries, run_queries = _query_ids(qrels), _query_ids(run)
@@ -96,16 +53,10 @@ def _table(source, layout, value, what):
     if hasattr(source, "columns"):
         source = _from_frame(source, value, what)
     if not isinstance(source, Mapping):
-        raise InputError(
-            f"{what}: expected a path, a DataFrame or a dict of dicts, "
-            f"got {type(source).__name__}"
-        )
+        raise InputError(f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}")
     for kind in set(map(type, source.values())):
         if not issubclass(kind, Mapping):
-            raise InputError(
-                f"{what}: each query must map document ids to numbers, "
-                f"not be a {kind.__name__}"
-            )
+            raise InputError(f"{what}: each query must map document ids to numbers, not be a {kind.__name__}")
     if not any(map(len, source.values())):
         raise InputError(f"{what}: empty, no document for any query")
     return source
@@ -135,7 +86,4 @@ def _query_ids(table):
 def _check_overlap(judged, retrieved):
     known = set(retrieved)
     if not any(query in known for query in judged):
-        raise InputError(
-            "qrels and run share no query id: "
-            f"qrels hold {judged[0]!r}, the run holds {retrieved[0]!r}"
-        )
+        raise InputError(f"qrels and run share no query id: qrels hold {judged[0]!r}, the run holds {retrieved[0]!r}")

@@ -10,24 +10,7 @@ from casebook.ragged import offsets_of
 
 @dataclass(frozen=True)
 class JudgedRanks:
-    """Judged documents of every query in rank order.
-
-    Attributes
-    ----------
-    query_ids : list of str, length Q
-        Judged queries.
-    row : ndarray of int, shape (N,)
-        Query of each judged document, ascending.
-    grade : ndarray of int64, shape (N,)
-        Relevance grade.
-    rank : ndarray of float64, shape (N,)
-        Rank from 1, infinite if not retrieved; ascending within a query.
-    ahead, tied : ndarray of int64, shape (N,)
-        Number of documents scored higher, and of those with the same score including
-        itself: the rank lies in ``ahead + 1 ... ahead + tied``.
-    retrieved : ndarray of int64, shape (Q,)
-        Number of documents retrieved.
-    """
+    """Judged documents of every query in rank order."""
 
     query_ids: list[str]
     row: np.ndarray
@@ -55,53 +38,23 @@ class JudgedRanks:
 
     @cached_property
     def ties(self):
-        """Number of the tie each judged document is in, and the first of each tie.
-
-        Documents that are not retrieved form one group per query.
-        """
+        """Number of the tie each judged document is in, and the first of each tie."""
         keys = np.stack([self.row, self.ahead, self.found])
         new = np.ones(len(self.row), dtype=bool)
         new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
         return np.cumsum(new) - 1, np.flatnonzero(new)
 
     def total(self, values):
-        """Sum over the judged documents of each query.
-
-        Parameters
-        ----------
-        values : ndarray, shape (N,)
-
-        Returns
-        -------
-        ndarray of float64, shape (Q,)
-        """
+        """Sum over the judged documents of each query."""
         return np.bincount(self.row, values, minlength=len(self.query_ids))
 
     def running(self, mask):
-        """Count marked documents of the same query up to and including each one.
-
-        Parameters
-        ----------
-        mask : ndarray of bool, shape (N,)
-
-        Returns
-        -------
-        ndarray of int64, shape (N,)
-        """
+        """Count marked documents of the same query up to and including each one."""
         counts = offsets_of(mask)
         return counts[1:] - counts[self.bounds[self.row]]
 
     def select(self, keep):
-        """Keep some queries.
-
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (Q,)
-
-        Returns
-        -------
-        JudgedRanks
-        """
+        """Keep some queries."""
         kept = keep[self.row]
         return JudgedRanks(
             [name for name, wanted in zip(self.query_ids, keep, strict=True) if wanted],
@@ -114,14 +67,7 @@ class JudgedRanks:
         )
 
     def without_unjudged(self):
-        """Give the ranks that remain when unjudged documents leave the run.
-
-        A negative grade marks a document as unjudged, as in trec_eval.
-
-        Returns
-        -------
-        JudgedRanks
-        """
+        """Give the ranks that remain when unjudged documents leave the run."""
         kept = self.found & (self.grade >= 0)
         group, first = self.ties
         place = self.running(kept)
@@ -134,19 +80,10 @@ class JudgedRanks:
         ).sorted_by_rank()
 
     def sorted_by_rank(self):
-        """Restore the order of ascending rank within each query.
-
-        Returns
-        -------
-        JudgedRanks
-        """
+        """Restore the order of ascending rank within each query."""
         last = np.max(self.rank, where=self.found, initial=0) + 1
         key = self.row * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
         order = np.argsort(key)
         return replace(
-            self,
-            grade=self.grade[order],
-            rank=self.rank[order],
-            ahead=self.ahead[order],
-            tied=self.tied[order],
+            self, grade=self.grade[order], rank=self.rank[order], ahead=self.ahead[order], tied=self.tied[order]
         )

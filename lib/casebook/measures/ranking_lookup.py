@@ -15,10 +15,7 @@ def _number_error(table, what, wanted, accepts):
     for query, row in table.items():
         for document, number in row.items():
             if not accepts(number):
-                return InputError(
-                    f"{what}: {number!r} of query {query!r}, document {document!r} "
-                    f"is not {wanted}"
-                )
+                return InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
     return InputError(f"{what}: values are not all {wanted}")
 
 
@@ -30,31 +27,11 @@ def _is_finite(number):
 
 
 def _is_grade(number):
-    return (
-        _is_finite(number)
-        and float(number).is_integer()
-        and abs(float(number)) < GRADE_LIMIT
-    )
+    return _is_finite(number) and float(number).is_integer() and abs(float(number)) < GRADE_LIMIT
 
 
 def grades_of(qrels):
-    """Flatten the grades, refusing what is not an integer.
-
-    Parameters
-    ----------
-    qrels : dict of dict
-        Judgements.
-
-    Returns
-    -------
-    numpy.ndarray of int64
-        Grades in the order of the dictionaries.
-
-    Raises
-    ------
-    InputError
-        Naming the first query and document whose grade is none.
-    """
+    """Flatten the grades, refusing what is not an integer."""
     count = sum(map(len, qrels.values()))
     flat = chain.from_iterable(row.values() for row in qrels.values())
     try:
@@ -67,25 +44,7 @@ def grades_of(qrels):
 
 
 def look_up_dicts(qrels, run):
-    """Look the judged documents up in the dictionaries themselves.
-
-    The scores of a query and those of its judged documents are read in one go, while
-    its dictionary is in the cache.
-
-    Parameters
-    ----------
-    qrels, run : dict of dict
-        Judgements and scores.
-
-    Returns
-    -------
-    casebook.measures.ranking_ranks.Lookup
-
-    Raises
-    ------
-    InputError
-        If a grade is no integer, or a score is not finite.
-    """
+    """Look the judged documents up in the dictionaries themselves."""
     nothing = {}
     rows = [run.get(query, nothing) for query in qrels]
     sizes = np.empty((len(rows), 2), dtype=np.int64)
@@ -131,17 +90,7 @@ class _IdsOf:
 
 
 def look_up_columns(qrels, run):
-    """Look the judged documents up by the hashes of their ids.
-
-    Parameters
-    ----------
-    qrels, run : casebook.formats.trec_columns.Columns
-        Judgements and scores.
-
-    Returns
-    -------
-    casebook.measures.ranking_ranks.Lookup
-    """
+    """Look the judged documents up by the hashes of their ids."""
     position = {query: i for i, query in enumerate(run.query_ids)}
     run_query = np.array([position.get(query, -1) for query in qrels.query_ids])
     sizes = np.diff(qrels.offsets)
@@ -156,7 +105,5 @@ def look_up_columns(qrels, run):
         run_offsets=run.offsets,
         run_query=run_query,
         judged_ids=qrels.document_ids,
-        run_ids=lambda query: run.document_ids(
-            slice(*run.offsets[run_query[query] : run_query[query] + 2])
-        ),
+        run_ids=lambda query: run.document_ids(slice(*run.offsets[run_query[query] : run_query[query] + 2])),
     )

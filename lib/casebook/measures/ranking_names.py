@@ -47,19 +47,7 @@ _TREC_EVAL = {
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure ready to be computed.
-
-    Attributes
-    ----------
-    name : str
-        As the caller spelled it; results carry this name.
-    info : MeasureInfo
-        What it means.
-    formula : object
-        Has ``score(judged)`` and ``expected(judged)``, see `ranking_formulas`.
-    aggregate : {"mean", "sum", "geometric"}
-        How queries are summarised.
-    """
+    """A measure ready to be computed."""
 
     name: str
     info: MeasureInfo
@@ -67,16 +55,7 @@ class Measure:
     aggregate: str
 
     def summarise(self, values):
-        """Summarise the values of all queries.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (Q,)
-
-        Returns
-        -------
-        float
-        """
+        """Summarise the values of all queries."""
         if self.aggregate == "sum":
             return float(np.sum(values))
         if self.aggregate == "geometric":
@@ -85,23 +64,7 @@ class Measure:
 
 
 def parse_measure(name):
-    """Find the measure of a name.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.9)``, ``map_cut_100``.
-
-    Returns
-    -------
-    Measure
-
-    Raises
-    ------
-    InputError
-        If the measure is unknown (the message offers near names), a parameter is not
-        one of its own or out of range, or a cutoff is missing, superfluous or below 1.
-    """
+    """Find the measure of a name."""
     if name.startswith(ORIGINAL):
         return _original(name)
     match = _GRAMMAR.fullmatch(_standard_name(name))
@@ -117,10 +80,7 @@ def parse_measure(name):
 
 
 def _original(name):
-    """Find the formula of a document, exactly as the document spells it.
-
-    COUNTERCASE's NDCG@3 and EmbeddingShift's ndcg@3 differ in letter case alone.
-    """
+    """Find the formula of a document, exactly as the document spells it."""
     bare = name.removeprefix(ORIGINAL)
     whole, match = DOCUMENTED.get(bare), _GRAMMAR.fullmatch(bare)
     if whole and whole.cutoff == "none":
@@ -145,39 +105,15 @@ def _note(name):
 
 
 def describe(name):
-    """Explain a measure.
-
-    Parameters
-    ----------
-    name : str
-        Any name that `parse_measure` accepts, or the bare name of a family (``P``).
-
-    Returns
-    -------
-    MeasureInfo
-
-    Raises
-    ------
-    InputError
-        If the measure is unknown.
-    """
+    """Explain a measure."""
     if name.startswith(ORIGINAL) and name.removeprefix(ORIGINAL) in DOCUMENTED:
         return DOCUMENTED[name.removeprefix(ORIGINAL)].info
     return STANDARD[name].info if name in STANDARD else parse_measure(name).info
 
 
 def list_measures():
-    """List every measure.
-
-    Returns
-    -------
-    list of MeasureInfo
-        Standard measures first, then those that a documented system defines its own
-        way.
-    """
-    return [
-        family.info for table in (STANDARD, DOCUMENTED) for family in table.values()
-    ]
+    """List every measure."""
+    return [family.info for table in (STANDARD, DOCUMENTED) for family in table.values()]
 
 
 def _standard_name(name):
@@ -210,11 +146,7 @@ def _parse_cutoff(name, family_name, family, text):
             return _in_range(float(text), 0.0, 1.0)
         return _in_range(int(text), 1, np.inf)
     except ValueError as error:
-        wanted = (
-            "a recall of 0 to 1"
-            if family_name.lower() == "iprec"
-            else "an integer from 1"
-        )
+        wanted = "a recall of 0 to 1" if family_name.lower() == "iprec" else "an integer from 1"
         raise InputError(f"cutoff {text!r} of {name!r} must be {wanted}") from error
 
 

@@ -19,30 +19,7 @@ from casebook.ragged import count_leading, rectangles
 
 @dataclass(frozen=True)
 class Lookup:
-    """Judged documents found in a run, and the run's scores.
-
-    Attributes
-    ----------
-    query_ids : list of str, length Q
-        Judged queries.
-    row : ndarray of int, shape (N,)
-        Query of each judged document, ascending.
-    grade : ndarray of int64, shape (N,)
-        Relevance grade of each judged document.
-    score : ndarray of float64, shape (N,)
-        Its score in the run; NaN if the run does not retrieve it.
-    run_scores : ndarray of float64, shape (M,)
-        Scores of the run, query by query.
-    run_offsets : ndarray of int64, shape (P + 1,)
-        Bounds of the queries of the run.
-    run_query : ndarray of int, shape (Q,)
-        Position of each judged query in the run, -1 if missing.
-    judged_ids : callable
-        Gives the ids of the judged documents with the given numbers.
-    run_ids : callable
-        Gives the ids that the run retrieves for a judged query, in score order of
-        ``run_scores``.
-    """
+    """Judged documents found in a run, and the run's scores."""
 
     query_ids: list[str]
     row: np.ndarray
@@ -56,17 +33,7 @@ class Lookup:
 
 
 def rank_judged(lookup):
-    """Rank the judged documents of a run.
-
-    Parameters
-    ----------
-    lookup : Lookup
-        Judged documents with their scores in the run.
-
-    Returns
-    -------
-    JudgedRanks
-    """
+    """Rank the judged documents of a run."""
     scores = _descending(lookup.run_scores, lookup.run_offsets)
     first, size = _bounds(lookup)
     present = np.flatnonzero(~np.isnan(lookup.score))
@@ -83,9 +50,7 @@ def rank_judged(lookup):
     rank[present], ahead[present], tied[present] = above + 1.0, above, alike
     entries = present[shared]
     rank[entries] += _places_in_ties(lookup, entries)
-    judged = JudgedRanks(
-        lookup.query_ids, lookup.row, lookup.grade, rank, ahead, tied, size
-    )
+    judged = JudgedRanks(lookup.query_ids, lookup.row, lookup.grade, rank, ahead, tied, size)
     return judged.sorted_by_rank()
 
 
@@ -130,8 +95,4 @@ def _places(names, scores, wanted):
     for name, score in zip(names, scores, strict=True):
         if score in wanted:
             groups[score].append(name)
-    return {
-        name: place
-        for group in groups.values()
-        for place, name in enumerate(sorted(group, reverse=True))
-    }
+    return {name: place for group in groups.values() for place, name in enumerate(sorted(group, reverse=True))}

@@ -16,23 +16,7 @@ from casebook.measures.ranking_names import Measure
 
 @dataclass(frozen=True)
 class TieBounds:
-    """Values of some measures over all orders of tied documents.
-
-    Attributes
-    ----------
-    query_ids : list of str, length Q
-        Queries evaluated.
-    measures : tuple of Measure, length M
-        What was computed.
-    low, expected, actual, high : ndarray of float64, shape (Q, M)
-        Lowest value, mean, value under the fixed tie rule, highest value. The mean is
-        NaN for bpref and IPrec, which have no closed form here.
-    tie_mass : ndarray of float64, shape (Q,)
-        Share of the judged documents retrieved that are tied with another document;
-        NaN if none is retrieved.
-    accounting : Accounting
-        Which queries were judged, retrieved and counted.
-    """
+    """Values of some measures over all orders of tied documents."""
 
     query_ids: list[str]
     measures: tuple[Measure, ...]
@@ -44,67 +28,23 @@ class TieBounds:
     accounting: Accounting
 
     def frame(self):
-        """Summarise over the queries.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per measure, columns ``low``, ``expected``, ``actual``, ``high``.
-            The expected value of a geometric mean is NaN: it is no mean of means.
-        """
+        """Summarise over the queries."""
         import pandas as pd  # most callers need no frame and start faster without
 
         rows = {}
         for i, measure in enumerate(self.measures):
             rows[measure.name] = {
-                kind: measure.summarise(getattr(self, kind)[:, i])
-                for kind in ("low", "expected", "actual", "high")
+                kind: measure.summarise(getattr(self, kind)[:, i]) for kind in ("low", "expected", "actual", "high")
             }
             if measure.aggregate == "geometric":
                 rows[measure.name]["expected"] = float("nan")
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure")
 
 
-def tie_bounds(
-    qrels,
-    run,
-    measures=DEFAULT,
-    *,
-    judged_only=False,
-    missing="zero",
-    no_relevant="zero",
-):
-    """Bound the measures of a run over all orders of its tied documents.
-
-    Parameters
-    ----------
-    qrels, run, measures, judged_only, missing, no_relevant
-        As for `casebook.measures.ranking.evaluate`.
-
-    Returns
-    -------
-    TieBounds
-
-    Raises
-    ------
-    InputError
-        As `casebook.measures.ranking.evaluate`.
-
-    Notes
-    -----
-    No measure falls when a document of higher grade moves up within a tie, so the best
-    order puts grades descending and unjudged documents last, and the worst order is its
-    reverse.
-
-    References
-    ----------
-    McSherry, F. and Najork, M. (2008). Computing information retrieval performance
-    measures efficiently in the presence of tied scores. ECIR.
-    """
+def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
+    """Bound the measures of a run over all orders of its tied documents."""
     parsed = parse_measures(measures)
-    judged, accounting = load_judged(
-        qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant
-    )
+    judged, accounting = load_judged(qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant)
     shared = judged.total(judged.found & (judged.tied > 1))
     found = judged.total(judged.found)
     return TieBounds(

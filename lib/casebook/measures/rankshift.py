@@ -21,17 +21,7 @@ PARTS = ("ext", "min", "max", "res")
 
 @dataclass(frozen=True)
 class RankChanges:
-    """What became of every item of two ranked lists.
-
-    Attributes
-    ----------
-    displacement : dict
-        Id to how many ranks it moved; items of `before` first, then newcomers.
-    dropped, new, stable : tuple
-        Ids that left, came and stayed, in rank order.
-    n_before, n_after : int
-        Lengths of the two lists, at most k.
-    """
+    """What became of every item of two ranked lists."""
 
     displacement: dict
     dropped: tuple
@@ -48,10 +38,7 @@ def rank_changes(before, after, k=10, *, absent="k+1"):
     place = [k + 1 if absent == "k+1" else len(ranks) + 1 for ranks in lists]
     was, now = lists
     return RankChanges(
-        {
-            item: abs(was.get(item, place[0]) - now.get(item, place[1]))
-            for item in was | now
-        },
+        {item: abs(was.get(item, place[0]) - now.get(item, place[1])) for item in was | now},
         tuple(x for x in was if x not in now),
         tuple(x for x in now if x not in was),
         tuple(x for x in was if x in now),
@@ -78,11 +65,7 @@ def _ranks(items, side, k=None):
 
 
 def undefined_reason(before, after, k=10, *, affected="union", absent="k+1"):
-    """Say why a value is None; the other measures are as ``affected="union"``.
-
-    ``"both_lists_empty"``, ``"first_list_empty"`` or ``"nothing_moved"``; None if the
-    value exists.
-    """
+    """Say why a value is None; the other measures are as ``affected="union"``."""
     check_choice("affected", affected, AFFECTED)
     changes = rank_changes(before, after, k, absent=absent)
     if not changes.displacement:
@@ -147,11 +130,7 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
 
 
 def footrule(before, after, k=10):
-    """Spearman's footrule of two top-k lists, absent items at rank k + 1.
-
-    Sum of the displacements, 0 to k(k + 1); a metric on lists of k items (Fagin, Kumar
-    & Sivakumar 2003). None if both lists are empty.
-    """
+    """Spearman's footrule of two top-k lists, absent items at rank k + 1."""
     moves = rank_changes(before, after, k).displacement.values()
     return sum(moves) if moves else None
 
@@ -193,10 +172,7 @@ def jaccard(before, after, k=10):
 
 
 def average_overlap(before, after, k=10):
-    """Mean over d = 1 to k of the share of common items among the first d.
-
-    Wu & Crestani, SAC 2003. None if both lists are empty.
-    """
+    """Mean over d = 1 to k of the share of common items among the first d."""
     was, now = _ranks(before, "before", k), _ranks(after, "after", k)
     if not (was or now):
         return None
@@ -204,12 +180,7 @@ def average_overlap(before, after, k=10):
 
 
 def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
-    """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003.
-
-    Number of disagreeing pairs of items, 0 to k^2 + penalty k(k - 1), or its share of
-    that. A pair of which one list holds both items and the other none counts `penalty`,
-    in [0, 1]: 0 is optimistic, 1/2 neutral. None if both lists are empty.
-    """
+    """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003."""
     if not 0 <= penalty <= 1:
         raise InputError(f"penalty must lie between 0 and 1, not {penalty}")
     was, now = _ranks(before, "before", k), _ranks(after, "after", k)
@@ -285,10 +256,7 @@ def rbo(before, after, p=0.9, *, part="ext"):
 
 
 def rbo_weight(p, depth):
-    """Share of rank-biased overlap that the first `depth` ranks decide.
-
-    Equation 21 of Webber et al. 2010; in (0, 1).
-    """
+    """Share of rank-biased overlap that the first `depth` ranks decide."""
     check_share("p", p)
     check_count("depth", depth)
     return 1 - p ** (depth - 1) + (1 - p) / p * depth * _tail(p, depth - 1)

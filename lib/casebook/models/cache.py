@@ -21,13 +21,7 @@ _KEY_BYTES = 32
 
 
 class EmbeddingCache:
-    """Store of vectors by model, kind and text.
-
-    Parameters
-    ----------
-    folder : pathlib.Path, optional
-        Where to keep it; by default ``embeddings`` in the user's cache folder.
-    """
+    """Store of vectors by model, kind and text."""
 
     def __init__(self, folder=None):
         self.folder = cache_dir("embeddings") if folder is None else folder
@@ -60,11 +54,7 @@ class EmbeddingCache:
         wanted, rows, blocks = set(keys), {}, []
         filled = 0
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
-            held = [
-                (row, key)
-                for row, key in enumerate(self._shard_keys(path))
-                if key in wanted and key not in rows
-            ]
+            held = [(row, key) for row, key in enumerate(self._shard_keys(path)) if key in wanted and key not in rows]
             block = self._read_shard(path) if held else None
             if block is None:
                 continue
@@ -74,34 +64,13 @@ class EmbeddingCache:
         return rows, TokenVectors.concatenate(blocks) if blocks else None
 
     def store(self, model_hash, kind, keys, block):
-        """Keep the vectors of some texts; a full or read-only disk only warns.
-
-        Parameters
-        ----------
-        model_hash, kind : str
-            As in :meth:`load`.
-        keys : sequence of bytes, length n
-            Keys of the texts, distinct.
-        block : TokenVectors
-            Their n rows; a pooled vector counts as one token.
-
-        Warns
-        -----
-        UserWarning
-            If the shard could not be written.
-        """
+        """Keep the vectors of some texts; a full or read-only disk only warns."""
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
         path = self.folder / model_hash[:32] / kind / f"{name}.npz"
         packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, _KEY_BYTES)
         try:
             with replacing(path) as temporary, temporary.open("wb") as stream:
-                np.savez(
-                    stream,
-                    keys=packed,
-                    lengths=block.lengths,
-                    token_ids=block.token_ids,
-                    vectors=block.vectors,
-                )
+                np.savez(stream, keys=packed, lengths=block.lengths, token_ids=block.token_ids, vectors=block.vectors)
         except OSError as error:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
@@ -115,12 +84,7 @@ class EmbeddingCache:
 
     def _read_shard(self, path):
         """Read the rows of a shard; None if it is gone or damaged."""
-        return self._guarded(
-            path,
-            lambda data: TokenVectors(
-                data["vectors"], data["token_ids"], data["lengths"]
-            ),
-        )
+        return self._guarded(path, lambda data: TokenVectors(data["vectors"], data["token_ids"], data["lengths"]))
 
     def _guarded(self, path, read):
         """Read from a shard; set it aside and give None if it is damaged."""
@@ -132,9 +96,6 @@ class EmbeddingCache:
             return None
         except _DAMAGE as error:
             self._keys.pop(path, None)
-            warnings.warn(
-                f"damaged embedding shard set aside and recomputed: {path}: {error}",
-                stacklevel=2,
-            )
+            warnings.warn(f"damaged embedding shard set aside and recomputed: {path}: {error}", stacklevel=2)
             path.replace(path.with_suffix(".damaged"))
             return None

@@ -9,15 +9,7 @@ from casebook.models.tokens import TokenVectors
 
 
 class CachedEncoder(EncoderStandIn):
-    """Encoder with the same answers as another one, remembered on disk.
-
-    Parameters
-    ----------
-    encoder : SentenceEncoder, DualEncoder or HostedEncoder
-        Who computes.
-    cache : EmbeddingCache
-        Where vectors are kept: pooled ones as float32, token vectors as float16.
-    """
+    """Encoder with the same answers as another one, remembered on disk."""
 
     def __init__(self, encoder, cache):
         super().__init__(encoder)
@@ -45,10 +37,7 @@ class CachedEncoder(EncoderStandIn):
         return self._look_up(texts, role, compute).vectors
 
     def token_vectors(self, texts, role="document"):
-        """Encode tokens; see :meth:`SentenceEncoder.token_vectors`.
-
-        The pooled vectors come out of the same pass and are kept too.
-        """
+        """Encode tokens; see :meth:`SentenceEncoder.token_vectors`."""
         texts = checked_texts(texts)
         if not texts:
             return self.encoder.token_vectors(texts, role)

@@ -13,21 +13,7 @@ BATCH = 32
 
 
 class CrossEncoderReranker:
-    """Score query and passage pairs by a cross-encoder's logit.
-
-    Parameters
-    ----------
-    name : str or path-like
-        Model folder or hub name; see :func:`casebook.models.weights.locate_model`.
-    texts : sequence of str
-        Passages; a candidate is a position in them.
-    allow_download : bool, optional
-        Whether the hub may be asked; by default the environment decides.
-
-    References
-    ----------
-    Nogueira and Cho (2019), Passage re-ranking with BERT, arXiv:1901.04085.
-    """
+    """Score query and passage pairs by a cross-encoder's logit."""
 
     def __init__(self, name, texts, allow_download=None):
         self.name = os.fspath(name)
@@ -42,33 +28,17 @@ class CrossEncoderReranker:
         model = library.load_cross_encoder(self.folder)
         if model.num_labels != 1:
             raise InputError(
-                f"cross-encoder {self.name!r} gives {model.num_labels} scores per "
-                "pair, a reranker gives 1"
+                f"cross-encoder {self.name!r} gives {model.num_labels} scores per pair, a reranker gives 1"
             )
         return model
 
     def scores(self, queries, candidates):
-        """Score candidate passages of every query.
-
-        Parameters
-        ----------
-        queries : sequence of str, length Q
-            Query texts.
-        candidates : array of int, shape (Q, C)
-            Passages; -1 is padding.
-
-        Returns
-        -------
-        array of float64, shape (Q, C)
-            Logits to six decimals, ``-inf`` where padded. Logits, since a sigmoid
-            saturates and makes ties.
-        """
+        """Score candidate passages of every query."""
         candidates = np.asarray(candidates, dtype=np.int64)
         scores = np.full(candidates.shape, -np.inf)
         rows, columns = np.nonzero(candidates >= 0)
         pairs = [
-            (queries[row], self._texts[passage])
-            for row, passage in zip(rows, candidates[rows, columns], strict=True)
+            (queries[row], self._texts[passage]) for row, passage in zip(rows, candidates[rows, columns], strict=True)
         ]
         if pairs:
             library = importlib.import_module("casebook.models.torch_models")

@@ -7,28 +7,7 @@ from casebook.models.encoders import SentenceEncoder
 
 
 class DualEncoder:
-    """Pair of encoders whose vectors are compared with each other.
-
-    Parameters
-    ----------
-    query, context : str or path-like
-        Names or folders of the two towers. Plain transformer folders are pooled at
-        the first token, as dense passage retrieval does.
-    allow_download : bool, optional
-        Whether the hub may be asked; by default the environment decides.
-
-    Attributes
-    ----------
-    name : str
-        ``query=NAME,context=NAME``.
-    model_hash : str
-        What identifies the pair's output.
-
-    References
-    ----------
-    Karpukhin et al. (2020), Dense passage retrieval for open-domain question
-    answering, EMNLP.
-    """
+    """Pair of encoders whose vectors are compared with each other."""
 
     def __init__(self, query, context, allow_download=None):
         self.query = SentenceEncoder(query, "cls", allow_download)
@@ -39,30 +18,10 @@ class DualEncoder:
 
     @classmethod
     def parse(cls, text, allow_download=None):
-        """Build the pair from its spelling in parameters.
-
-        Parameters
-        ----------
-        text : str
-            ``query=NAME,context=NAME``, in either order.
-        allow_download : bool, optional
-            Whether the hub may be asked; by default the environment decides.
-
-        Returns
-        -------
-        DualEncoder
-            The pair.
-
-        Raises
-        ------
-        InputError
-            If the text does not name exactly one query and one context tower.
-        """
+        """Build the pair from its spelling in parameters."""
         parts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
         if parts.keys() != {"query", "context"} or not all(parts.values()):
-            raise InputError(
-                f"encoder {text!r} is no pair: write query=NAME,context=NAME"
-            )
+            raise InputError(f"encoder {text!r} is no pair: write query=NAME,context=NAME")
         return cls(parts["query"], parts["context"], allow_download)
 
     def _tower(self, role):

@@ -25,42 +25,13 @@ _ROLES = ("query", "document")
 
 
 class SentenceEncoder:
-    """One model for queries and documents (bi-encoder with shared weights).
-
-    Parameters
-    ----------
-    name : str or path-like
-        ``minilm``, a model folder or a hub name; see
-        :func:`casebook.models.weights.locate_model`.
-    pooling : {"mean", "cls"}
-        How a plain transformer folder, one without ``modules.json``, turns token
-        vectors into one vector. Other folders state their own way.
-    allow_download : bool, optional
-        Whether the hub may be asked; by default the environment decides.
-
-    Attributes
-    ----------
-    name : str
-        Name as given.
-    folder : pathlib.Path
-        Where the model lies.
-    model_hash : str
-        What identifies the model's output.
-    pooling : str
-        As given.
-
-    References
-    ----------
-    Reimers and Gurevych (2019), Sentence-BERT, EMNLP.
-    """
+    """One model for queries and documents (bi-encoder with shared weights)."""
 
     def __init__(self, name=PACKAGED, pooling="mean", allow_download=None):
         self.name = os.fspath(name)
         self.folder = locate_model(name, allow_download)
         fingerprint = model_fingerprint(self.folder)
-        self.model_hash = hashlib.sha256(
-            f"{fingerprint} {pooling}".encode()
-        ).hexdigest()
+        self.model_hash = hashlib.sha256(f"{fingerprint} {pooling}".encode()).hexdigest()
         self.pooling = pooling
 
     @cached_property
@@ -97,67 +68,21 @@ class SentenceEncoder:
         return self._tokenizer.get_vocab_size()
 
     def token_ids(self, texts):
-        """Split texts into token ids, special tokens and truncation left out.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-
-        Returns
-        -------
-        list of int arrays
-            Ids of each text.
-        """
-        encodings = self._tokenizer.encode_batch(
-            checked_texts(texts), add_special_tokens=False
-        )
+        """Split texts into token ids, special tokens and truncation left out."""
+        encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=False)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
     def count_tokens(self, texts):
-        """Count the tokens that the model would read without its limit.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-
-        Returns
-        -------
-        array of int, shape (n,)
-            Counts, special tokens included, comparable with ``max_tokens``.
-        """
+        """Count the tokens that the model would read without its limit."""
         encodings = self._tokenizer.encode_batch(checked_texts(texts))
         return np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
 
     def encode_queries(self, texts):
-        """Encode queries.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Queries; what exceeds ``max_tokens`` is not read.
-
-        Returns
-        -------
-        array of float32, shape (n, D)
-            Vectors of length 1.
-        """
+        """Encode queries."""
         return self._encode(texts, "query")
 
     def encode_documents(self, texts):
-        """Encode documents or passages.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Documents; what exceeds ``max_tokens`` is not read.
-
-        Returns
-        -------
-        array of float32, shape (n, D)
-            Vectors of length 1.
-        """
+        """Encode documents or passages."""
         return self._encode(texts, "document")
 
     def _encode(self, texts, role):
@@ -174,45 +99,11 @@ class SentenceEncoder:
         return encode(texts, batch_size=BATCH, show_progress_bar=progress, **options)
 
     def token_vectors(self, texts, role="document"):
-        """Encode every token of every text, for late interaction.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-        role : {"query", "document"}
-            Which prompt, and in a dual encoder which tower, is used.
-
-        Returns
-        -------
-        TokenVectors
-            Normalised token vectors as float16; special tokens and padding are left
-            out, so a text may have none.
-        """
+        """Encode every token of every text, for late interaction."""
         return self.encode_both(texts, role)[1]
 
     def encode_both(self, texts, role="document"):
-        """Encode texts and their tokens in one pass.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-        role : {"query", "document"}
-            Which prompt, and in a dual encoder which tower, is used.
-
-        Returns
-        -------
-        pooled : array of float32, shape (n, D)
-            What ``encode_queries`` or ``encode_documents`` gives.
-        tokens : TokenVectors
-            What ``token_vectors`` gives.
-
-        Raises
-        ------
-        InputError
-            If the role is unknown.
-        """
+        """Encode texts and their tokens in one pass."""
         texts = checked_texts(texts)
         if role not in _ROLES:
             raise InputError(f"unknown role {role!r}: choose query or document")

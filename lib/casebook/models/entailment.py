@@ -14,26 +14,7 @@ BATCH = 32
 
 
 class EntailmentModel:
-    """A cross-encoder with the three classes of natural language inference.
-
-    Parameters
-    ----------
-    name : str or path-like
-        Model folder or hub name; see :func:`casebook.models.weights.locate_model`.
-    allow_download : bool, optional
-        Whether the hub may be asked; by default the environment decides.
-
-    Raises
-    ------
-    InputError
-        If the model does not exist, or its classes are not the three by name: models
-        order them differently, and a guess would turn support into refutation.
-
-    References
-    ----------
-    Bowman et al. (2015), A large annotated corpus for learning natural language
-    inference, EMNLP; Williams, Nangia and Bowman (2018), MultiNLI, NAACL.
-    """
+    """A cross-encoder with the three classes of natural language inference."""
 
     def __init__(self, name, allow_download=None):
         self.name = os.fspath(name)
@@ -53,24 +34,12 @@ class EntailmentModel:
         columns = {str(label).lower(): int(n) for n, label in labels.items()}
         if set(columns) != set(CLASSES):
             raise InputError(
-                f"entailment model {self.name!r} has the classes "
-                f"{', '.join(sorted(columns))}, not {', '.join(CLASSES)}"
+                f"entailment model {self.name!r} has the classes {', '.join(sorted(columns))}, not {', '.join(CLASSES)}"
             )
         return [columns[name] for name in CLASSES]
 
     def probabilities(self, premises, hypotheses):
-        """Judge pairs.
-
-        Parameters
-        ----------
-        premises, hypotheses : sequence of str, length n
-            Passages, and claims about them.
-
-        Returns
-        -------
-        array of float64, shape (n, 3)
-            In the order of ``CLASSES``; rows sum to 1.
-        """
+        """Judge pairs."""
         order = self._order
         pairs = list(zip(premises, hypotheses, strict=True))
         if not pairs:

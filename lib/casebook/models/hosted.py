@@ -15,27 +15,12 @@ _borrowed = [0.0]
 
 
 def cpu_seconds():
-    """Give the processor time used so far on behalf of this process.
-
-    Returns
-    -------
-    float
-        Seconds of this process, all its threads, and of the host's encoders while they
-        worked for it (on one thread each).
-    """
+    """Give the processor time used so far on behalf of this process."""
     return time.process_time() + _borrowed[0]
 
 
 class HostedEncoder(EncoderStandIn):
-    """Encoder with the same answers as another one, computed by a host.
-
-    Parameters
-    ----------
-    encoder : SentenceEncoder
-        Who it is; computes itself where the host fails.
-    address : str
-        Path of the host's socket.
-    """
+    """Encoder with the same answers as another one, computed by a host."""
 
     def __init__(self, encoder, address):
         super().__init__(encoder)
@@ -86,18 +71,7 @@ class HostedEncoder(EncoderStandIn):
 
 
 def with_host(encoder):
-    """Let a host compute, where the environment names one.
-
-    Parameters
-    ----------
-    encoder : SentenceEncoder or DualEncoder
-        Any encoder; pairs of towers always compute themselves.
-
-    Returns
-    -------
-    SentenceEncoder, DualEncoder or HostedEncoder
-        With the same answers.
-    """
+    """Let a host compute, where the environment names one."""
     address = os.environ.get(VARIABLE)
     hosted = address and type(encoder) is SentenceEncoder
     return HostedEncoder(encoder, address) if hosted else encoder

@@ -22,20 +22,7 @@ _LONGEST_ADDRESS = 100
 
 
 def pack(header, **arrays):
-    """Write one message.
-
-    Parameters
-    ----------
-    header : dict
-        What JSON can hold.
-    **arrays : ndarray
-        Numbers that go with it.
-
-    Returns
-    -------
-    bytes
-        A zip of arrays, without pickle.
-    """
+    """Write one message."""
     import numpy as np
 
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -45,20 +32,7 @@ def pack(header, **arrays):
 
 
 def unpack(message):
-    """Read one message.
-
-    Parameters
-    ----------
-    message : bytes
-        From `pack`.
-
-    Returns
-    -------
-    header : dict
-        As given.
-    arrays : dict
-        Name to array.
-    """
+    """Read one message."""
     import numpy as np
 
     with np.load(io.BytesIO(message), allow_pickle=False) as stored:
@@ -68,17 +42,7 @@ def unpack(message):
 
 @contextlib.contextmanager
 def encoder_host():
-    """Keep a host while the block runs; kernels started in it find it by themselves.
-
-    It imports nothing heavy before it is asked for a vector, and ends with the process
-    that started it, however that one ends.
-
-    Yields
-    ------
-    None
-        ``CASEBOOK_ENCODER_HOST`` holds its address meanwhile; not set where the folder
-        for temporary files has too long a name for a local socket.
-    """
+    """Keep a host while the block runs; kernels started in it find it by themselves."""
     with contextlib.ExitStack() as stack:
         address = str(stack.enter_context(scratch()) / "encoders")
         if len(address.encode()) > _LONGEST_ADDRESS:
@@ -103,11 +67,7 @@ def encoder_host():
 
 
 class _Pool:
-    """Loaded encoders that no request uses now.
-
-    A tokenizer must not be used by two threads, so that each request has its encoder
-    for itself; there are never more of them than requests at a time.
-    """
+    """Loaded encoders that no request uses now."""
 
     def __init__(self):
         self._idle, self._lock = {}, threading.Lock()
@@ -154,13 +114,7 @@ def _serve(connection, pool):
 
 
 def main(descriptor):
-    """Answer requests on an inherited socket until the parent is gone.
-
-    Parameters
-    ----------
-    descriptor : int
-        File descriptor of a listening local socket.
-    """
+    """Answer requests on an inherited socket until the parent is gone."""
     listener, pool = socket.socket(fileno=descriptor), _Pool()
 
     def accept():

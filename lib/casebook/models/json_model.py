@@ -14,14 +14,7 @@ _LONGEST_ANSWER = 1_000_000  # characters; more than that is no JSON answer of o
 
 
 class NoAnswer(InputError):
-    """A language model gave no usable answer; ``cause`` says which kind.
-
-    Attributes
-    ----------
-    cause : {"unreachable", "timeout", "refused", "nonsense"}
-        No connection; no answer in time; an error of the server; an answer that is
-        not JSON of the schema, twice.
-    """
+    """A language model gave no usable answer; ``cause`` says which kind."""
 
     def __init__(self, cause, message):
         super().__init__(message)
@@ -29,15 +22,7 @@ class NoAnswer(InputError):
 
 
 class JsonModel(abc.ABC):
-    """A language model that answers with JSON of a schema, with one retry.
-
-    Attributes
-    ----------
-    name : str
-        What the model is, for the provenance of numbers.
-    outcomes : collections.Counter
-        How often calls were ``answered``, ``retried``, or failed by cause.
-    """
+    """A language model that answers with JSON of a schema, with one retry."""
 
     name = ""
 
@@ -49,27 +34,7 @@ class JsonModel(abc.ABC):
         """Answer a prompt with text; ``NoAnswer`` if that cannot be had."""
 
     def complete_json(self, prompt, schema, max_tokens=512):
-        """Answer a prompt with one JSON object of a schema.
-
-        Parameters
-        ----------
-        prompt : str
-            What is asked; the schema is appended to it.
-        schema : dict
-            JSON Schema of the answer.
-        max_tokens : int
-            Length of the answer, at most.
-
-        Returns
-        -------
-        dict
-            The first JSON object of the answer, valid for the schema.
-
-        Raises
-        ------
-        NoAnswer
-            If the model cannot be reached, or its second answer is still none.
-        """
+        """Answer a prompt with one JSON object of a schema."""
         asked = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing "
         asked += f"else:\n{json.dumps(schema, sort_keys=True)}\n"
         try:
@@ -93,25 +58,12 @@ class JsonModel(abc.ABC):
         found = first_object(self.complete(prompt, max_tokens))
         if found is None:
             return None, "no JSON object in it"
-        problem = jsonschema.exceptions.best_match(
-            jsonschema.Draft202012Validator(schema).iter_errors(found)
-        )
+        problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(found))
         return (None, problem.message[:200]) if problem else (found, None)
 
 
 def first_object(text):
-    """Find the first JSON object in a text.
-
-    Parameters
-    ----------
-    text : str
-        Answer of a model, possibly with words around the object.
-
-    Returns
-    -------
-    dict or None
-        The object; None if there is none, or it holds NaN or an infinity.
-    """
+    """Find the first JSON object in a text."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     start = text.find("{", 0, _LONGEST_ANSWER)
     while start >= 0:

@@ -15,29 +15,7 @@ _ENDPOINT = "endpoint:"
 
 
 class Endpoint(JsonModel):
-    """A model behind an OpenAI-compatible address.
-
-    Parameters
-    ----------
-    model : str
-        Name that the server knows.
-    url : str, optional
-        Base address such as ``http://localhost:8000/v1``; by default the environment
-        variable ``CASEBOOK_LLM_URL``.
-    timeout : float
-        Seconds to wait for one answer.
-
-    Raises
-    ------
-    InputError
-        If no address is given, or the package ``openai`` is not installed.
-
-    Notes
-    -----
-    The key is read from the environment variable ``OPENAI_API_KEY`` and is kept out of
-    every message and artefact. Answers are asked for at temperature 0 with a fixed
-    seed, which a server may ignore.
-    """
+    """A model behind an OpenAI-compatible address."""
 
     def __init__(self, model, url=None, timeout=30.0):
         super().__init__()
@@ -47,37 +25,15 @@ class Endpoint(JsonModel):
         try:
             import openai
         except ImportError as error:
-            raise InputError(
-                "endpoints need the package openai: pip install 'casebook[llm]'"
-            ) from error
+            raise InputError("endpoints need the package openai: pip install 'casebook[llm]'") from error
         self.name = f"{_ENDPOINT}{model}"
         self._model = model
         self._errors = openai
         key = os.environ.get(KEY_VARIABLE) or "none"
-        self._client = openai.OpenAI(
-            base_url=url, api_key=key, timeout=timeout, max_retries=0
-        )
+        self._client = openai.OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=0)
 
     def complete(self, prompt, max_tokens=512):
-        """Answer a prompt with text.
-
-        Parameters
-        ----------
-        prompt : str
-            What is asked.
-        max_tokens : int
-            Length of the answer, at most.
-
-        Returns
-        -------
-        str
-            The answer.
-
-        Raises
-        ------
-        NoAnswer
-            If the server is down, slow, or answers with an error or something else.
-        """
+        """Answer a prompt with text."""
         try:
             reply = self._client.chat.completions.create(
                 model=self._model,
@@ -94,44 +50,16 @@ class Endpoint(JsonModel):
         except self._errors.APIStatusError as error:
             status = f"{self.name}: the server answers {error.status_code}"
             raise NoAnswer("refused", status) from error
-        except (
-            self._errors.OpenAIError,
-            AttributeError,
-            IndexError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (self._errors.OpenAIError, AttributeError, IndexError, TypeError, ValueError) as error:
             raise NoAnswer("nonsense", f"{self.name}: no chat completion") from error
 
 
 def load_language_model(name, **settings):
-    """Load a language model by name.
-
-    Parameters
-    ----------
-    name : str
-        ``smollm2`` for the packaged model, or ``endpoint:MODEL`` for a model behind an
-        OpenAI-compatible address.
-    **settings
-        For the packaged model ``allow_download``, for an endpoint ``url`` and
-        ``timeout``.
-
-    Returns
-    -------
-    JsonModel
-        Object with ``complete(prompt)`` and ``complete_json(prompt, schema)``.
-
-    Raises
-    ------
-    InputError
-        If there is no such model.
-    """
+    """Load a language model by name."""
     if name == LOCAL:
         from casebook.models.smollm import SmolLM
 
         return SmolLM(**settings)
     if name.startswith(_ENDPOINT) and name != _ENDPOINT:
         return Endpoint(name.removeprefix(_ENDPOINT), **settings)
-    raise InputError(
-        f"no language model {name!r}: give {LOCAL!r} or '{_ENDPOINT}MODEL'"
-    )
+    raise InputError(f"no language model {name!r}: give {LOCAL!r} or '{_ENDPOINT}MODEL'")

@@ -4,16 +4,7 @@ import numpy as np
 
 
 class RememberedScores:
-    """Score each pair of query and document once.
-
-    An ablation puts the same queries through many settings, most of which change only
-    which documents are scored. Memory grows with the pairs seen: not for a service.
-
-    Parameters
-    ----------
-    reranker : MaxSimReranker
-        Computes what is not known yet.
-    """
+    """Score each pair of query and document once."""
 
     def __init__(self, reranker):
         self._reranker = reranker
@@ -24,35 +15,15 @@ class RememberedScores:
         return self._reranker.prepare()
 
     def scores(self, queries, candidates):
-        """Score candidate documents of every query.
-
-        Parameters
-        ----------
-        queries : sequence of str, length Q
-            Query texts.
-        candidates : array of int, shape (Q, C)
-            Documents; -1 is padding.
-
-        Returns
-        -------
-        scores : array of float64, shape (Q, C)
-            As the reranker gives them.
-        passages : array of int, shape (Q, C)
-            Best passage of each document, -1 where padded.
-        """
+        """Score candidate documents of every query."""
         candidates = np.asarray(candidates, dtype=np.int64)
-        known = [
-            self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries
-        ]
+        known = [self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries]
         new = [
             [document if document not in seen else -1 for document in row]
             for seen, row in zip(known, candidates.tolist(), strict=True)
         ]
         self._learn(queries, np.array(new, dtype=np.int64), known)
-        found = [
-            [seen[document] for document in row]
-            for seen, row in zip(known, candidates.tolist(), strict=True)
-        ]
+        found = [[seen[document] for document in row] for seen, row in zip(known, candidates.tolist(), strict=True)]
         pairs = np.array(found, dtype=float).reshape(*candidates.shape, 2)
         return pairs[..., 0], pairs[..., 1].astype(np.int64)
 

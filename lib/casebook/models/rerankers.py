@@ -13,10 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.models.tokens import (
-    document_frequencies,
-    inverse_document_frequencies,
-)
+from casebook.models.tokens import document_frequencies, inverse_document_frequencies
 
 WEIGHTINGS = ("idf", "mean")
 # Up to here the token vectors of a whole collection stay in memory (about 500 MB).
@@ -26,38 +23,11 @@ _DECIMALS = 6
 
 
 class MaxSimReranker:
-    """Score documents by the sum of maximal token similarities (MaxSim) [1]_.
-
-    Each query token takes its largest cosine to any token of a passage; the score of
-    the passage is their weighted mean. A document's score mixes its best passage with
-    the same sum over all of its tokens.
-
-    Parameters
-    ----------
-    encoder : SentenceEncoder, DualEncoder or CachedEncoder
-        Gives token vectors.
-    texts : sequence of str
-        Passages, those of one document next to each other.
-    owner : array of int, shape (P,), optional
-        Document of each passage, non-decreasing from 0; by default each passage is a
-        document of its own.
-    weighting : {"idf", "mean"}
-        Weight of a query token: its rarity among the passages, since rare words carry
-        the match [2]_, or 1.
-    whole : float
-        Share of the score over all tokens of the document, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If a setting is unknown or out of range.
-    """
+    """Score documents by the sum of maximal token similarities (MaxSim) [1]_."""
 
     def __init__(self, encoder, texts, owner=None, weighting="idf", whole=0.5):
         if weighting not in WEIGHTINGS:
-            raise InputError(
-                f"unknown token weighting {weighting!r}; one of {', '.join(WEIGHTINGS)}"
-            )
+            raise InputError(f"unknown token weighting {weighting!r}; one of {', '.join(WEIGHTINGS)}")
         if not 0 <= whole <= 1:
             raise InputError(f"the whole-document share must be in [0, 1], got {whole}")
         self._encoder, self._texts = encoder, list(texts)
@@ -72,9 +42,7 @@ class MaxSimReranker:
         if self._weighting == "mean":
             return np.ones(size)
         ids = self._encoder.token_ids(self._texts)
-        return inverse_document_frequencies(
-            document_frequencies(ids, size), len(self._texts)
-        )
+        return inverse_document_frequencies(document_frequencies(ids, size), len(self._texts))
 
     @cached_property
     def _held(self):
@@ -84,33 +52,11 @@ class MaxSimReranker:
         return self._encoder.token_vectors(self._texts)
 
     def prepare(self):
-        """Encode a small collection now, so that its pooled vectors come for free.
-
-        Returns
-        -------
-        bool
-            Whether it was small enough for that.
-        """
+        """Encode a small collection now, so that its pooled vectors come for free."""
         return self._held is not None
 
     def scores(self, queries, candidates):
-        """Score candidate documents of every query.
-
-        Parameters
-        ----------
-        queries : sequence of str, length Q
-            Query texts.
-        candidates : array of int, shape (Q, C)
-            Documents; -1 is padding.
-
-        Returns
-        -------
-        scores : array of float64, shape (Q, C)
-            Weighted mean cosine in [-1, 1] to six decimals; ``-inf`` where padded, 0
-            where query or document has no token.
-        passages : array of int, shape (Q, C)
-            Best passage of each document, -1 where padded.
-        """
+        """Score candidate documents of every query."""
         candidates = np.asarray(candidates, dtype=np.int64)
         valid = candidates >= 0
         scores = np.where(valid, 0.0, -np.inf)

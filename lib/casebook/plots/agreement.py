@@ -11,26 +11,12 @@ MOST_ITEMS = 400
 
 
 def agreement_intervals(table):
-    """Draw coefficients with the interval for this panel and for a new one.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `casebook.measures.agreement.agreement_table` gives it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Thick: this panel, thin: a new panel. Undefined coefficients keep their row
-        and show their reason.
-    """
+    """Draw coefficients with the interval for this panel and for a new one."""
     rows = table.iloc[::-1].reset_index(drop=True)
     figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(rows) + 1.4))
     axes.hlines(rows.index, rows["new_panel_low"], rows["new_panel_high"], ORANGE, lw=2)
     axes.hlines(rows.index, rows["panel_low"], rows["panel_high"], BLUE, lw=6)
-    axes.scatter(
-        rows["estimate"], rows.index, s=36, color="white", edgecolor=BLUE, zorder=3
-    )
+    axes.scatter(rows["estimate"], rows.index, s=36, color="white", edgecolor=BLUE, zorder=3)
     for row in rows[rows["estimate"].isna()].itertuples():
         said = f"undefined: {str(row.reason).replace('_', ' ')}"
         axes.text(0.02, row.Index, said, va="center", fontsize="small", color=GREY)
@@ -55,21 +41,7 @@ def _name(row):
 
 
 def rating_matrix(ratings, scale=None):
-    """Draw every rating: items in columns, from low to high mean, raters in rows.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame, shape [items, raters]
-        Numbers, NaN where missing.
-    scale : (float, float), optional
-        Lowest and highest rating; those found by default.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Dark is high, crossed grey is missing. Of more than 400 items, evenly spaced
-        ones are drawn, and the title says so.
-    """
+    """Draw every rating: items in columns, from low to high mean, raters in rows."""
     order = ratings.mean(axis=1).sort_values(kind="stable").index
     drawn = ratings.loc[order]
     if len(drawn) > MOST_ITEMS:
@@ -82,12 +54,7 @@ def rating_matrix(ratings, scale=None):
     axes.set_facecolor("#d9d9d9")
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
     image = axes.imshow(
-        np.ma.masked_invalid(values),
-        aspect="auto",
-        cmap="cividis_r",
-        vmin=low,
-        vmax=high,
-        interpolation="nearest",
+        np.ma.masked_invalid(values), aspect="auto", cmap="cividis_r", vmin=low, vmax=high, interpolation="nearest"
     )
     axes.set_yticks(range(len(values)), list(drawn.columns), fontsize="small")
     axes.set_xticks([])
@@ -100,20 +67,7 @@ def rating_matrix(ratings, scale=None):
 
 
 def rater_influence(table, full):
-    """Draw agreement without each rater.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `casebook.measures.agreement.leave_one_rater_out` gives it.
-    full : casebook.measures.agreement.Agreement
-        The coefficient of all raters, drawn as a line with its interval.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A dot far to the right marks a rater who disagrees with the others.
-    """
+    """Draw agreement without each rater."""
     rows = table.iloc[::-1].reset_index(drop=True)
     figure, axes = plt.subplots(figsize=(WIDTH, 0.32 * len(rows) + 1.2))
     if full.estimate is not None:

@@ -11,25 +11,12 @@ _MARKS = np.array(["·", "passed", "FLAG"])
 
 
 def audit_matrix(frame):
-    """Draw the verdict of every check on everything audited.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns audited, check and verdict; of several findings with one name the worst
-        counts.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Checks x audited; the verdict is written in its cell, so that colour adds
-        nothing but speed.
-    """
+    """Draw the verdict of every check on everything audited."""
     levels = frame.assign(level=frame["verdict"].map(_LEVELS))
     checks, names = (list(dict.fromkeys(frame[c])) for c in ("check", "audited"))
-    table = levels.pivot_table(
-        index="audited", columns="check", values="level", aggfunc="max", fill_value=0
-    ).loc[names, checks]
+    table = levels.pivot_table(index="audited", columns="check", values="level", aggfunc="max", fill_value=0).loc[
+        names, checks
+    ]
     values = table.to_numpy().astype(int).T
     size = (max(WIDTH, 0.62 * len(names) + 2.4), 0.42 * len(checks) + 2.0)
     figure, axes = plt.subplots(figsize=size)
@@ -46,25 +33,11 @@ def audit_matrix(frame):
 
 
 def detection_line(frame):
-    """Draw how often labels are flagged, by how many of them are dealt out.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns dealt, flagged, ``flagged low``, ``flagged high`` and n.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Share flagged with 95 % intervals; the value at 0 is the rate of false alarms.
-    """
+    """Draw how often labels are flagged, by how many of them are dealt out."""
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
     low, high = frame["flagged low"], frame["flagged high"]
     axes.fill_between(frame["dealt"], low, high, color=BLUE, alpha=0.2)
     axes.plot(frame["dealt"], frame["flagged"], color=BLUE, marker="o")
     axes.set_ylim(-0.02, 1.02)
-    _ = axes.set(
-        xlabel="share of labels dealt out in order",
-        ylabel=f"flagged, of {frame['n'].iloc[0]} sets",
-    )
+    _ = axes.set(xlabel="share of labels dealt out in order", ylabel=f"flagged, of {frame['n'].iloc[0]} sets")
     return figure

@@ -9,25 +9,7 @@ from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 
 def forest(systems, measure, controls=(), limits=(0, 1)):
-    """Draw each system's mean with its interval, best on top.
-
-    Parameters
-    ----------
-    systems : pandas.DataFrame
-        Columns system, tie class, and the measure with its bounds, named
-        ``<measure> low`` and ``<measure> high``.
-    measure : str
-        Which measure to draw.
-    controls : sequence of str
-        Systems drawn in grey: they know nothing of the question.
-    limits : (float, float) or None
-        Of the axis; None fits it to the intervals and marks 0.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
+    """Draw each system's mean with its interval, best on top."""
     rows = systems.sort_values(measure).reset_index(drop=True)
     low, high = rows[f"{measure} low"], rows[f"{measure} high"]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(rows) + 1.1))
@@ -46,20 +28,7 @@ def forest(systems, measure, controls=(), limits=(0, 1)):
 
 
 def pair_matrix(pairs, systems):
-    """Draw all mean differences; those that are decided are starred.
-
-    Parameters
-    ----------
-    pairs : pandas.DataFrame
-        Columns system_a, system_b, difference, verdict.
-    systems : sequence of str
-        Order of rows and columns.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Heat map: row minus column.
-    """
+    """Draw all mean differences; those that are decided are starred."""
     size = len(systems)
     place = {name: i for i, name in enumerate(systems)}
     values, labels = np.full((size, size), np.nan), np.full((size, size), "", object)
@@ -91,22 +60,7 @@ def pair_matrix(pairs, systems):
 
 
 def per_query(scores, system, baseline, measure):
-    """Draw each query's difference between two systems, sorted.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Queries x systems.
-    system, baseline : str
-        The two columns.
-    measure : str
-        For the axis label.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Bars above zero are queries that `system` answers better.
-    """
+    """Draw each query's difference between two systems, sorted."""
     change = np.sort((scores[system] - scores[baseline]).to_numpy())[::-1]
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
     colours = np.where(change > 0, BLUE, ORANGE)
@@ -119,20 +73,7 @@ def per_query(scores, system, baseline, measure):
 
 
 def score_matrix(table, measure):
-    """Draw scores of systems on datasets as a heat map with their values.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Datasets x systems, values in [0, 1]; NaN where a system was not run.
-    measure : str
-        Label of the colour bar.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Heat map; systems are rows, so that their names are readable.
-    """
+    """Draw scores of systems on datasets as a heat map with their values."""
     rows = table.T
     width = max(WIDTH, 0.55 * rows.shape[1] + 3.0)
     figure, axes = plt.subplots(figsize=(width, 0.34 * len(rows) + 2.6))
@@ -154,25 +95,10 @@ def score_matrix(table, measure):
 
 
 def histories(frame, measure):
-    """Draw one small line per series over its runs.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns series, number (of the run, from 1) and value.
-    measure : str
-        For the title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per series with its last value.
-    """
+    """Draw one small line per series over its runs."""
     parts = list(frame.groupby("series", sort=True))
     height = 0.75 * max(len(parts), 1) + 0.5
-    figure, panels = plt.subplots(
-        max(len(parts), 1), figsize=(WIDTH, height), squeeze=False
-    )
+    figure, panels = plt.subplots(max(len(parts), 1), figsize=(WIDTH, height), squeeze=False)
     for axes, (series, part) in zip(panels[:, 0], parts, strict=False):
         axes.plot(part["number"], part["value"], marker="o", color=BLUE, ms=4)
         last = f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)"

@@ -7,30 +7,12 @@ import seaborn as sns
 
 from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
-_COLOURS = {
-    "Section": "#0072b2",
-    "Evidence": "#d55e00",
-    "PartyType": "#009e73",
-    "Numerical": "#cc79a7",
-}
+_COLOURS = {"Section": "#0072b2", "Evidence": "#d55e00", "PartyType": "#009e73", "Numerical": "#cc79a7"}
 _MARKERS = {"Section": "o", "Evidence": "s", "PartyType": "^", "Numerical": "D"}
 
 
 def edit_tree(tree, k):
-    """Draw the states of one case by how far each stands from its parent.
-
-    Parameters
-    ----------
-    tree : casebook.counterfactual.tree_state.Tree
-        The tree.
-    k : int
-        Cases compared.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One row per state, indented by depth; colour and marker tell the fact type.
-    """
+    """Draw the states of one case by how far each stands from its parent."""
     nodes = _in_order(tree)
     place = {node.name: row for row, node in enumerate(nodes)}
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
@@ -40,14 +22,7 @@ def edit_tree(tree, k):
             x = node.parent.depth
             axes.plot([x, x, node.depth], [up, row, row], color=GREY, lw=1, zorder=1)
         kind = node.edit.fact_type if node.edit else None
-        axes.scatter(
-            node.depth,
-            row,
-            color=_COLOURS.get(kind, "black"),
-            marker=_MARKERS.get(kind, "*"),
-            s=45,
-            zorder=2,
-        )
+        axes.scatter(node.depth, row, color=_COLOURS.get(kind, "black"), marker=_MARKERS.get(kind, "*"), s=45, zorder=2)
         axes.text(node.depth + 0.12, row, _state(node, k), va="center", fontsize=8)
     for kind, colour in _COLOURS.items():
         axes.scatter([], [], color=colour, marker=_MARKERS[kind], label=kind)
@@ -59,37 +34,14 @@ def edit_tree(tree, k):
 
 
 def against_placebo(table, measure):
-    """Draw the mean of real edits and of their placebos, per system and fact type.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `casebook.counterfactual.report.type_table`.
-    measure : str
-        Axis label.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per system; dots with intervals are edits, grey bars placebos.
-    """
+    """Draw the mean of real edits and of their placebos, per system and fact type."""
     parts = list(table.groupby("system", sort=False))
     height = 1.35 * len(parts) + 0.9
-    figure, panels = plt.subplots(
-        len(parts), figsize=(WIDTH, height), squeeze=False, sharex=True
-    )
+    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, height), squeeze=False, sharex=True)
     for axes, (system, part) in zip(panels[:, 0], parts, strict=True):
         part = part.reset_index(drop=True)
-        axes.scatter(
-            part["placebo"], part.index, color=GREY, marker="|", s=220, label="placebo"
-        )
-        axes.hlines(
-            part.index,
-            part["sensitivity low"],
-            part["sensitivity high"],
-            color=BLUE,
-            lw=3,
-        )
+        axes.scatter(part["placebo"], part.index, color=GREY, marker="|", s=220, label="placebo")
+        axes.hlines(part.index, part["sensitivity low"], part["sensitivity high"], color=BLUE, lw=3)
         axes.scatter(part["sensitivity"], part.index, color=BLUE, s=40, label="edit")
         labels = part["fact type"] + part["edges"].map("  (n {})".format)
         axes.set_yticks(part.index, labels, fontsize="small")
@@ -103,20 +55,7 @@ def against_placebo(table, measure):
 
 
 def case_matrix(scores, label):
-    """Draw cases against fact types as a heat map with their values.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Cases x fact types; NaN where a type was not assessed.
-    label : str
-        Of the colour bar.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Grey cells were not assessed, which is not 0.
-    """
+    """Draw cases against fact types as a heat map with their values."""
     limit = np.nanmax(np.abs(scores.to_numpy())) if scores.notna().any(axis=None) else 1
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(scores) + 1.6))
     axes.set_facecolor("#d0d0d0")
@@ -138,31 +77,14 @@ def case_matrix(scores, label):
 
 
 def thresholds(frame, marked, label="threshold of the mean rank displacement"):
-    """Draw accuracies against the threshold that separates high from low.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns threshold, measure, value, low and high.
-    marked : dict of float
-        Thresholds to mark, by name; None values are left out.
-    label : str
-        Of the axis.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One line with its interval per measure.
-    """
+    """Draw accuracies against the threshold that separates high from low."""
     figure, axes = plt.subplots(figsize=(WIDTH, 3.4))
     styles = zip((BLUE, ORANGE, "black"), ("-", "--", ":"), strict=True)
     parts = frame.groupby("measure", sort=False)
     for (name, part), (colour, style) in zip(parts, styles, strict=False):
         shown = name.replace("_", " ")
         axes.plot(part["threshold"], part["value"], color=colour, ls=style, label=shown)
-        axes.fill_between(
-            part["threshold"], part["low"], part["high"], color=colour, alpha=0.15
-        )
+        axes.fill_between(part["threshold"], part["low"], part["high"], color=colour, alpha=0.15)
     for name, value in marked.items():
         if value is not None:
             axes.axvline(value, color=GREY, lw=1)
@@ -174,28 +96,11 @@ def thresholds(frame, marked, label="threshold of the mean rank displacement"):
 
 
 def displacements(edges, placebos, measure, limits=()):
-    """Draw the distribution of every fact type's edits, and of the placebos.
-
-    Parameters
-    ----------
-    edges, placebos : pandas.DataFrame
-        Edges of one system with a column `measure`; edges also fact_type.
-    measure : str
-        Which measure.
-    limits : sequence of float
-        Values to mark.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Box plots, placebos in grey at the bottom.
-    """
-    rows = pd.concat(
-        [edges[["fact_type", measure]], placebos[[measure]].assign(fact_type="Placebo")]
-    ).dropna(subset=measure)
-    names = [
-        name for name in (*_COLOURS, "Placebo") if (rows["fact_type"] == name).any()
-    ]
+    """Draw the distribution of every fact type's edits, and of the placebos."""
+    rows = pd.concat([edges[["fact_type", measure]], placebos[[measure]].assign(fact_type="Placebo")]).dropna(
+        subset=measure
+    )
+    names = [name for name in (*_COLOURS, "Placebo") if (rows["fact_type"] == name).any()]
     counts = rows["fact_type"].value_counts()
     figure, axes = plt.subplots(figsize=(WIDTH, 0.5 * max(len(names), 1) + 1.2))
     for value in limits:
@@ -214,10 +119,7 @@ def displacements(edges, placebos, measure, limits=()):
             ax=axes,
         )
         axes.set_yticks(range(len(names)), [f"{n}  (n {counts[n]})" for n in names])
-    _ = axes.set(
-        xlabel="mean rank displacement (dotted: 1.0 and 1.5 documented, 3.3 random)",
-        ylabel="",
-    )
+    _ = axes.set(xlabel="mean rank displacement (dotted: 1.0 and 1.5 documented, 3.3 random)", ylabel="")
     return figure
 
 

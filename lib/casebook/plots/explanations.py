@@ -10,34 +10,13 @@ _LINES = {"matched": (BLUE, "o", "own source"), "mismatched": (GREY, "s", "forei
 
 
 def matched_lines(frame, x, label, log=False):
-    """Draw scores against own and foreign sources, one panel per rule.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns rule, condition, `x`, score, low, high and n.
-    x : str
-        Column of the horizontal axis.
-    label : str
-        Its label.
-    log : bool
-        Logarithmic horizontal axis, marked at the values.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Means with 95 % intervals; where the two lines meet, the score is empty.
-    """
+    """Draw scores against own and foreign sources, one panel per rule."""
     rules = list(dict.fromkeys(frame["rule"]))
-    figure, panels = plt.subplots(
-        1, len(rules), figsize=(WIDTH, 3.4), sharey=True, squeeze=False
-    )
+    figure, panels = plt.subplots(1, len(rules), figsize=(WIDTH, 3.4), sharey=True, squeeze=False)
     for axes, rule in zip(panels[0], rules, strict=True):
         for condition, (colour, marker, name) in _LINES.items():
             part = frame[(frame["rule"] == rule) & (frame["condition"] == condition)]
-            axes.fill_between(
-                part[x], part["low"], part["high"], color=colour, alpha=0.2
-            )
+            axes.fill_between(part[x], part["low"], part["high"], color=colour, alpha=0.2)
             axes.plot(part[x], part["score"], color=colour, marker=marker, label=name)
         if log:
             axes.set_xscale("log")
@@ -51,19 +30,7 @@ def matched_lines(frame, x, label, log=False):
 
 
 def detector_matrix(frame):
-    """Draw the AUROC of detectors for planted defects.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns defect, detector, auroc and judged.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Heat map with value, and below it the number of wrong copies judged; 0.5 is
-        blind, a dash means nothing to judge.
-    """
+    """Draw the AUROC of detectors for planted defects."""
     shape = {"index": "detector", "columns": "defect"}
     defects, detectors = (list(dict.fromkeys(frame[c])) for c in ("defect", "detector"))
     values = frame.pivot(values="auroc", **shape).loc[detectors, defects]

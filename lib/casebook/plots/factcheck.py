@@ -10,24 +10,10 @@ _SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), ("#cc79a7", "v"), (GREY, "D
 
 
 def confusion_matrices(tables):
-    """Draw tables of gold labels by outcomes side by side.
-
-    Parameters
-    ----------
-    tables : dict of pandas.DataFrame
-        Title to counts; rows are gold labels, columns outcomes. A row and its share of
-        the gold row are written in each cell.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Two tables a row; darker is a larger share of the gold row.
-    """
+    """Draw tables of gold labels by outcomes side by side."""
     rows = -(-len(tables) // 2)
     most = max(len(table) for table in tables.values())
-    figure, panels = plt.subplots(
-        rows, 2, figsize=(WIDTH, rows * (0.55 * most + 1.7)), squeeze=False
-    )
+    figure, panels = plt.subplots(rows, 2, figsize=(WIDTH, rows * (0.55 * most + 1.7)), squeeze=False)
     for axes in panels.flat[len(tables) :]:
         axes.set_visible(False)
     for axes, (title, table) in zip(panels.flat, tables.items(), strict=False):
@@ -54,23 +40,7 @@ def _short(names):
 
 
 def interval_rows(frame, xlabel, limits=None):
-    """Draw values with intervals, several series a row, controls as ticks.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns row, series, value, low, high; NaN where undefined. Optional: control,
-        drawn as a grey tick, and n, written behind the row.
-    xlabel : str
-        Of the axis.
-    limits : (float, float), optional
-        Of the axis; without them 0 is marked.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The first row on top; of an empty frame a note that there is nothing.
-    """
+    """Draw values with intervals, several series a row, controls as ticks."""
     if frame.empty:
         figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
         axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
@@ -110,21 +80,7 @@ def _labels(frame, rows):
 
 
 def reliability(bins, curve, n, missing):
-    """Draw a reliability diagram beside risk against coverage.
-
-    Parameters
-    ----------
-    bins, curve : pandas.DataFrame
-        From `casebook.measures.calibration.calibration`.
-    n, missing : int
-        Statements, and claims without one.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Left: share that came true in bins of equal mass with Wilson intervals; right:
-        share of errors among the most confident claims.
-    """
+    """Draw a reliability diagram beside risk against coverage."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.3))
     left.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
     left.vlines(bins["confidence"], bins["share low"], bins["share high"], color=BLUE)

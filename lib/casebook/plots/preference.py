@@ -11,30 +11,12 @@ MARGIN = (0.45, 0.55)
 
 
 def preference_forest(intervals, system, margin=MARGIN):
-    """Draw all intervals of one win rate side by side.
-
-    Parameters
-    ----------
-    intervals : pandas.DataFrame
-        Of `casebook.inference.preference_rates.preference_intervals`: columns ties,
-        unit, win_rate, ci_low, ci_high, n.
-    system : str
-        The first system, for the axis label.
-    margin : (float, float)
-        Region of practical equivalence, shaded.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One row per unit that is drawn anew; both treatments of ties in each.
-    """
+    """Draw all intervals of one win rate side by side."""
     units = list(dict.fromkeys(intervals["unit"]))
     figure, axes = plt.subplots(figsize=(WIDTH, 0.75 * len(units) + 1.5))
     axes.axvspan(*margin, color=GREY, alpha=0.15, lw=0)
     axes.axvline(0.5, color=GREY, lw=1)
-    for (ties, label), colour, shift in zip(
-        TIES.items(), (BLUE, ORANGE), (-0.15, 0.15), strict=True
-    ):
+    for (ties, label), colour, shift in zip(TIES.items(), (BLUE, ORANGE), (-0.15, 0.15), strict=True):
         rows = intervals[intervals["ties"] == ties]
         place = rows["unit"].map(units.index) + shift
         known = rows["ci_low"].notna()
@@ -63,20 +45,7 @@ def _unit_label(intervals, unit):
 
 
 def position_forest(effect, system):
-    """Draw what the side of an answer does to the preference.
-
-    Parameters
-    ----------
-    effect : casebook.inference.position.PositionEffect
-        The measured effect.
-    system : str
-        The first system.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Choice of the left answer, and the system's win rate by side and balanced.
-    """
+    """Draw what the side of an answer does to the preference."""
     rows = {
         "left answer chosen": effect.left_choice,
         f"{system} wins on the left": effect.win_rate_left,
@@ -101,18 +70,7 @@ def position_forest(effect, system):
 
 
 def rating_distributions(ratings):
-    """Draw how often every rating was given, by scale and system.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Columns scale, system and rating (1 to 5), one row per rating.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One stacked bar per scale and system; its label holds the mean and n.
-    """
+    """Draw how often every rating was given, by scale and system."""
     values = range(1, 6)
     rated = ratings.dropna(subset=["rating"])
     parts = list(rated.groupby(["scale", "system"], sort=True))
@@ -135,15 +93,11 @@ def rating_distributions(ratings):
                     va="center",
                     fontsize="small",
                 )
-        labels.append(
-            f"{scale}, {system}\n({part['rating'].mean():.3f}, n = {len(part)})"
-        )
+        labels.append(f"{scale}, {system}\n({part['rating'].mean():.3f}, n = {len(part)})")
     axes.set_yticks(range(len(parts)), labels)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    _ = axes.set(
-        xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)"
-    )
+    _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")
     handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours]
     names = ["1", "2", "3", "4", "5 (best)"]
     figure.legend(handles, names, loc="outside upper left", ncols=5, frameon=False)
@@ -151,22 +105,7 @@ def rating_distributions(ratings):
 
 
 def power_curves(power, test, target=0.8):
-    """Draw power against the true win rate, one line per size of the study.
-
-    Parameters
-    ----------
-    power : pandas.DataFrame
-        Of `casebook.inference.preference_power.simulated_power`.
-    test : str
-        Which test to draw.
-    target : float
-        Wanted power, marked.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Lines with Wilson's bands; the point at 1/2 is the false-positive rate.
-    """
+    """Draw power against the true win rate, one line per size of the study."""
     rows = power[power["test"] == test]
     figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
     sizes = list(rows.groupby(["items", "raters"], sort=True))
@@ -175,9 +114,7 @@ def power_curves(power, test, target=0.8):
         label = f"{size[0]} items, {size[1]} raters"
         x = part["win_rate"]
         axes.plot(x, part["rejected"], color=colour, marker=marker, ms=5, label=label)
-        axes.fill_between(
-            x, part["ci_low"], part["ci_high"], color=colour, alpha=0.2, lw=0
-        )
+        axes.fill_between(x, part["ci_low"], part["ci_high"], color=colour, alpha=0.2, lw=0)
     axes.axhline(target, color=GREY, lw=1, ls="--")
     studies = int(rows["n"].min()) if len(rows) else 0
     axes.set_title(f"{test}, {studies} simulated studies a point", fontsize="small")

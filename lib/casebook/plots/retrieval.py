@@ -6,22 +6,7 @@ from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 
 def sweeps(frame, measure, marks=("default", "best")):
-    """Draw a measure against each setting, on the split where settings are chosen.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns parameter, value, mean, ci_low, ci_high, default and best.
-    measure : str
-        Axis label.
-    marks : (str, str)
-        What the columns default and best mean here.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per setting; the default is a dotted line, the best a dashed one.
-    """
+    """Draw a measure against each setting, on the split where settings are chosen."""
     parts = list(frame.groupby("parameter", sort=False))
     height = 2.3 * len(parts) + 0.3
     figure, panels = plt.subplots(len(parts), figsize=(WIDTH, height), squeeze=False)
@@ -37,36 +22,14 @@ def sweeps(frame, measure, marks=("default", "best")):
 
 
 def attrition(frame):
-    """Draw where the relevant documents were lost on the way to the result.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns stage and share (of all relevant documents, 0 to 1), in stage order.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Horizontal bars with their values.
-    """
+    """Draw where the relevant documents were lost on the way to the result."""
     figure, axes = _stage_bars(frame, "share", "%.3f")
     _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
     return figure
 
 
 def stage_times(frame):
-    """Draw the time of each stage per query.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns stage and milliseconds (per query), in stage order.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Horizontal bars.
-    """
+    """Draw the time of each stage per query."""
     figure, axes = _stage_bars(frame, "milliseconds", "%.1f")
     axes.margins(x=0.15)
     _ = axes.set(xlabel="milliseconds per query, processor time, one thread")

@@ -7,21 +7,7 @@ from casebook.plots.style import BLUE, GREY, ORANGE, WIDTH
 
 
 def shift_vector(vectors, largest=24):
-    """Draw the largest components of the shifts that several folds learned.
-
-    Parameters
-    ----------
-    vectors : numpy.ndarray, shape [folds, dimensions]
-        One learned shift per fold.
-    largest : int
-        How many dimensions to draw, by mean magnitude.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One dot per fold and dimension, the mean as a bar; dots apart from each other
-        mean that the folds disagree.
-    """
+    """Draw the largest components of the shifts that several folds learned."""
     mean = vectors.mean(axis=0)
     chosen = np.argsort(-np.abs(mean), kind="stable")[:largest]
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
@@ -36,18 +22,7 @@ def shift_vector(vectors, largest=24):
 
 
 def rank_changes(frame):
-    """Draw where the first relevant document stood before and after a shift.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns query_id, before and after (ranks from 1), best changes first.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One line per query on a logarithmic axis, the dot at the rank after.
-    """
+    """Draw where the first relevant document stood before and after a shift."""
     figure, axes = plt.subplots(figsize=(WIDTH, 0.26 * max(len(frame), 3) + 1.1))
     rows = np.arange(len(frame))
     colours = np.where(frame["after"] < frame["before"], BLUE, ORANGE)

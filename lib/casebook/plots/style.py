@@ -8,13 +8,7 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#6b6b6b"
 
 
 def use_style():
-    """Set the one look of all figures, and the same bytes for the same figure.
-
-    Returns
-    -------
-    None
-        Matplotlib's settings are changed in place.
-    """
+    """Set the one look of all figures, and the same bytes for the same figure."""
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
     mpl.rcParams.update(
         {

@@ -5,11 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from casebook.measures.agreement import (
-    agreement_table,
-    krippendorff_alpha,
-    leave_one_rater_out,
-)
+from casebook.measures.agreement import agreement_table, krippendorff_alpha, leave_one_rater_out
 from casebook.raters.rows import RATING_SCALE
 from casebook.raters.unblinding import SCALES
 
@@ -27,21 +23,7 @@ VOTES = (-1, 0, 1)
 
 
 def vote_agreement(panel, *, n_boot=1000, seed=0):
-    """Measure agreement on the preferences with every coefficient.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.measures.agreement.agreement_table`: labels without order first,
-        then ordered ones (loss, tie, win), named after their level or weights.
-    """
+    """Measure agreement on the preferences with every coefficient."""
     options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
     tables = [agreement_table(panel.votes, "nominal", coefficients=NOMINAL, **options)]
     for level in ("ordinal", "interval"):
@@ -54,41 +36,18 @@ def vote_agreement(panel, *, n_boot=1000, seed=0):
 
 
 def vote_shares(panel):
-    """Give the shares of wins, ties and losses: the prevalence behind every kappa.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns vote, count and share (of all votes cast).
-    """
+    """Give the shares of wins, ties and losses: the prevalence behind every kappa."""
     values = panel.votes.to_numpy()
     values = values[~np.isnan(values)]
     names = {1.0: panel.focus, -1.0: panel.other, 0.0: "Tie"}
     rows = [
-        {"vote": name, "count": int((values == v).sum()), "share": (values == v).mean()}
-        for v, name in names.items()
+        {"vote": name, "count": int((values == v).sum()), "share": (values == v).mean()} for v, name in names.items()
     ]
     return pd.DataFrame(rows)
 
 
 def pairwise_agreement(panel, *, n_boot=1000, seed=0):
-    """Measure Cohen's kappa of every two raters, unweighted and weighted.
-
-    Parameters
-    ----------
-    panel, n_boot, seed
-        As in `vote_agreement`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater_a, rater_b, and as `agreement_table`.
-    """
+    """Measure Cohen's kappa of every two raters, unweighted and weighted."""
     options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
     tables = []
     for one, two in itertools.combinations(panel.raters, 2):
@@ -101,81 +60,31 @@ def pairwise_agreement(panel, *, n_boot=1000, seed=0):
 
 
 def without_each_rater(panel):
-    """Measure agreement on the preferences without each rater in turn.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns coefficient, and as `casebook.measures.agreement.leave_one_rater_out`.
-    """
+    """Measure agreement on the preferences without each rater in turn."""
     chosen = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
     tables = [
-        leave_one_rater_out(
-            panel.votes, name, chosen=options, categories=VOTES, wide=True
-        ).assign(coefficient=name)
+        leave_one_rater_out(panel.votes, name, chosen=options, categories=VOTES, wide=True).assign(coefficient=name)
         for name, options in chosen.items()
     ]
     return pd.concat(tables, ignore_index=True)
 
 
 def rating_agreement(panel, *, n_boot=1000, seed=0):
-    """Measure ordinal alpha of the ratings: per scale and system, and of differences.
-
-    Parameters
-    ----------
-    panel, n_boot, seed
-        As in `vote_agreement`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, of (system, or ``difference``), alpha with ``alpha low/high``
-        (this panel) and ``new panel low/high``, percent_agreement, n (items), raters,
-        reason.
-    """
+    """Measure ordinal alpha of the ratings: per scale and system, and of differences."""
     rows = []
     for scale in SCALES:
         tables = {s: panel.ratings[scale, s] for s in (panel.focus, panel.other)}
         tables["difference"] = panel.differences(scale)
         for name, table in tables.items():
             categories = range(-4, 5) if name == "difference" else RATING_SCALE
-            rows.append(
-                {
-                    "scale": scale,
-                    "of": name,
-                    **alpha_row(table, categories, n_boot=n_boot, seed=seed),
-                }
-            )
+            rows.append({"scale": scale, "of": name, **alpha_row(table, categories, n_boot=n_boot, seed=seed)})
     return pd.DataFrame(rows)
 
 
 def alpha_row(table, categories=RATING_SCALE, *, n_boot=1000, seed=0):
-    """Measure Krippendorff's ordinal alpha of one table of ratings.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame, shape [items, raters]
-        Ratings, NaN where missing.
-    categories : sequence of number
-        All points of the scale, in order.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    dict
-        alpha, its bounds for this panel and for a new one, percent_agreement, n,
-        raters, reason.
-    """
+    """Measure Krippendorff's ordinal alpha of one table of ratings."""
     options = {"n_boot": n_boot, "seed": seed, "wide": True}
-    found = krippendorff_alpha(
-        table, level="ordinal", categories=list(categories), **options
-    )
+    found = krippendorff_alpha(table, level="ordinal", categories=list(categories), **options)
     panel, new = (b or (None, None) for b in (found.panel_ci, found.new_panel_ci))
     return {
         "alpha": found.estimate,

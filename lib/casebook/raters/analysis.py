@@ -3,11 +3,7 @@
 from dataclasses import dataclass, field
 
 from casebook.inference.position import position_effect
-from casebook.inference.preference import (
-    item_tests,
-    preference_lines,
-    win_tie_loss_table,
-)
+from casebook.inference.preference import item_tests, preference_lines, win_tie_loss_table
 from casebook.inference.preference_rates import preference_intervals
 from casebook.raters import agreement_tables as agreement
 from casebook.raters import checks, likert_tests, preference_tables, rater_checks
@@ -19,21 +15,7 @@ from casebook.raters.unblinding import Votes
 
 @dataclass(frozen=True)
 class Options:
-    """How an analysis is made.
-
-    Attributes
-    ----------
-    margin : (float, float)
-        Win rates that count as no difference; fixed before the votes are seen.
-    alpha : float
-        Level of the primary test.
-    resamples : int
-        Bootstrap resamples, and sign patterns where they are too many to count.
-    permutations : int
-        Exchanges of the content audit, each of which fits a classifier anew.
-    seed : int
-        Of every draw.
-    """
+    """How an analysis is made."""
 
     margin: tuple = (0.45, 0.55)
     alpha: float = 0.05
@@ -44,17 +26,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What came out.
-
-    Attributes
-    ----------
-    votes : casebook.raters.unblinding.Votes
-        The judgements.
-    panel : casebook.raters.panel.Panel
-        The same as matrices.
-    tables : dict of pandas.DataFrame
-        By name; see `analyse`.
-    """
+    """What came out."""
 
     votes: Votes
     panel: Panel
@@ -78,35 +50,7 @@ class Analysis:
 
 
 def analyse(votes, other=None, options=None):
-    """Analyse the judgements of a panel on two systems.
-
-    Parameters
-    ----------
-    votes : casebook.raters.unblinding.Votes
-        All judgements.
-    other : str, optional
-        System to hold against the focus system, if there are more than two.
-    options : Options, optional
-        How.
-
-    Returns
-    -------
-    Analysis
-        Tables ``preference`` (per rater and pooled), ``lines`` (the primary test, for
-        these raters, and the one for new raters), ``intervals`` (the win rate, four
-        units, ties dropped and as half), ``item_tests``, ``dependence``,
-        ``equivalence``, ``power`` (votes that other win rates need), ``agreement``,
-        ``vote_shares``, ``pairwise``, ``leave_one_out``, ``rating_means``,
-        ``rating_counts``, ``rating_tests``, ``rater_rating_tests``,
-        ``rating_agreement``, ``position``, ``length``, ``order``,
-        ``duplicates``, ``consistency``, ``strata``, ``correlation``, ``arm_guess``,
-        ``telling_words``, ``guesses`` and ``defects``.
-
-    Raises
-    ------
-    InputError
-        If there is no judgement, or the other system must be named.
-    """
+    """Analyse the judgements of a panel on two systems."""
     options = options or Options()
     panel = panel_of(votes, other)
     boot = {"n_boot": options.resamples, "seed": options.seed}

@@ -12,15 +12,7 @@ from casebook.errors import InputError
 
 @dataclass(frozen=True)
 class Fields:
-    """Where the parts of an answer stand in a record; dots lead into objects.
-
-    Attributes
-    ----------
-    item, prompt, answer : str
-        Fields of the item's id, of the question and of the answer.
-    stratum : str or None
-        Field of the stratum, for a stratified draw.
-    """
+    """Where the parts of an answer stand in a record; dots lead into objects."""
 
     item: str = "item_id"
     prompt: str = "prompt"
@@ -32,31 +24,7 @@ PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allow
 
 
 def read_answers(files, fields=None, *, common=False):
-    """Read the answers of several systems and join them by item.
-
-    Parameters
-    ----------
-    files : dict of path-like
-        System to its file: JSON lines, or CSV with a header.
-    fields : Fields, optional
-        Names of the fields.
-    common : bool
-        Use the items that all systems answered, instead of refusing others.
-
-    Returns
-    -------
-    answers : pandas.DataFrame
-        Columns item_id, prompt, stratum, and one per system, in the first file's
-        order.
-    account : dict
-        ``items``, and ``left_out``: system to the items that it lacks.
-
-    Raises
-    ------
-    InputError
-        If a record has no such field, an item occurs twice, systems were asked
-        different questions under one id, or (without `common`) an item is missing.
-    """
+    """Read the answers of several systems and join them by item."""
     fields = fields or Fields()
     if not files:
         raise InputError("give the answers of two systems or more, each with its name")

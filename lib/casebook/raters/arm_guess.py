@@ -18,24 +18,7 @@ LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0
 
 @dataclass(frozen=True)
 class ArmGuess:
-    """How well a model that saw other items tells the systems apart by their text.
-
-    Attributes
-    ----------
-    accuracy : casebook.inference.intervals.Interval
-        Share of items of which the model picks the right answer of the two; 1/2 is
-        chance. Wilson's interval over items, the folds taken as fixed.
-    pvalue : float or None
-        One-sided permutation p-value: labels exchanged within items.
-    n : int
-        Items with both answers.
-    n_permutations : int
-        Random exchanges.
-    words : pandas.DataFrame
-        The most telling words: columns word, weight (positive: for the focus system).
-    reason : str or None
-        Why there is no result: ``"fewer_than_folds"`` or ``"no_text"``.
-    """
+    """How well a model that saw other items tells the systems apart by their text."""
 
     accuracy: Interval
     pvalue: float | None
@@ -46,33 +29,7 @@ class ArmGuess:
 
 
 def guess_arms(focus, other, *, folds=10, n_permutations=200, seed=0):
-    """Train a classifier to tell two systems by their text, item by item.
-
-    TF-IDF of words and word pairs, and logistic regression on the difference of an
-    item's two answers, cross-validated over items.
-
-    Parameters
-    ----------
-    focus, other : sequence of str, shape [items]
-        Answers of the two systems to the same items.
-    folds : int
-        Groups of items; one is held out at a time.
-    n_permutations : int
-        Random exchanges of labels within items, for the p-value.
-    seed : int
-        Of folds and exchanges.
-
-    Returns
-    -------
-    ArmGuess
-        High accuracy says that style, length or stock phrases give the system away, so
-        that raters could learn it: blinding holds for files, not for texts.
-
-    Raises
-    ------
-    InputError
-        If the samples do not pair.
-    """
+    """Train a classifier to tell two systems by their text, item by item."""
     check_count("folds", folds, least=2)
     check_count("n_permutations", n_permutations)
     focus, other = list(focus), list(other)
@@ -105,9 +62,7 @@ def _no_guess(n, reason):
 def _vectorizer():
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES
-    )
+    return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES)
 
 
 def _features(focus, other, held_out):
@@ -130,11 +85,7 @@ def _right(parts, labels):
 
 
 def _dual_weights(gram, labels, penalty=1.0):
-    """Logistic regression without intercept on differences, through inner products.
-
-    Newton's method in the space of the training items; the same minimum as the primal
-    problem with penalty ``||w||^2 / 2``, at the cost of items instead of words.
-    """
+    """Logistic regression without intercept on differences, through inner products."""
     weights = np.zeros(len(labels))
     for _ in range(25):
         scores = gram @ weights

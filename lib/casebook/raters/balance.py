@@ -4,29 +4,7 @@ import numpy as np
 
 
 def balanced_sides(rows, columns, rng):
-    """Colour the cells of an incomplete table so that rows and columns are balanced.
-
-    Parameters
-    ----------
-    rows, columns : array_like of int, shape [cells]
-        Row (a rater, or rater and pair of systems) and column (a comparison) of each
-        cell.
-    rng : numpy.random.Generator
-        Source of the choice.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape [cells]
-        True in half of the cells of every row and of every column: exactly where
-        their number is even, else one more or one fewer of either colour.
-
-    Notes
-    -----
-    In every row and in every column the cells are paired at random, and the two of a
-    pair get opposite colours. Linked by both pairings the cells form paths and
-    cycles. A cycle alternates between row links and column links, so it has an even
-    length and can be coloured; each path and cycle gets its first colour by chance.
-    """
+    """Colour the cells of an incomplete table so that rows and columns are balanced."""
     links = [_pairs(rows, rng), _pairs(columns, rng)]
     coins = rng.integers(0, 2, len(rows)).astype(bool).tolist()
     sides = [None] * len(rows)

@@ -12,19 +12,7 @@ from casebook.inference.intervals import Interval
 
 @dataclass(frozen=True)
 class BlindingIndex:
-    """Success of blinding, from what raters guessed.
-
-    Attributes
-    ----------
-    bang : dict of Interval
-        For each true arm: share of right guesses minus share of wrong ones, in
-        [-1, 1]; 0 is random guessing, 1 complete unblinding.
-    james : Interval
-        In [0, 1]: 0 complete unblinding, 0.5 random guessing, 1 complete blinding (all
-        answer that they do not know). Undefined if nobody guessed.
-    n : int
-        Guesses, "do not know" included.
-    """
+    """Success of blinding, from what raters guessed."""
 
     bang: dict
     james: Interval
@@ -32,31 +20,7 @@ class BlindingIndex:
 
 
 def blinding_index(counts, arms=("S1", "S2")):
-    """Bang's and James' index of a table of guesses.
-
-    Parameters
-    ----------
-    counts : array_like of int, shape [2, 3]
-        Rows: true arm. Columns: guessed first arm, second arm, do not know.
-    arms : (str, str)
-        Names of the arms.
-
-    Returns
-    -------
-    BlindingIndex
-        With normal intervals that take guesses as independent.
-
-    Raises
-    ------
-    InputError
-        If the table is not 2 x 3 or holds a negative number.
-
-    References
-    ----------
-    Bang, Ni & Davis, Controlled Clinical Trials 25:143-156, 2004; James et al.,
-    Statistics in Medicine 15:1421-1434, 1996, with weights 0 for right, 1/2 for wrong
-    guesses and 1 for "do not know".
-    """
+    """Bang's and James' index of a table of guesses."""
     table = np.asarray(counts, dtype=float)
     if table.shape != (2, 3) or (table < 0).any():
         raise InputError("guesses must be a table of two arms and three answers")
@@ -84,11 +48,7 @@ def _james(table, level=0.95):
     # Delta method for a multinomial, with a numerical gradient.
     shares, step = table.ravel() / n, 1e-6
     gradient = np.array(
-        [
-            (_james_value(shares + step * unit) - _james_value(shares - step * unit))
-            / (2 * step)
-            for unit in np.eye(6)
-        ]
+        [(_james_value(shares + step * unit) - _james_value(shares - step * unit)) / (2 * step) for unit in np.eye(6)]
     )
     variance = (gradient**2 @ shares - (gradient @ shares) ** 2) / n
     return _normal(estimate, math.sqrt(max(0.0, variance)), 0.0, n, level)

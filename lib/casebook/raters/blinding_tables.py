@@ -12,21 +12,7 @@ GUESSES = ("S1", "S2", "DK")
 
 
 def content_audit(panel, permutations=200, seed=0):
-    """Ask whether the texts alone give the systems away.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements with texts.
-    permutations, seed
-        Of the permutation test.
-
-    Returns
-    -------
-    dict of pandas.DataFrame
-        ``arm_guess``: accuracy (chance 1/2) with bounds, p, n, reason;
-        ``telling_words``: word and weight, positive for the focus system.
-    """
+    """Ask whether the texts alone give the systems away."""
     texts = panel.texts[[panel.focus, panel.other]].fillna("")
     both = texts[(texts != "").all(axis=1)]
     options = {"folds": FOLDS, "n_permutations": permutations, "seed": seed}
@@ -42,54 +28,20 @@ def content_audit(panel, permutations=200, seed=0):
 
 
 def guesses(panel):
-    """Give the blinding indices, if raters were asked for a guess.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns index, arm, value with bounds, n, reason. One row with the reason
-        ``not_asked`` if no rater guessed.
-    """
+    """Give the blinding indices, if raters were asked for a guess."""
     if panel.rows["guess"].isna().all():
         return pd.DataFrame([{"index": "Bang, James", "n": 0, "reason": "not_asked"}])
     arms = (f"{panel.focus} left", f"{panel.focus} right")
     found = blinding_index(guess_counts(panel), arms)
     parts = [("Bang", arm, interval) for arm, interval in found.bang.items()]
     rows = [
-        {
-            "index": name,
-            "arm": arm,
-            **bounded("value", interval),
-            "n": interval.n,
-            "reason": interval.reason,
-        }
+        {"index": name, "arm": arm, **bounded("value", interval), "n": interval.n, "reason": interval.reason}
         for name, arm, interval in [*parts, ("James", "both", found.james)]
     ]
     return pd.DataFrame(rows)
 
 
 def guess_counts(panel):
-    """Cross what raters guessed with the truth.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements with a guess of the side on which the focus system stood.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [2, 3]
-        Rows: focus system left, right. Columns: guessed left, right, do not know.
-    """
+    """Cross what raters guessed with the truth."""
     left, guess = panel.rows["focus_left"], panel.rows["guess"]
-    return np.array(
-        [
-            [((left == side) & (guess == g)).sum() for g in GUESSES]
-            for side in (True, False)
-        ]
-    )
+    return np.array([[((left == side) & (guess == g)).sum() for g in GUESSES] for side in (True, False)])

@@ -11,22 +11,7 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 
 
 def read_choice(value, choices):
-    """Read a cell with a choice.
-
-    Parameters
-    ----------
-    value : object
-        Content of the cell.
-    choices : tuple of str
-        What is allowed.
-
-    Returns
-    -------
-    value : str or None
-        The choice; None if there is none.
-    defect : (str, str, str) or None
-        Kind, content and effect.
-    """
+    """Read a cell with a choice."""
     problem = _no_value(value)
     if problem or value in choices:
         return (None, problem) if problem else (value, None)
@@ -38,20 +23,7 @@ def read_choice(value, choices):
 
 
 def read_rating(value):
-    """Read a cell with a rating, a whole number from 1 to 5.
-
-    Parameters
-    ----------
-    value : object
-        Content of the cell: a number, or text that is one.
-
-    Returns
-    -------
-    value : int or None
-        The rating; None if there is none.
-    defect : (str, str, str) or None
-        Kind, content and effect.
-    """
+    """Read a cell with a rating, a whole number from 1 to 5."""
     problem = _no_value(value)
     if problem:
         return None, problem
@@ -78,20 +50,7 @@ def _no_value(value):
 
 
 def read_note(value):
-    """Read a cell with free text.
-
-    Parameters
-    ----------
-    value : object
-        Content of the cell.
-
-    Returns
-    -------
-    value : str
-        The text; empty for none.
-    defect : None
-        Nothing is wrong with a note; of a formula the stored value is read.
-    """
+    """Read a cell with free text."""
     if isinstance(value, Formula):
         value = value.text if value.value is None else value.value
     return "" if value is None else str(value), None

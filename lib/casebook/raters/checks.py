@@ -14,21 +14,7 @@ from casebook.raters.rows import bounded_mean
 
 
 def position_table(panel):
-    """Measure what the side of an answer does, for every rater and for all.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater, left_choice with bounds (share of untied votes for the left
-        answer), p (exact, two-sided), p_holm (over raters), win_rate_left,
-        win_rate_right, their difference with bounds, side_balanced with bounds, n and
-        focus_left (share of votes with the focus system on the left).
-    """
+    """Measure what the side of an answer does, for every rater and for all."""
     parts = {rater: [rater] for rater in panel.raters} | {"all": panel.raters}
     rows = []
     for name, raters in parts.items():
@@ -58,20 +44,7 @@ def position_table(panel):
 
 
 def length_effect(panel, *, n_boot=10_000, seed=0):
-    """Ask whether the longer answer wins, and whether one system is the longer.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements with texts.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns what, share with bounds, n (items). Empty if texts are not known.
-    """
+    """Ask whether the longer answer wins, and whether one system is the longer."""
     lengths = panel.texts[[panel.focus, panel.other]].map(len)
     longer = np.sign(lengths[panel.focus] - lengths[panel.other]).to_numpy()
     if not lengths.to_numpy().any():
@@ -100,27 +73,10 @@ def _shares(parts, n_boot, seed):
 
 
 def order_drift(panel):
-    """Ask whether judgements change from the first to the last row of a form.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Spearman's correlation of the place in the form with the vote, with choosing
-        the left answer and with the mean rating: columns rater, of, rho, p, p_holm
-        (over the whole table), n.
-    """
+    """Ask whether judgements change from the first to the last row of a form."""
     left_choice = panel.votes.where(panel.left.astype(object) == True, -panel.votes)  # noqa: E712
     level = sum(panel.ratings.values()) / len(panel.ratings)
-    outcomes = {
-        "vote": panel.votes,
-        "left answer": left_choice,
-        "mean rating": level,
-    }
+    outcomes = {"vote": panel.votes, "left answer": left_choice, "mean rating": level}
     rows = []
     for name, values in outcomes.items():
         for rater in panel.raters:
@@ -135,30 +91,11 @@ def _spearman(pair):
     if len(pair) < 3 or pair.nunique().min() < 2:
         return {"rho": None, "p": None, "n": len(pair)}
     found = stats.spearmanr(pair["x"].astype(float), pair["y"])
-    return {
-        "rho": number_or_none(found.statistic),
-        "p": number_or_none(found.pvalue),
-        "n": len(pair),
-    }
+    return {"rho": number_or_none(found.statistic), "p": number_or_none(found.pvalue), "n": len(pair)}
 
 
 def by_stratum(panel, *, n_boot=10_000, seed=0):
-    """Give the preference in each stratum of items.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns stratum, items, wins, losses, ties, missing, net (mean over items of
-        the net vote), win_rate (ties as half) with bounds. Strata were not tested
-        against each other.
-    """
+    """Give the preference in each stratum of items."""
     rows = []
     for stratum, items in panel.strata.groupby(panel.strata).groups.items():
         votes = panel.votes.loc[items]

@@ -9,24 +9,7 @@ NOTE, REPAIRED, LOST = "note", "repaired", "lost"
 
 @dataclass(frozen=True)
 class Defect:
-    """One thing that is not as it should be in a returned form.
-
-    Attributes
-    ----------
-    file, sheet : str
-        Where; the sheet is empty if it concerns the file.
-    row : int or None
-        Row number, from 1.
-    column : str or None
-        Name of the column.
-    kind : str
-        Such as ``blank``, ``out_of_range`` or ``edited_text``.
-    found : str
-        What stands there.
-    effect : {"note", "repaired", "lost"}
-        The value is used as it is, used after a repair that leaves no doubt, or not
-        used and counted as missing.
-    """
+    """One thing that is not as it should be in a returned form."""
 
     file: str
     sheet: str
@@ -50,36 +33,12 @@ class Defect:
 
 
 def defect_table(defects):
-    """Give defects as a table.
-
-    Parameters
-    ----------
-    defects : sequence of Defect
-        Defects.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row each, columns as the attributes of `Defect`.
-    """
+    """Give defects as a table."""
     columns = list(Defect.__dataclass_fields__)
     return pd.DataFrame([asdict(defect) for defect in defects], columns=columns)
 
 
 def shortened(value, most=60):
-    """Show a cell's content in a message.
-
-    Parameters
-    ----------
-    value : object
-        Content.
-    most : int
-        Longest text.
-
-    Returns
-    -------
-    str
-        Its representation, cut with an ellipsis.
-    """
+    """Show a cell's content in a message."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"

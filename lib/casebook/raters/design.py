@@ -16,24 +16,7 @@ ATTEMPTS = 200
 
 @dataclass(frozen=True)
 class Design:
-    """Which rater sees which comparison, where, and with which answer on the left.
-
-    Attributes
-    ----------
-    items : tuple of str
-        Items drawn.
-    systems : tuple of str
-        Systems compared.
-    raters : tuple of str
-        Raters.
-    pairs : tuple of (str, str)
-        Pairs of systems.
-    comparisons : tuple of (int, int)
-        Number of the item and number of the pair of each comparison.
-    cells : numpy.ndarray of int, shape [cells, 4]
-        Rater, comparison, place in the rater's form (from 0), and 1 if the first
-        system of the pair stands left; sorted by rater and place.
-    """
+    """Which rater sees which comparison, where, and with which answer on the left."""
 
     items: tuple
     systems: tuple
@@ -43,13 +26,7 @@ class Design:
     cells: np.ndarray
 
     def frame(self):
-        """Give one row per presentation.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns rater, place, item_id, left and right.
-        """
+        """Give one row per presentation."""
         rows = []
         for rater, comparison, place, first_left in self.cells.tolist():
             item, pair = self.comparisons[comparison]
@@ -59,14 +36,7 @@ class Design:
         return pd.DataFrame(rows, columns=columns)
 
     def balance(self):
-        """Count how often each system stands left in each form.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns rater, system, n (presentations), left, and off: the distance of
-            `left` from n / 2. At most 1/2 for two systems, (systems - 1) / 2 for more.
-        """
+        """Count how often each system stands left in each form."""
         frame = self.frame()
         rows = [
             {"rater": rater, "system": system, "n": len(part), "left": left}
@@ -80,32 +50,7 @@ class Design:
 
 
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters, with order and sides.
-
-    Parameters
-    ----------
-    items, systems, raters : sequence of str
-        Names, each unique; at least two systems.
-    secret : str
-        Secret of the study: order and sides follow from it.
-    per_item : int, optional
-        How many raters judge each comparison (overlap); all by default.
-    pairs_per_item : int, optional
-        How many pairs of systems are compared on each item; all by default.
-
-    Returns
-    -------
-    Design
-        Raters' loads and the use of pairs differ by at most one. On each comparison,
-        and for each rater and pair of systems, either answer stands left equally
-        often, or once more if the number is odd.
-
-    Raises
-    ------
-    InputError
-        If names repeat, a number is out of range, or raters or systems are not linked
-        by common items, so that they could not be compared.
-    """
+    """Assign comparisons to raters, with order and sides."""
     items, systems, raters = tuple(items), tuple(systems), tuple(raters)
     _check_names(items=items, systems=systems, raters=raters)
     if len(systems) < 2:
@@ -128,9 +73,7 @@ def _check_names(**lists):
     for kind, names in lists.items():
         repeated = sorted({name for name in names if names.count(name) > 1})[:3]
         if not names or repeated:
-            problem = (
-                f"named twice: {', '.join(repeated)}" if repeated else "none given"
-            )
+            problem = f"named twice: {', '.join(repeated)}" if repeated else "none given"
             raise InputError(f"{kind}: {problem}")
 
 
@@ -194,10 +137,7 @@ def _unlinked(groups, size):
 def _check_linked(groups, size, kind, remedy):
     """Refuse a design in which some never meet the others."""
     if apart := _unlinked(groups, size):
-        raise InputError(
-            f"{apart} of {size} {kind} share no item with the others: "
-            f"{remedy} or draw more items"
-        )
+        raise InputError(f"{apart} of {size} {kind} share no item with the others: {remedy} or draw more items")
 
 
 def _cells(comparisons, assigned, n_pairs, n_raters, rng):

@@ -12,28 +12,7 @@ _OTHER = {"S1": "S2", "S2": "S1"}
 
 
 def key_column(form, side_column=None, *, last_column=False):
-    """Find the column that says which side is the system under study.
-
-    Parameters
-    ----------
-    form : casebook.raters.responses.ReturnedForm
-        A form.
-    side_column : str, optional
-        Its name; ``_rag_side_for_analysis`` by default.
-    last_column : bool
-        Take the last column if there is none of that name. The documented analysis
-        does so unasked, and then reads any column as the key.
-
-    Returns
-    -------
-    str
-        Name of the column.
-
-    Raises
-    ------
-    InputError
-        If there is no such column.
-    """
+    """Find the column that says which side is the system under study."""
     wanted = side_column or SIDE_COLUMN
     columns = [name for name in form.rows if name != "row"]
     if wanted in columns:
@@ -49,27 +28,7 @@ def key_column(form, side_column=None, *, last_column=False):
 
 
 def read_votes(forms, side_column=None, *, last_column=False):
-    """Give the judgements of forms that carry their key.
-
-    Parameters
-    ----------
-    forms : list of casebook.raters.responses.ReturnedForm
-        Forms in the documented layout.
-    side_column, last_column
-        As in `key_column`.
-
-    Returns
-    -------
-    casebook.raters.unblinding.Votes
-        Items are named by their prompt, white space normalised, because row order and
-        ids differ between raters. Rows whose key is neither S1 nor S2 keep their
-        ratings without a system.
-
-    Raises
-    ------
-    InputError
-        If a form has no key column, or no row.
-    """
+    """Give the judgements of forms that carry their key."""
     defects, rows = [], []
     for form in forms:
         defects += form.defects

@@ -14,20 +14,7 @@ RECONSTRUCTION = "reconstruction"
 
 
 def votes_of(dataset):
-    """Give the votes of a data set, or of the reconstruction if it is not here.
-
-    Parameters
-    ----------
-    dataset : str or None
-        A data set of votes, such as ``pdpabench_votes``; None: the reconstruction.
-
-    Returns
-    -------
-    votes : casebook.raters.unblinding.Votes
-        Votes of the systems RAG and BASE.
-    name : str
-        What they are: the data set, or ``reconstruction``.
-    """
+    """Give the votes of a data set, or of the reconstruction if it is not here."""
     if dataset is None:
         return example_votes(), RECONSTRUCTION
     try:
@@ -40,11 +27,7 @@ def votes_of(dataset):
 
 
 def example_votes():
-    """Give the reconstruction of the documented example, which is not its data.
-
-    50 items, 4 raters, systems RAG and BASE; answers and comments are blank, and see
-    ``data/raters/README.md``.
-    """
+    """Give the reconstruction of the documented example, which is not its data."""
     table = pd.read_csv(EXAMPLE)
     rag_left, choice = table["rag_side"] == "S1", table["preference"]
     for scale in SCALES:

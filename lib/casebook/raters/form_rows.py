@@ -8,23 +8,7 @@ from casebook.raters.defects import LOST, NOTE, shortened
 
 
 def sheet_rows(path, grid, layout, report):
-    """Read the rows below the header.
-
-    Parameters
-    ----------
-    grid : casebook.formats.grids.Grid
-        Sheet.
-    layout : casebook.raters.layouts.Layout
-        Columns.
-    report : callable
-        Takes sheet, row, column, kind, content and effect of each defect.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.raters.responses.ReturnedForm.rows`; of rows with one id the first
-        if they agree, else none.
-    """
+    """Read the rows below the header."""
     head, names = header_of(grid)
     places = _places(grid.name, head, names, layout, report)
     rows = []

@@ -21,33 +21,7 @@ TEST = "paired randomisation of item net votes, two-sided"
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study of preferences is to be.
-
-    Attributes
-    ----------
-    study : str
-        Name; raters read it.
-    raters : dict of str
-        Label to kind (``lay`` or ``expert``).
-    focus : str or None
-        System whose wins are counted; the first one by default.
-    items : int or None
-        How many items to draw; all by default.
-    per_item, pairs_per_item : int or None
-        Overlap, see `casebook.raters.design.make_design`.
-    seed : int
-        Public seed of the draw.
-    margin : float
-        Half width of the range of win rates around 1/2 that counts as no difference.
-    alpha : float
-        Level of the primary test.
-    win_rate : float
-        Win rate for which the power is stated.
-    guess : str or None
-        Question for an extra column in which raters guess the system.
-    formats : tuple of str
-        ``xlsx``, ``csv`` or both.
-    """
+    """What a study of preferences is to be."""
 
     study: str
     raters: dict
@@ -107,9 +81,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     texts, changes = _clean_texts(answers.set_index("item_id"), design.items, systems)
     alike = _identical(texts, design.items, systems)
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
-    packing = Packing(
-        plan.study, layout, secret, tuple(systems), plan.formats, plan.guess
-    )
+    packing = Packing(plan.study, layout, secret, tuple(systems), plan.formats, plan.guess)
     forms = _forms(design, texts, plan, secret)
     report = _report(draw, design, changes, texts, systems, account)
     report["identical_answers"] = alike
@@ -159,9 +131,7 @@ def _forms(design, texts, plan, secret):
     forms = []
     for rater, part in design.frame().groupby("rater", sort=False):
         rows, sealed = [], []
-        for item, left, right in part[["item_id", "left", "right"]].itertuples(
-            index=False, name=None
-        ):
+        for item, left, right in part[["item_id", "left", "right"]].itertuples(index=False, name=None):
             pair = sorted((left, right))
             rows.append(
                 {
@@ -178,11 +148,7 @@ def _forms(design, texts, plan, secret):
 
 def _report(draw, design, changes, texts, systems, account):
     names = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in systems), re.I)
-    mentions = [
-        {"item": item, "column": column}
-        for (item, column), text in texts.items()
-        if names.search(text)
-    ]
+    mentions = [{"item": item, "column": column} for (item, column), text in texts.items() if names.search(text)]
     return {
         "account": account or {},
         "draw": draw.to_dict("records"),
@@ -193,20 +159,7 @@ def _report(draw, design, changes, texts, systems, account):
 
 
 def planned(plan, design):
-    """Say what will be tested, before any form is out.
-
-    Parameters
-    ----------
-    plan : Plan
-        The study.
-    design : casebook.raters.design.Design
-        Its design.
-
-    Returns
-    -------
-    dict
-        Design, primary test, margin and power; no name of a system.
-    """
+    """Say what will be tested, before any form is out."""
     per_item = plan.per_item or len(design.raters)
     return {
         "design": {
@@ -225,10 +178,7 @@ def planned(plan, design):
             "alpha": plan.alpha,
             "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
         },
-        "secondary": [
-            "new raters and items: t of a two-way layout",
-            "per-rater exact sign tests, corrected by Holm",
-        ],
+        "secondary": ["new raters and items: t of a two-way layout", "per-rater exact sign tests, corrected by Holm"],
         "power": _power(plan, design, per_item),
     }
 
@@ -236,11 +186,7 @@ def planned(plan, design):
 def _power(plan, design, per_item):
     """Simulate the primary test for the planned sizes, with the spreads assumed."""
     found = simulated_power(
-        items=(len(design.items),),
-        raters=(per_item,),
-        win_rates=(plan.win_rate,),
-        alpha=plan.alpha,
-        studies=STUDIES,
+        items=(len(design.items),), raters=(per_item,), win_rates=(plan.win_rate,), alpha=plan.alpha, studies=STUDIES
     )
     row = found.set_index("test").loc[RECOMMENDED]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")

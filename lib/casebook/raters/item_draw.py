@@ -8,31 +8,7 @@ from casebook.inference.samples import check_count, stream
 
 
 def draw_items(items, count=None, strata=None, seed=0):
-    """Draw items at random, in proportion to the strata if there are any.
-
-    Parameters
-    ----------
-    items : sequence of str
-        All items.
-    count : int, optional
-        How many to draw; all by default.
-    strata : sequence of str, optional
-        Stratum of each item.
-    seed : int
-        Public seed of the draw.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns item_id, stratum and drawn: the record of the draw, in the order given.
-        Strata get their proportional share, the remainder by largest fraction, ties
-        in alphabetical order.
-
-    Raises
-    ------
-    InputError
-        If there are fewer items than are to be drawn.
-    """
+    """Draw items at random, in proportion to the strata if there are any."""
     count = len(items) if count is None else count
     check_count("items", count)
     if count > len(items):

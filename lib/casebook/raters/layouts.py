@@ -10,21 +10,7 @@ SHEET = "ratings"
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a form.
-
-    Attributes
-    ----------
-    name : str
-        Its documented name.
-    kind : {"id", "text", "choice", "rating", "note"}
-        Ids and texts are locked; the others are the rater's.
-    choices : tuple of str
-        What a choice may be.
-    width : int
-        Of the column, in characters.
-    required : bool
-        Whether a blank cell is a defect.
-    """
+    """One column of a form."""
 
     name: str
     kind: str
@@ -40,17 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one kind of form.
-
-    Attributes
-    ----------
-    name : str
-        ``paired`` or ``likert``.
-    key : str
-        Column that names a row, unique within a form.
-    columns : tuple of Column
-        In the order of the sheet.
-    """
+    """The columns of one kind of form."""
 
     name: str
     key: str

@@ -16,26 +16,7 @@ _TEXT_PARTS = ("xl/worksheets/", "xl/sharedStrings")
 
 
 def scan_forms(paths, words, columns=None):
-    """Look for leaks in forms, before they are sent out or after they came back.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Forms.
-    words : sequence of str
-        Names of systems and whatever else tells them apart.
-    columns : dict of str, optional
-        As in `casebook.raters.responses.read_forms`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns file, where, kind and found. Kinds: ``word`` (a name in a file name,
-        sheet name, id, property or other part), ``word_in_text`` (a name in a text
-        shown; it may be innocent), ``key_column`` (a column of S1 and S2 besides the
-        answers), ``suspect_name`` (of a column or sheet), ``hidden_sheet``,
-        ``extra_sheet``. Empty if nothing was found.
-    """
+    """Look for leaks in forms, before they are sent out or after they came back."""
     pattern = re.compile("|".join(rf"\b_?{re.escape(w)}_?\b" for w in words), re.I)
     pattern = pattern if words else re.compile(r"(?!)")
     found = [row for path in paths for row in _scan(path, pattern, columns)]
@@ -78,9 +59,7 @@ def _scan_rows(form, pattern, loose, leak):
             yield leak(f"column {name}", "suspect_name", name)
         values = {str(v).strip() for v in form.rows[name].dropna()}
         if values and values <= _SIDES:
-            yield leak(
-                f"column {name}", "key_column", f"{len(form.rows)} rows of S1, S2"
-            )
+            yield leak(f"column {name}", "key_column", f"{len(form.rows)} rows of S1, S2")
     for column in layout.columns:
         if column.kind == "id":
             cells = form.rows[column.name]

@@ -23,19 +23,7 @@ _OTHER = {"S1": "S2", "S2": "S1"}
 
 
 def documented_analysis(forms):
-    """Compute everything that the document prints, under its keys.
-
-    Parameters
-    ----------
-    forms : list of (str, list of dict)
-        From `casebook.raters.legacy_records`.
-
-    Returns
-    -------
-    dict
-        Heading of each printed section to its numbers, rounded as printed. A number
-        that the document would print as nan is None.
-    """
+    """Compute everything that the document prints, under its keys."""
     every = [row for _, rows in forms for row in rows]
     return {
         PER_RATER: {name: _preferences(rows) for name, rows in forms},
@@ -65,8 +53,7 @@ def impossible(forms, values):
             wrong = [x for x in given if x is not None and x not in range(1, 6)]
             if wrong:
                 found.append(
-                    f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 "
-                    f"({wrong[0]:g}), and count in its mean"
+                    f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 ({wrong[0]:g}), and count in its mean"
                 )
     return found
 
@@ -137,18 +124,11 @@ def _mean(values):
 
 def _agreement(forms):
     """Fleiss' kappa as documented: files of one base name collapse into one rater."""
-    labels = {
-        name: {_normalised(row["prompt_text"]): _label(row) for row in rows}
-        for name, rows in forms
-    }
+    labels = {name: {_normalised(row["prompt_text"]): _label(row) for row in rows} for name, rows in forms}
     first, *others = labels.values()
     common = [item for item in first if all(item in other for other in others)]
     counts = np.array(
-        [
-            [[by[i] for by in labels.values()].count(c) for c in (RAG, BASE, "Tie")]
-            for i in common
-        ],
-        dtype=float,
+        [[[by[i] for by in labels.values()].count(c) for c in (RAG, BASE, "Tie")] for i in common], dtype=float
     ).reshape(-1, 3)
     kappa, observed = _fleiss(counts)
     percent = None if observed is None else round(observed * 100, 1)
@@ -179,18 +159,7 @@ def _fleiss(counts):
 
 
 def documented_lines(analysis):
-    """Write the numbers as the document prints them.
-
-    Parameters
-    ----------
-    analysis : dict
-        From `documented_analysis`.
-
-    Returns
-    -------
-    list of str
-        Lines, headings and blank lines included.
-    """
+    """Write the numbers as the document prints them."""
     lines = []
     for heading, content in analysis.items():
         lines += ["", f"=== {heading} ==="]

@@ -12,12 +12,7 @@ ANSWERS = [column.name for column in PAIRED.answers]
 
 
 def read_records(paths, side_column=None, *, last_column=False, columns=None):
-    """Read the first sheet of each form as the documented analysis does.
-
-    Gives (base name, rows) of each file, with ``side`` for the key: of `side_column`
-    (``_rag_side_for_analysis``) or, if allowed, the last column. `columns` maps
-    documented names to those of the file.
-    """
+    """Read the first sheet of each form as the documented analysis does."""
     side_column = side_column or SIDE_COLUMN
     return [_records(Path(p), side_column, last_column, columns or {}) for p in paths]
 
@@ -37,20 +32,7 @@ def _records(path, side_column, last_column, columns):
 
 
 def records_of(votes, suffix=""):
-    """Give unblinded votes in the form that the documented analysis reads.
-
-    Parameters
-    ----------
-    votes : casebook.raters.unblinding.Votes
-        Votes of two systems.
-    suffix : str
-        Added to the raters' labels, to give the documented file names.
-
-    Returns
-    -------
-    list of (str, list of dict)
-        As `read_records`; the focus system stands for RAG.
-    """
+    """Give unblinded votes in the form that the documented analysis reads."""
     found = []
     for rater in votes.raters:
         part = votes.frame[votes.frame["rater"] == rater].to_dict("records")

@@ -9,38 +9,8 @@ from casebook.raters.sealing import hidden_chance, new_secret, opaque_id
 COLUMNS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 
 
-def make_likert_forms(
-    explanations, folder, study, raters, *, secret=None, formats=("csv",)
-):
-    """Write blind Likert forms for explanations, and the sealed key.
-
-    Parameters
-    ----------
-    explanations : pandas.DataFrame
-        Columns case_id, chunk_id, explanation_text, source_chunk_text and, if several
-        systems explain, system. One row per explanation.
-    folder : path-like
-        New folder, laid out as by `casebook.raters.packing.pack`.
-    study : str
-        Name; raters read it.
-    raters : dict of str
-        Label to kind (``lay`` or ``expert``).
-    secret : str, optional
-        Secret; drawn anew by default.
-    formats : tuple of str
-        ``xlsx``, ``csv`` or both.
-
-    Returns
-    -------
-    dict
-        The report: text changes and the pre-registration. Every rater gets every
-        explanation in an order of their own, under ids that say nothing.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or an explanation occurs twice.
-    """
+def make_likert_forms(explanations, folder, study, raters, *, secret=None, formats=("csv",)):
+    """Write blind Likert forms for explanations, and the sealed key."""
     rows = _checked(explanations)
     secret = secret or new_secret()
     systems = tuple(dict.fromkeys(row["system"] for row in rows))
@@ -51,10 +21,7 @@ def make_likert_forms(
     report = {"text_changes": changes, "explanations": len(rows)}
     plan = {
         "design": {"explanations": len(rows), "raters": dict(raters)},
-        "primary": {
-            "unit": "explanation",
-            "statistic": "mean rating per scale; Krippendorff's alpha, ordinal",
-        },
+        "primary": {"unit": "explanation", "statistic": "mean rating per scale; Krippendorff's alpha, ordinal"},
     }
     registered = pack(folder, packing, forms, {}, plan, report)
     return report | {"preregistration": registered}

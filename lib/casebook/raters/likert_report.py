@@ -11,22 +11,7 @@ SCALES = tuple(column.name for column in LIKERT.answers)
 
 
 def likert_summary(ratings, *, n_boot=10_000, seed=0):
-    """Summarise Likert ratings per scale and system.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        From `casebook.raters.unblinding.unblind_likert`.
-    n_boot, seed
-        Of the bootstrap of explanations.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, system, mean (over explanations, of their mean ratings) with
-        bounds, median, n (explanations), ratings, missing, share_4_5 (of ratings), and
-        the ordinal alpha with both intervals, percent_agreement, raters and reason.
-    """
+    """Summarise Likert ratings per scale and system."""
     rows = []
     for scale in SCALES:
         for system, part in ratings.groupby("system", sort=False):
@@ -48,18 +33,7 @@ def _wide(part, scale):
 
 
 def likert_counts(ratings):
-    """Count how often each rating was given.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        As for `likert_summary`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, system, rating (1 to 5), count and share.
-    """
+    """Count how often each rating was given."""
     rows = []
     for scale in SCALES:
         for system, part in ratings.groupby("system", sort=False):
@@ -69,24 +43,10 @@ def likert_counts(ratings):
 
 
 def documented_means(ratings):
-    """Mean ratings as documented: two decimals, overall and per annotator.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        As for `likert_summary`.
-
-    Returns
-    -------
-    dict
-        ``overall`` and ``per_annotator``: scale to mean, None without a rating.
-        Blinded systems are pooled, as in the documented scorer.
-    """
+    """Mean ratings as documented: two decimals, overall and per annotator."""
     return {
         "overall": _means(ratings),
-        "per_annotator": {
-            rater: _means(part) for rater, part in ratings.groupby("rater", sort=False)
-        },
+        "per_annotator": {rater: _means(part) for rater, part in ratings.groupby("rater", sort=False)},
     }
 
 

@@ -17,21 +17,7 @@ from casebook.raters.unblinding import SCALES
 
 
 def rating_means(panel, *, n_boot=10_000, seed=0):
-    """Mean ratings per system and scale, with the intervals over items.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, system, mean with bounds, median, n (items), ratings and
-        missing.
-    """
+    """Mean ratings per system and scale, with the intervals over items."""
     rows = []
     for (scale, system), table in panel.ratings.items():
         by_item = table.mean(axis=1).dropna()
@@ -46,18 +32,7 @@ def rating_means(panel, *, n_boot=10_000, seed=0):
 
 
 def rating_counts(panel):
-    """Count how often each rating was given.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, system, rating (1 to 5), count and share.
-    """
+    """Count how often each rating was given."""
     rows = []
     for (scale, system), table in panel.ratings.items():
         row = {"scale": scale, "system": system}
@@ -66,23 +41,7 @@ def rating_counts(panel):
 
 
 def rating_tests(panel, *, n_boot=10_000, seed=0):
-    """Compare the ratings of both systems on the same items.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the sign patterns, where they are too many to count.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per scale: difference of item means (focus minus other) with the
-        interval of items (``difference low/high``) and of items and raters (``both
-        low/high``, with ``p_both``), dz with bounds, rank_biserial, p of the sign-flip,
-        of Wilcoxon's and of the t test, p_holm (sign-flip, over the scales), n (items).
-    """
+    """Compare the ratings of both systems on the same items."""
     rows = []
     for scale in SCALES:
         table = panel.differences(scale)
@@ -114,19 +73,7 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
 
 
 def rater_rating_tests(panel):
-    """Compare the ratings of both systems rater by rater.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, rater, difference with t bounds, rank_biserial, p_wilcoxon,
-        p_holm (over all raters and scales) and n.
-    """
+    """Compare the ratings of both systems rater by rater."""
     rows = []
     for scale in SCALES:
         for rater, column in panel.differences(scale).items():
@@ -144,18 +91,7 @@ def rater_rating_tests(panel):
 
 
 def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
-    """Correlate, over items, the mean net vote with the mean rating differences.
-
-    Parameters
-    ----------
-    panel, n_boot, seed
-        As in `rating_means`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns scale, spearman with bounds and n: do both measure the same?
-    """
+    """Correlate, over items, the mean net vote with the mean rating differences."""
     rows = []
     for scale in SCALES:
         by_item = panel.differences(scale).mean(axis=1)

@@ -6,23 +6,7 @@ from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 
 
 def numbers(analysis, beside=None, further=None):
-    """Give the numbers that the book may quote.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-    beside : pandas.DataFrame, optional
-        From `casebook.raters.report.documented_beside`.
-    further : pandas.DataFrame, optional
-        From `casebook.raters.published.further_agreement`.
-
-    Returns
-    -------
-    dict
-        {system: {measure: number}}, where the system is ``panel``, ``documented`` or
-        ``ratings``.
-    """
+    """Give the numbers that the book may quote."""
     bounds, rates = ("ci_low", "ci_high"), {}
     for name, unit in (("", "item and rater"), (", this panel", "item")):
         row = analysis.win_rate(unit)
@@ -32,18 +16,14 @@ def numbers(analysis, beside=None, further=None):
         row = analysis.line(scope)
         rate = _number(row, "win_rate", bounds, row["items"], 0.5)
         rates[f"win rate, ties as half{name}"] = rate
-        tests[f"p{name or ', new raters'}"] = _number(
-            row, "p", None, row["items"], None
-        )
+        tests[f"p{name or ', new raters'}"] = _number(row, "p", None, row["items"], None)
     panel = rates | tests
     bounds = ("new_panel_low", "new_panel_high")
     panel |= _agreement(analysis.tables["agreement"], bounds)
     found = {"panel": panel}
     if beside is not None:
         found["documented"] = {
-            row["documented"]: _number(
-                row, "its value", None, row["its n"], row["control"]
-            )
+            row["documented"]: _number(row, "its value", None, row["its n"], row["control"])
             for row in beside.to_dict("records")
         }
     if further is not None and len(further):
@@ -70,13 +50,7 @@ def _number(row, name, bounds, n, control):
     reason = None
     if None in ci:
         reason = row.get("reason") or ("no_interval" if bounds is None else "undefined")
-    return {
-        "value": value,
-        "ci": ci,
-        "n": int(n),
-        "control": _plain(control),
-        "reason": reason,
-    }
+    return {"value": value, "ci": ci, "n": int(n), "control": _plain(control), "reason": reason}
 
 
 def _plain(value):

@@ -12,30 +12,7 @@ from casebook.raters.unblinding import unblind
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
-    """Unblind forms with the sealed key, or with the key that they carry.
-
-    Parameters
-    ----------
-    forms : list of casebook.raters.responses.ReturnedForm
-        Returned forms of preferences.
-    key : path-like, optional
-        The sealed key, or the folder of the study; without it the forms must be in
-        the documented layout.
-    side_column, last_column
-        As `casebook.raters.documented.key_column`.
-    force : bool
-        Unblind although forms are missing.
-
-    Returns
-    -------
-    casebook.raters.unblinding.Votes
-        The judgements.
-
-    Raises
-    ------
-    InputError
-        If there is no key, forms are missing, or the key is not the registered one.
-    """
+    """Unblind forms with the sealed key, or with the key that they carry."""
     if key is not None:
         return unblind(forms, find_key(key), force=force)
     if any(form.about for form in forms) and not side_column:
@@ -54,70 +31,25 @@ def _registration(path):
 
 
 def find_key(path):
-    """Read the key of a study and hold it against the pre-registration beside it.
-
-    Parameters
-    ----------
-    path : path-like
-        ``key.json``, or the folder of the study.
-
-    Returns
-    -------
-    dict
-        The key.
-
-    Raises
-    ------
-    InputError
-        If there is no key, or its hash is not the registered one.
-    """
+    """Read the key of a study and hold it against the pre-registration beside it."""
     file = _key_file(path)
     key, registered = read_key(file), _registration(path)
     if registered and registered["key_sha256"] != sha256_file(file):
         raise InputError(
-            f"{file}: is not the key that was registered: its SHA-256 differs from "
-            f"that in {PREREGISTRATION}"
+            f"{file}: is not the key that was registered: its SHA-256 differs from that in {PREREGISTRATION}"
         )
     return key
 
 
 def registered_margin(path):
-    """Give the range of no difference that was fixed beforehand.
-
-    Parameters
-    ----------
-    path : path-like or None
-        As for `find_key`.
-
-    Returns
-    -------
-    tuple of float, or None
-        None if nothing was registered.
-    """
+    """Give the range of no difference that was fixed beforehand."""
     registered = _registration(path) if path is not None else None
     found = (registered or {}).get("primary", {}).get("no_difference")
     return tuple(found) if found else None
 
 
 def write_tables(folder, tables, values, figures):
-    """Write tables as CSV, figures as SVG and everything as JSON into a new folder.
-
-    Parameters
-    ----------
-    folder : path-like
-        New folder.
-    tables : dict of pandas.DataFrame
-        By name.
-    values : dict
-        Content of ``analysis.json``.
-    figures : dict of matplotlib.figure.Figure
-        By name.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-    """
+    """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
     with new_folder(folder) as temporary:
         for name, table in tables.items():
             text = table_for_csv(table).to_csv(index=False, lineterminator="\n")

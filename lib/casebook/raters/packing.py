@@ -17,19 +17,7 @@ FORMATS = ("xlsx", "csv")
 
 @dataclass(frozen=True)
 class Form:
-    """One rater's form: what is shown, and what is sealed.
-
-    Attributes
-    ----------
-    rater : str
-        Label, part of the file name.
-    kind : {"lay", "expert"}
-        Which anchors the rater gets.
-    rows : list of dict
-        Ids and clean texts by column, in order.
-    sealed : list of dict
-        What each row really is, in the same order.
-    """
+    """One rater's form: what is shown, and what is sealed."""
 
     rater: str
     kind: str
@@ -39,23 +27,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Packing:
-    """What all forms of a study have in common.
-
-    Attributes
-    ----------
-    study : str
-        Name, part of the file names.
-    layout : casebook.raters.layouts.Layout
-        Columns.
-    secret : str
-        Secret of the study.
-    systems : tuple of str
-        Names that no rater may read.
-    formats : tuple of str
-        ``xlsx``, ``csv`` or both.
-    guess : str or None
-        Question of the column guess.
-    """
+    """What all forms of a study have in common."""
 
     study: str
     layout: object
@@ -66,31 +38,7 @@ class Packing:
 
 
 def pack(folder, packing, forms, key, plan, report):
-    """Write the folder of a study, whole or not at all.
-
-    Parameters
-    ----------
-    folder : path-like
-        New folder: ``for_raters`` holds the forms, ``sealed`` the key and the report;
-        the pre-registration stands beside them.
-    packing : Packing
-        What the forms have in common.
-    forms : list of Form
-        One per rater.
-    key, plan, report : dict
-        What the key says besides the rows, the analysis planned, and the account for
-        the organiser.
-
-    Returns
-    -------
-    dict
-        The pre-registration: hashes of key and forms, and the plan.
-
-    Raises
-    ------
-    InputError
-        If the folder exists, or a name that raters read would tell a system.
-    """
+    """Write the folder of a study, whole or not at all."""
     check_names(packing, forms)
     with new_folder(folder) as temporary:
         sealed = {f.rater: _sealed(f, packing) for f in forms}
@@ -120,20 +68,7 @@ def pack(folder, packing, forms, key, plan, report):
 
 
 def check_names(packing, forms):
-    """Refuse names of study and raters that are not safe or tell a system.
-
-    Parameters
-    ----------
-    packing : Packing
-        What the forms have in common.
-    forms : list of Form
-        Forms.
-
-    Raises
-    ------
-    InputError
-        With the name and the reason.
-    """
+    """Refuse names of study and raters that are not safe or tell a system."""
     unknown = sorted(set(packing.formats) - set(FORMATS))
     if unknown or not packing.formats:
         raise InputError(f"formats are {' and '.join(FORMATS)}, not {unknown}")
@@ -144,19 +79,14 @@ def check_names(packing, forms):
         for system in packing.systems:
             if system.casefold() in name.casefold():
                 raise InputError(
-                    f"the name {name!r}, which raters read, contains that of the "
-                    f"system {system!r}; choose another"
+                    f"the name {name!r}, which raters read, contains that of the system {system!r}; choose another"
                 )
 
 
 def _sealed(form, packing):
     texts = packing.layout.texts
     rows = [
-        {
-            "id": row[packing.layout.key],
-            **sealed,
-            "texts": {name: text_hash(row[name]) for name in texts},
-        }
+        {"id": row[packing.layout.key], **sealed, "texts": {name: text_hash(row[name]) for name in texts}}
         for row, sealed in zip(form.rows, form.sealed, strict=True)
     ]
     form_id = opaque_id(packing.secret, "form", form.rater)
@@ -174,10 +104,7 @@ def _about(packing, form, digest):
 
 def _write_form(folder, form, packing, digest):
     stem = folder / f"{packing.study}_{form.rater}"
-    told = (
-        rubric.instructions(packing.layout.name, packing.guess),
-        rubric.scales(packing.layout.name, form.kind),
-    )
+    told = (rubric.instructions(packing.layout.name, packing.guess), rubric.scales(packing.layout.name, form.kind))
     if "xlsx" in packing.formats:
         about = _about(packing, form, digest)
         path = stem.with_name(f"{stem.name}.xlsx")
@@ -204,23 +131,7 @@ def _hashes(folder):
 
 
 def read_preregistration(path):
-    """Read the pre-registration of a study.
-
-    Parameters
-    ----------
-    path : path-like
-        ``preregistration.json``.
-
-    Returns
-    -------
-    dict
-        The pre-registration.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as one.
-    """
+    """Read the pre-registration of a study."""
     found = read_json(path)
     if not isinstance(found, dict) or "key_sha256" not in found:
         raise InputError(f"{path}: is no pre-registration: key_sha256 is missing")

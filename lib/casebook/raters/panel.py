@@ -12,27 +12,7 @@ from casebook.raters.unblinding import SCALES
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What a panel said of two systems; all frames are items x raters.
-
-    Attributes
-    ----------
-    focus, other : str
-        The two systems; votes count for the first.
-    votes : pandas.DataFrame
-        1 (focus preferred), 0 (tie), -1 or NaN.
-    left : pandas.DataFrame
-        True where the focus system stood on the left, NaN without a judgement.
-    place : pandas.DataFrame
-        Place in the rater's form, from 1.
-    ratings : dict of pandas.DataFrame
-        (scale, system) to ratings from 1 to 5, NaN where missing.
-    strata : pandas.Series
-        Stratum of each item.
-    texts : pandas.DataFrame
-        Columns prompt and the two systems: what was shown, by item; blank if unknown.
-    rows : pandas.DataFrame
-        The judgements themselves, as in `casebook.raters.unblinding.Votes`.
-    """
+    """What a panel said of two systems; all frames are items x raters."""
 
     focus: str
     other: str
@@ -71,26 +51,7 @@ class Panel:
 
 
 def panel_of(votes, other=None):
-    """Arrange the judgements on one pair of systems.
-
-    Parameters
-    ----------
-    votes : casebook.raters.unblinding.Votes
-        All judgements.
-    other : str, optional
-        System to hold against the focus system; needed if there are more than two.
-
-    Returns
-    -------
-    Panel
-        Judgements whose systems are not known are left out; they are among the
-        defects already.
-
-    Raises
-    ------
-    InputError
-        If the other system is not named or unknown, or there is no judgement.
-    """
+    """Arrange the judgements on one pair of systems."""
     focus = votes.focus
     others = [system for system in votes.systems if system != focus]
     if other is None and len(others) == 1:
@@ -139,10 +100,4 @@ def _ratings(rows, focus, other, wide):
 def _texts(by_item, focus, other):
     left = by_item["focus_left"]
     one, two = by_item["text_left"], by_item["text_right"]
-    return pd.DataFrame(
-        {
-            "prompt": by_item["prompt"],
-            focus: one.where(left, two),
-            other: two.where(left, one),
-        }
-    )
+    return pd.DataFrame({"prompt": by_item["prompt"], focus: one.where(left, two), other: two.where(left, one)})

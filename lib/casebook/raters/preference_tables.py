@@ -9,22 +9,7 @@ from casebook.inference.vote_dependence import rater_heterogeneity, vote_cluster
 
 
 def dependence(panel, *, n_boot=2_000, seed=0):
-    """Say how far the votes depend on each other.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns measure, value, low, high, n, p and reason: ICC(1) of the votes on one
-        item, design effect, effective number of votes, and the chi-square test that
-        all raters have one win rate.
-    """
+    """Say how far the votes depend on each other."""
     found = vote_clustering(panel.votes, n_boot=n_boot, seed=seed)
     mixed = rater_heterogeneity(panel.votes)
     votes = {"n": found.n_votes, "reason": found.icc.reason}
@@ -51,25 +36,7 @@ def dependence(panel, *, n_boot=2_000, seed=0):
 
 
 def equivalence_row(panel, margin, *, alpha=0.05, n_boot=10_000, seed=0):
-    """Hold the win rate against the range that counts as no difference.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-    margin : (float, float)
-        The range, fixed beforehand.
-    alpha : float
-        Level of the one-sided tests.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row: win_rate (ties as half) with bounds, low and high end of the range,
-        p_tost, verdict, n, reason.
-    """
+    """Hold the win rate against the range that counts as no difference."""
     options = {"margin": tuple(margin), "alpha": alpha, "n_boot": n_boot, "seed": seed}
     found = equivalence(panel.votes, **options)
     row = {
@@ -85,21 +52,7 @@ def equivalence_row(panel, margin, *, alpha=0.05, n_boot=10_000, seed=0):
 
 
 def power(dependence, alpha=0.05):
-    """Say how many votes other true win rates would need, at this panel's dependence.
-
-    Parameters
-    ----------
-    dependence : pandas.DataFrame
-        From the function of that name.
-    alpha : float
-        Two-sided level.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `casebook.inference.preference_power.power_table`, for a power of 0.8; a
-        design effect below 1 or unknown counts as 1.
-    """
+    """Say how many votes other true win rates would need, at this panel's dependence."""
     effect = dependence.set_index("measure").loc["design effect", "value"]
     known = 1.0 if pd.isna(effect) else max(1.0, float(effect))
     return power_table(alpha=alpha, design_effect=known)

@@ -6,45 +6,18 @@ import pandas as pd
 from casebook.datasets import load
 from casebook.measures.agreement import agreement_table
 
-ONE_WAY = (
-    "percent_agreement",
-    "fleiss_kappa",
-    "krippendorff_alpha",
-    "icc_1_1",
-    "icc_1_k",
-)
+ONE_WAY = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "icc_1_1", "icc_1_k")
 
 
 def further_agreement(name, *, n_boot=1000, seed=0):
-    """Measure agreement of a published set of ratings.
-
-    Parameters
-    ----------
-    name : str or None
-        Key of a set of ratings, such as ``vader_lexicon``.
-    n_boot, seed
-        Of the bootstrap of items.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        Coefficients that do not need to know who rated what, of the ratings and, for
-        ``fleiss_kappa``, of their signs only. No interval for a new panel: the columns
-        are positions, not persons. Empty without a name.
-    caveats : list of str
-        What the data's card warns of.
-    """
+    """Measure agreement of a published set of ratings."""
     if name is None:
         return pd.DataFrame(), []
     data = load(name, kind="ratings")
     scale = sorted(set(data.ratings.to_numpy().ravel()) - {np.nan})
     options = {"n_boot": n_boot, "seed": seed}
-    full = agreement_table(
-        data.ratings, "interval", coefficients=ONE_WAY, categories=scale, **options
-    )
-    signs = agreement_table(
-        np.sign(data.ratings), "nominal", coefficients=["fleiss_kappa"], **options
-    )
+    full = agreement_table(data.ratings, "interval", coefficients=ONE_WAY, categories=scale, **options)
+    signs = agreement_table(np.sign(data.ratings), "nominal", coefficients=["fleiss_kappa"], **options)
     signs["coefficient"] = "fleiss_kappa, sign only"
     table = pd.concat([full, signs], ignore_index=True)
     table[["new_panel_low", "new_panel_high"]] = np.nan

@@ -11,21 +11,7 @@ COPIED = 0.8  # share of equal rows of ratings above which two raters are flagge
 
 
 def duplicate_raters(panel):
-    """Compare all pairs of raters, in case one copied the other.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater_a, rater_b, n (common items), same_votes (share), expected (share
-        by chance from both raters' own shares), same_ratings (share of items with all
-        four ratings equal) and suspicious (same_ratings above 0.8 on ten items or
-        more).
-    """
+    """Compare all pairs of raters, in case one copied the other."""
     keys = [(scale, arm) for scale in SCALES for arm in (panel.focus, panel.other)]
     rows = []
     for one, two in itertools.combinations(panel.raters, 2):
@@ -55,19 +41,7 @@ def _mean(values):
 
 
 def consistency(panel):
-    """Hold votes against the sums of the ratings of the same judgement.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        Judgements.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rater, agree (vote and sign of the rating difference are equal),
-        contradict (opposite signs), one_tied, n.
-    """
+    """Hold votes against the sums of the ratings of the same judgement."""
     total = sum(panel.differences(scale) for scale in SCALES)
     rows = []
     for rater in panel.raters:

@@ -29,10 +29,7 @@ PATTERNS = {
 }
 """Items by their numbers of RAG, BASE and Tie votes."""
 
-ABSTENTIONS = {
-    **{6: (0, 4, 0), 8: (0, 4, 0), 11: (1, 3, 0), 15: (1, 3, 0)},
-    30: (0, 3, 1),
-}
+ABSTENTIONS = {**{6: (0, 4, 0), 8: (0, 4, 0), 11: (1, 3, 0), 15: (1, 3, 0)}, 30: (0, 3, 1)}
 """Questions that RAG did not answer; together 2 RAG, 17 BASE and 1 Tie votes."""
 
 EQUAL_LABELS = 32
@@ -58,29 +55,12 @@ WORTH_OF_A_PREFERENCE = 0.6  # how far the preferred answer's ratings stand out
 
 
 def reconstruct(seed=SEED):
-    """Draw votes, sides and ratings that meet all published figures.
-
-    Parameters
-    ----------
-    seed : int, default 2
-        Seed of what the figures leave open.
-
-    Returns
-    -------
-    pandas.DataFrame, 200 rows
-        ``item`` (number of the question in the test split), ``rater``, ``row`` (of the
-        form, from 1), ``rag_side`` (S1 or S2), ``preference`` (RAG, BASE or Tie) and
-        the four ratings, 1 to 5. Rows in the order of the forms.
-    """
+    """Draw votes, sides and ratings that meet all published figures."""
     rng = np.random.Generator(stream(seed, "reconstruction"))
     votes = _votes(rng)
     tables = []
     for k, rater in enumerate(RATERS):
-        columns = {
-            "item": np.arange(1, ITEMS + 1),
-            "rater": rater,
-            "preference": np.array(LABELS)[votes[:, k]],
-        }
+        columns = {"item": np.arange(1, ITEMS + 1), "rater": rater, "preference": np.array(LABELS)[votes[:, k]]}
         for name, sums in RATING_SUMS.items():
             own = LABELS.index(name.split("_")[1].upper())
             liking = np.select([votes[:, k] == own, votes[:, k] == 1 - own], [1, -1])

@@ -24,28 +24,13 @@ TRUTH = Truth(effect=0.7, item_sd=1.3, rater_sd=0.5, left=0.5, ties=0.12)
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """A simulated study, from blind forms to the analysis, and its truth.
-
-    Attributes
-    ----------
-    truth : casebook.raters.simulated.Truth
-        What the panel was made to think.
-    analysis : casebook.raters.analysis.Analysis
-        What the analysis found.
-    """
+    """A simulated study, from blind forms to the analysis, and its truth."""
 
     truth: Truth
     analysis: Analysis
 
     def recovery(self):
-        """Hold what was found against the truth.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns quantity, truth, found with ``found low/high``, covered (None
-            without an interval) and n.
-        """
+        """Hold what was found against the truth."""
         rows = []
         for unit in ("item", "item and rater"):
             row = self.analysis.win_rate(unit)
@@ -64,25 +49,7 @@ class Rehearsal:
 
 
 def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
-    """Run a whole study with a simulated panel: forms, answers, key, analysis.
-
-    Parameters
-    ----------
-    items, raters : int
-        Size of the study.
-    truth : casebook.raters.simulated.Truth
-        What the panel thinks.
-    options : casebook.raters.analysis.Options, optional
-        Of the analysis.
-    seed : int
-        Of answers and panel.
-
-    Returns
-    -------
-    Rehearsal
-        Truth and findings. Both systems' texts are drawn from the same words, so that
-        nothing in them tells the system.
-    """
+    """Run a whole study with a simulated panel: forms, answers, key, analysis."""
     with tempfile.TemporaryDirectory(prefix="casebook-raters-") as name:
         folder = Path(name)
         labels = {f"rater{n + 1}": "lay" for n in range(raters)}

@@ -7,12 +7,7 @@ import pandas as pd
 from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.example import SUFFIX, votes_of
-from casebook.raters.legacy import (
-    AGGREGATE,
-    AGREEMENT,
-    RATINGS,
-    documented_analysis,
-)
+from casebook.raters.legacy import AGGREGATE, AGREEMENT, RATINGS, documented_analysis
 from casebook.raters.legacy_records import records_of
 from casebook.raters.opening import open_forms, registered_margin
 from casebook.raters.responses import read_forms
@@ -27,16 +22,7 @@ BANNER = (
 )
 
 
-def analyse_panel(
-    forms=(),
-    key=None,
-    side_column=None,
-    against=None,
-    options=None,
-    *,
-    columns=None,
-    dataset=None,
-):
+def analyse_panel(forms=(), key=None, side_column=None, against=None, options=None, *, columns=None, dataset=None):
     """Analyse returned forms, or the votes of a data set if there are none.
 
     Parameters
@@ -72,18 +58,7 @@ def analyse_panel(
 
 
 def about(analysis):
-    """Say what was judged, by whom, and what was wrong with the forms.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns item and value.
-    """
+    """Say what was judged, by whom, and what was wrong with the forms."""
     panel, defects = analysis.panel, analysis.tables["defects"]
     counts = analysis.tables["preference"].set_index("rater").loc["pooled"]
     rows = [
@@ -96,28 +71,12 @@ def about(analysis):
         ("forms not in", len(analysis.votes.absent)),
     ]
     effects = ("lost", "repaired", "note")
-    rows += [
-        (f"defects of forms: {effect}", int((defects["effect"] == effect).sum()))
-        for effect in effects
-    ]
+    rows += [(f"defects of forms: {effect}", int((defects["effect"] == effect).sum())) for effect in effects]
     return pd.DataFrame(rows, columns=["item", "value"])
 
 
 def documented_beside(analysis):
-    """Put the numbers of the documented analysis beside the corrected ones.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns documented (key), its value, its n (of votes that are no tie, of
-        ratings or of items, whichever it pools), corrected (name), value with ``value
-        low/high``, control, n and what changes.
-    """
+    """Put the numbers of the documented analysis beside the corrected ones."""
     printed = documented_analysis(records_of(analysis.votes, SUFFIX))
     rows = [
         *_vote_rows(analysis, printed[AGGREGATE]),
@@ -223,18 +182,7 @@ def kappa_pairs(analysis):
 
 
 def check_table(analysis):
-    """Summarise the checks of validity, one line each.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns check, value with ``value low/high``, control, p, n and reason.
-    """
+    """Summarise the checks of validity, one line each."""
     tables = analysis.tables
     side = tables["position"].set_index("rater").loc["all"]
     guess = tables["arm_guess"].iloc[0]

@@ -18,28 +18,7 @@ OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 
 @dataclass(frozen=True)
 class ReturnedForm:
-    """One rater's form as it came back.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The file.
-    rater : str
-        Label: the file's base name without its suffix, with its folder where two
-        files share it.
-    layout : casebook.raters.layouts.Layout
-        Columns.
-    sheet : str
-        Name of the sheet with the ratings.
-    rows : pandas.DataFrame
-        One row per row of the sheet, in its order: ``row`` (number in the sheet), the
-        columns of the layout (ratings as numbers, NaN where missing), and any further
-        columns as they are.
-    about : dict of str
-        What the form says of itself; empty for the documented layout.
-    defects : tuple of Defect
-        What is wrong.
-    """
+    """One rater's form as it came back."""
 
     path: Path
     rater: str
@@ -51,25 +30,7 @@ class ReturnedForm:
 
 
 def read_forms(paths, columns=None):
-    """Read returned forms.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Files, or folders of which all forms are taken.
-    columns : dict of str, optional
-        Documented name of a column to the name that it has in the files.
-
-    Returns
-    -------
-    list of ReturnedForm
-        In the order given; files of a folder by name.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read at all, or there is none.
-    """
+    """Read returned forms."""
     files = expand(paths)
     resolved = Counter(path.resolve() for path in files)
     twice = [str(path) for path, count in resolved.items() if count > 1]
@@ -80,23 +41,7 @@ def read_forms(paths, columns=None):
 
 
 def expand(paths):
-    """List the forms among files and folders.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Files, or folders of which all forms are taken by name.
-
-    Returns
-    -------
-    list of pathlib.Path
-        Files, in the order given.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """List the forms among files and folders."""
     files = []
     for path in map(Path, paths):
         files += _forms_in(path) if path.is_dir() else [path]
@@ -122,26 +67,7 @@ def _labelled(form, shared):
 
 
 def read_form(path, columns=None):
-    """Read one returned form, ours or in the documented layout.
-
-    Parameters
-    ----------
-    path : path-like
-        Workbook or CSV.
-    columns : dict of str, optional
-        As in `read_forms`.
-
-    Returns
-    -------
-    ReturnedForm
-        With every defect of the file; what needs the key is checked by
-        `casebook.raters.unblinding.unblind`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or no sheet has the columns of a form.
-    """
+    """Read one returned form, ours or in the documented layout."""
     book = read_book(path)
     book = replace(book, grids=renamed(book.path, book.grids, columns or {}))
     found = []
@@ -172,10 +98,7 @@ def renamed(path, grids, columns):
         rows = grid.rows | ({head: tuple(n or None for n in names)} if head else {})
         found.append(Grid(grid.name, rows, grid.hidden))
     for wanted, given in missing.items():
-        raise InputError(
-            f"{path}: no column {given!r}, which is to be read as {wanted!r}; "
-            f"{_columns(grids)}"
-        )
+        raise InputError(f"{path}: no column {given!r}, which is to be read as {wanted!r}; {_columns(grids)}")
     return tuple(found)
 
 

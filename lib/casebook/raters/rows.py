@@ -9,41 +9,14 @@ RATING_SCALE = (1, 2, 3, 4, 5)
 
 
 def bounded_mean(name, values, *, n_boot, seed):
-    """Give a mean over items with its bootstrap interval as cells of a row.
-
-    Parameters
-    ----------
-    name : str
-        Column.
-    values : array_like of float, shape [items]
-        Without missing values.
-    n_boot, seed
-        Of the bootstrap.
-
-    Returns
-    -------
-    dict
-        As `casebook.inference.intervals.bounded`; None three times without a value.
-    """
+    """Give a mean over items with its bootstrap interval as cells of a row."""
     if not len(values):
         return dict.fromkeys((name, f"{name} low", f"{name} high"))
     return bounded(name, bootstrap_mean(np.asarray(values), n_boot=n_boot, seed=seed))
 
 
 def rating_shares(values):
-    """Yield, for each rating of the scale, how often it was given.
-
-    Parameters
-    ----------
-    values : array_like of float
-        Ratings, NaN where missing.
-
-    Yields
-    ------
-    dict
-        Columns rating (1 to 5), count and share (of the known ratings, None without
-        any).
-    """
+    """Yield, for each rating of the scale, how often it was given."""
     values = np.asarray(values)
     total = int(np.isfinite(values).sum())
     for rating in RATING_SCALE:

@@ -44,13 +44,7 @@ LEVELS = {
         "Well Grounded / Largely Correct",
         "Fully Grounded / Correct",
     ),
-    "usefulness": (
-        "Not Useful",
-        "Weakly Useful",
-        "Moderately Useful",
-        "Useful",
-        "Highly Useful",
-    ),
+    "usefulness": ("Not Useful", "Weakly Useful", "Moderately Useful", "Useful", "Highly Useful"),
 }
 _EXPLANATION = {
     "clarity_1_to_5": (
@@ -96,44 +90,17 @@ _RETURN = (
 
 
 def scales(layout, kind):
-    """Give the anchors of every scale of a form.
-
-    Parameters
-    ----------
-    layout : {"paired", "likert"}
-        Kind of form.
-    kind : {"lay", "expert"}
-        Kind of rater; explanations have one set of anchors.
-
-    Returns
-    -------
-    dict of tuple of str
-        Scale to its five levels, from 1 to 5: name and anchor.
-    """
+    """Give the anchors of every scale of a form."""
     if layout == "likert":
         return dict(_EXPLANATION)
     anchors = {"factuality": _FACTUALITY[kind], "usefulness": _USEFULNESS[kind]}
     return {
-        scale: tuple(f"{n}. {a}" for n, a in zip(LEVELS[scale], texts, strict=True))
-        for scale, texts in anchors.items()
+        scale: tuple(f"{n}. {a}" for n, a in zip(LEVELS[scale], texts, strict=True)) for scale, texts in anchors.items()
     }
 
 
 def instructions(layout, guess=None):
-    """Give the task, one sentence a line.
-
-    Parameters
-    ----------
-    layout : {"paired", "likert"}
-        Kind of form.
-    guess : str, optional
-        Question of the column guess.
-
-    Returns
-    -------
-    list of str
-        Lines for the rater.
-    """
+    """Give the task, one sentence a line."""
     lines = list(_TASKS[layout])
     if guess:
         lines.append(f"guess, after the ratings: {guess} S1, S2, or DK (do not know).")

@@ -17,49 +17,17 @@ _REQUIRED = ("schema", "study", "layout", "secret", "systems", "forms")
 
 
 def new_secret():
-    """Draw a secret of 256 bits.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Draw a secret of 256 bits."""
     return secrets.token_hex(32)
 
 
 def opaque_id(secret, *parts):
-    """Name something so that nobody without the secret can tell what it is.
-
-    Parameters
-    ----------
-    secret : str
-        Secret of the study.
-    *parts : str
-        What is named, such as item and rater.
-
-    Returns
-    -------
-    str
-        HMAC-SHA256 of the parts, its first 12 hexadecimal digits.
-    """
+    """Name something so that nobody without the secret can tell what it is."""
     return _digest(secret, parts).hex()[:ID_DIGITS]
 
 
 def hidden_chance(secret, purpose):
-    """Random numbers that follow from the secret, not from the public seed.
-
-    Parameters
-    ----------
-    secret : str
-        Secret of the study. With a public seed a rater could compute the sides.
-    purpose : str
-        What the numbers are for; purposes never share a stream.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The same for the same secret and purpose.
-    """
+    """Random numbers that follow from the secret, not from the public seed."""
     entropy = int.from_bytes(_digest(secret, ("chance", purpose)))
     return np.random.Generator(np.random.PCG64(entropy))
 
@@ -73,57 +41,17 @@ def _digest(secret, parts):
 
 
 def text_hash(text):
-    """Hash a text, so that an edited cell is found without keeping the text.
-
-    Parameters
-    ----------
-    text : str
-        Text of a cell.
-
-    Returns
-    -------
-    str
-        First 16 hexadecimal digits of its SHA-256.
-    """
+    """Hash a text, so that an edited cell is found without keeping the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def write_key(path, key):
-    """Write the key of a study.
-
-    Parameters
-    ----------
-    path : path-like
-        File, which must stay with the organiser.
-    key : dict
-        The key.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Write the key of a study."""
     return write_json(path, {"schema": KEY_SCHEMA, **key})
 
 
 def read_key(path):
-    """Read the key of a study.
-
-    Parameters
-    ----------
-    path : path-like
-        ``key.json``.
-
-    Returns
-    -------
-    dict
-        The key.
-
-    Raises
-    ------
-    InputError
-        If the file is no key.
-    """
+    """Read the key of a study."""
     key = read_json(path)
     missing = [n for n in _REQUIRED if not isinstance(key, dict) or n not in key]
     if missing or key["schema"] != KEY_SCHEMA:

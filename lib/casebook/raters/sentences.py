@@ -8,19 +8,7 @@ from casebook.stats.intervals import FEWEST
 
 
 def answer(analysis):
-    """Answer the question of the study in a few sentences.
-
-    Parameters
-    ----------
-    analysis : casebook.raters.analysis.Analysis
-        Analysis.
-
-    Returns
-    -------
-    list of str
-        Preference, scope, agreement, ratings and validity, each with number, interval
-        and n.
-    """
+    """Answer the question of the study in a few sentences."""
     panel, held = analysis.panel, analysis.tables["equivalence"].iloc[0]
     these, new = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS)
     naive = analysis.tables["preference"].set_index("rater").loc["pooled"]
@@ -31,8 +19,7 @@ def answer(analysis):
         f"{_share(these)} of the votes, ties as half ({items} items, {cast} votes, "
         f"{int(naive['ties'])} ties; chance is 0.5); {_tested(these)}: "
         f"{_verdict(panel, these)}.",
-        f"For new raters as well: {_share(new)}; {_tested(new)}: "
-        f"{_verdict(panel, new)}. {_scope(new)}",
+        f"For new raters as well: {_share(new)}; {_tested(new)}: {_verdict(panel, new)}. {_scope(new)}",
         f"The pooled sign test says p = {naive['p_sign']:.2g}, as if all "
         f"{int(naive['n'])} untied votes were independent, which they are not.",
         f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
@@ -99,8 +86,7 @@ def _validity_lines(analysis):
     side = analysis.tables["position"].set_index("rater").loc["all"]
     low, high = side["left_choice low"], side["left_choice high"]
     lines = [
-        f"The left answer gets {side['left_choice']:.3f} {bounds_text(low, high)} of "
-        f"the {int(side['n'])} untied votes."
+        f"The left answer gets {side['left_choice']:.3f} {bounds_text(low, high)} of the {int(side['n'])} untied votes."
     ]
     guess = analysis.tables["arm_guess"].iloc[0]
     if guess["reason"] is None:

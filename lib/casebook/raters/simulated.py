@@ -20,22 +20,7 @@ RATED = ("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2")
 
 @dataclass(frozen=True)
 class Truth:
-    """How the simulated panel judges.
-
-    Attributes
-    ----------
-    effect : float
-        Log odds that the focus system is preferred by a typical rater on a typical
-        item.
-    item_sd, rater_sd : float
-        Standard deviations of the log odds over items and over raters.
-    left : float
-        Log odds that whatever stands left gains.
-    ties : float
-        Share of judgements that are ties.
-    blank : float
-        Share of ratings left blank.
-    """
+    """How the simulated panel judges."""
 
     effect: float = 0.7
     item_sd: float = 1.3
@@ -58,30 +43,7 @@ class Truth:
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):
-    """Fill all workbooks of a study as the simulated panel would.
-
-    Parameters
-    ----------
-    study : path-like
-        Folder that `casebook.raters.forms.make_forms` wrote.
-    folder : path-like
-        Where the filled workbooks go; created.
-    truth : Truth, optional
-        How the panel judges.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The filled workbooks.
-
-    Raises
-    ------
-    InputError
-        If the study has no workbooks, or the folder holds one of their names: it may
-        be a form that somebody filled.
-    """
+    """Fill all workbooks of a study as the simulated panel would."""
     study, folder, truth = Path(study), Path(folder), truth or Truth()
     key = read_key(study / SEALED / KEY)
     rng = np.random.Generator(stream(seed, "simulated panel"))
@@ -92,9 +54,7 @@ def fill_forms(study, folder, truth=None, *, seed=0):
         raise InputError(f"{study / FORMS}: holds no workbook to fill")
     there = [folder / path.name for path in paths if (folder / path.name).exists()]
     if there:
-        raise InputError(
-            f"{there[0]}: exists: a simulated form replaces no other, name a new folder"
-        )
+        raise InputError(f"{there[0]}: exists: a simulated form replaces no other, name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
     for path in paths:

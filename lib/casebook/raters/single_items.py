@@ -11,29 +11,7 @@ RECONSTRUCTED = (
 
 
 def drill_down(panel, reconstructed=False, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single items.
-
-    Parameters
-    ----------
-    panel : casebook.raters.panel.Panel
-        The judgements. Their questions, answers and comments are not kept.
-    reconstructed : bool
-        Whether single votes mean nothing, which the page then says.
-    most_bytes : int
-        Size of the result as JSON, of at least one item. Where all items need more,
-        those are kept on which the raters agree least.
-
-    Returns
-    -------
-    dict
-        ``kind``, ``dataset``, ``card`` and ``texts`` (None: no text is kept),
-        ``systems`` (the one under study first), ``controls`` (none), ``scales``,
-        ``asked`` (how many items there are), ``remark``, ``documents`` (none) and
-        ``items``: id and ``votes``, for each rater who judged it the ``vote`` (1 for
-        the system under study, 0 for a tie, -1 for the other, None if blank), whether
-        the system under study stood on the ``left``, the ``place`` in the form, and
-        ``ratings`` (scale by system, None where blank).
-    """
+    """Collect what a reader needs to judge single items."""
     known = {
         "kind": "votes",
         "dataset": None,
@@ -58,10 +36,7 @@ def drill_down(panel, reconstructed=False, most_bytes=MOST_BYTES):
 
 def _item(panel, name):
     judged = [rater for rater in panel.raters if panel.place.loc[name, rater] >= 1]
-    return {
-        "id": str(name),
-        "votes": [_vote(panel, name, rater) for rater in judged],
-    }
+    return {"id": str(name), "votes": [_vote(panel, name, rater) for rater in judged]}
 
 
 def _vote(panel, name, rater):
@@ -71,10 +46,7 @@ def _vote(panel, name, rater):
         "left": bool(panel.left.loc[name, rater]),
         "place": _whole(panel.place.loc[name, rater]),
         "ratings": [
-            [
-                _whole(panel.ratings[scale, system].loc[name, rater])
-                for system in (panel.focus, panel.other)
-            ]
+            [_whole(panel.ratings[scale, system].loc[name, rater]) for system in (panel.focus, panel.other)]
             for scale in SCALES
         ],
     }

@@ -16,27 +16,7 @@ SCALES = ("factuality", "usefulness")
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Judgements of a panel with the systems behind them.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        One row per judgement: rater, item_id, place (in the rater's form, from 1), row
-        (in the sheet), left and right (systems), preferred (``S1``, ``S2``, ``Tie`` or
-        None), choice (system, ``Tie`` or None), factuality_left, usefulness_left,
-        factuality_right, usefulness_right (NaN where missing), comment, guess, stratum,
-        prompt, text_left and text_right.
-    systems : tuple of str
-        Systems compared.
-    focus : str
-        System whose wins are counted.
-    raters : tuple of str
-        Raters, in order.
-    defects : tuple of Defect
-        Everything that was wrong with the forms.
-    absent : tuple of str
-        Raters of the key whose form is not there.
-    """
+    """Judgements of a panel with the systems behind them."""
 
     frame: pd.DataFrame
     systems: tuple
@@ -47,29 +27,7 @@ class Votes:
 
 
 def unblind(forms, key, *, force=False):
-    """Join forms of preferences with the key.
-
-    Parameters
-    ----------
-    forms : list of casebook.raters.responses.ReturnedForm
-        All forms of the study.
-    key : dict
-        From `casebook.raters.sealing.read_key`.
-    force : bool
-        Unblind although forms are missing.
-
-    Returns
-    -------
-    Votes
-        Every row that the key knows; what is missing, unknown, edited or reordered is
-        among the defects.
-
-    Raises
-    ------
-    InputError
-        If a form is missing (without `force`), belongs to no form of the key or to
-        another study, or came back twice.
-    """
+    """Join forms of preferences with the key."""
     rows, defects, absent = _opened(forms, key, "paired", force)
     columns = [_vote(row, shown, key) for row, shown in rows]
     frame = pd.DataFrame(columns)
@@ -79,20 +37,7 @@ def unblind(forms, key, *, force=False):
 
 
 def unblind_likert(forms, key, *, force=False):
-    """Join Likert forms with the key.
-
-    Parameters
-    ----------
-    forms, key, force
-        As in `unblind`.
-
-    Returns
-    -------
-    ratings : pandas.DataFrame
-        Columns rater, item_id, chunk, system, the three scales, notes.
-    defects : tuple of Defect
-        Everything that was wrong with the forms.
-    """
+    """Join Likert forms with the key."""
     rows, defects, _ = _opened(forms, key, "likert", force)
     scales = [column.name for column in LIKERT.answers]
     frame = pd.DataFrame(
@@ -131,9 +76,7 @@ def _opened(forms, key, layout, force):
 
 def _owners(forms, key):
     """Find whose form each file is: by the ids in it, whatever its name."""
-    rater_of = {
-        row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]
-    }
+    rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
     owners = {}
     for form in forms:
         found = Counter(rater_of.get(i) for i in form.rows[form.layout.key])
@@ -192,20 +135,7 @@ def _vote(sealed, shown, key):
 
 
 def judgement(shown, left, right):
-    """Say what one row of a form means, given the systems behind its sides.
-
-    Parameters
-    ----------
-    shown : dict
-        Row of `casebook.raters.responses.ReturnedForm.rows`.
-    left, right : str or None
-        Systems behind S1 and S2; None if the key does not say.
-
-    Returns
-    -------
-    dict
-        Columns of `Votes.frame`, without rater, item, place and stratum.
-    """
+    """Say what one row of a form means, given the systems behind its sides."""
     meaning = {"S1": left, "S2": right, "Tie": "Tie" if left else None}
     preferred = shown["preferred"]
     sides = (("left", "s1"), ("right", "s2"))

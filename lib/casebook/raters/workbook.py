@@ -35,27 +35,7 @@ class _SameBytes(zipfile.ZipFile):
 
 
 def write_workbook(path, layout, rows, rubric, about):
-    """Write one rater's form as a workbook.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write.
-    layout : casebook.raters.layouts.Layout
-        Columns.
-    rows : list of dict
-        Ids and clean texts by column, in the order of the form.
-    rubric : (list of str, dict of tuple of str)
-        Instructions, and anchors of every scale.
-    about : dict of str
-        What the form says of itself: study, form, hash of the key.
-
-    Returns
-    -------
-    path-like
-        The file written. The first sheet is for the answers: only their cells are
-        unlocked, with lists of what may be chosen. All text is text, never a formula.
-    """
+    """Write one rater's form as a workbook."""
     book = Workbook()
     book.properties.creator = "casebook"
     book.properties.created = book.properties.modified = _MIDNIGHT
@@ -81,12 +61,7 @@ def _styles():
         NamedStyle("head", font=Font(bold=True), fill=_GREY, alignment=top),
         NamedStyle("given", fill=_GREY, alignment=top, number_format="@"),
         NamedStyle("rating", alignment=top, protection=Protection(locked=False)),
-        NamedStyle(
-            "note",
-            alignment=top,
-            number_format="@",
-            protection=Protection(locked=False),
-        ),
+        NamedStyle("note", alignment=top, number_format="@", protection=Protection(locked=False)),
     ]
 
 
@@ -154,9 +129,7 @@ def _lines(sheet, lines, widths):
         for number, text in enumerate(texts, start=1):
             _put(sheet.cell(line, number), text, "given")
         if len(texts) == 1:
-            sheet.merge_cells(
-                start_row=line, end_row=line, start_column=1, end_column=2
-            )
+            sheet.merge_cells(start_row=line, end_row=line, start_column=1, end_column=2)
             sheet.row_dimensions[line].height = 32
     for number, width in enumerate(widths, start=1):
         sheet.column_dimensions[get_column_letter(number)].width = width
@@ -165,21 +138,7 @@ def _lines(sheet, lines, widths):
 
 
 def write_csv(path, layout, rows):
-    """Write one rater's form as CSV: the columns of the workbook's first sheet.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write.
-    layout, rows
-        As in `write_workbook`.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written, UTF-8 with a byte order mark so that spreadsheets read it.
-        Text that a spreadsheet would run as a formula begins with an apostrophe.
-    """
+    """Write one rater's form as CSV: the columns of the workbook's first sheet."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(layout.names)
@@ -190,22 +149,7 @@ def write_csv(path, layout, rows):
 
 
 def rubric_text(instructions, scales, about):
-    """Give the rubric as plain text, for forms in CSV.
-
-    Parameters
-    ----------
-    instructions : list of str
-        The task.
-    scales : dict of tuple of str
-        Anchors of every scale.
-    about : dict of str
-        What the form says of itself.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+    """Give the rubric as plain text, for forms in CSV."""
     lines = list(instructions)
     for scale, anchors in scales.items():
         lines += ["", scale]

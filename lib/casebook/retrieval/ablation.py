@@ -28,17 +28,7 @@ PARITY = {
 
 @dataclass(frozen=True)
 class Ablation(ScoredSystems):
-    """What each system returned for each query of one dataset.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, queries and judgements.
-    results : dict
-        System key to `casebook.retrieval.pipeline.RetrievalResult`.
-    scores : dict
-        Measure name to DataFrame of queries x systems.
-    """
+    """What each system returned for each query of one dataset."""
 
     dataset: object
     results: dict
@@ -53,18 +43,7 @@ class Ablation(ScoredSystems):
         return list(self.results)
 
     def attrition(self, system="full"):
-        """Count the relevant documents that are still there after each stage.
-
-        Parameters
-        ----------
-        system : str
-            Which system to follow.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns stage, relevant (documents still there) and share of all.
-        """
+        """Count the relevant documents that are still there after each stage."""
         result, queries = self.results[system], self.dataset.queries["query_id"]
         config, wanted = result.config, _relevant(self.dataset)
         cuts = {name: (name, config.pool) for name in config.lists}
@@ -81,85 +60,28 @@ class Ablation(ScoredSystems):
         return frame.assign(share=frame["relevant"] / len(wanted))
 
     def times(self, system="full"):
-        """Give what each stage cost.
-
-        Parameters
-        ----------
-        system : str
-            Which system.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns stage, wall_s, cpu_s, peak_mb and milliseconds (processor time
-            per query).
-        """
+        """Give what each stage cost."""
         result = self.results[system]
         costs = result.costs.reset_index()
         return costs.assign(milliseconds=1000 * costs["cpu_s"] / len(result.queries))
 
     def rescore(self, system, measures, **options):
-        """Score one system's results on further measures.
-
-        Parameters
-        ----------
-        system : str
-            The system.
-        measures : sequence of str
-            Measure names.
-        **options
-            ``n_boot`` and ``seed`` of the intervals.
-
-        Returns
-        -------
-        dict
-            Measure name to `casebook.inference.intervals.Interval`.
-        """
+        """Score one system's results on further measures."""
         result = {system: self.results[system]}
         frames = score(self.dataset, result, measures)
         return {
-            name: bootstrap_mean(
-                frame[system].to_numpy(), clusters=self.clusters, **options
-            )
+            name: bootstrap_mean(frame[system].to_numpy(), clusters=self.clusters, **options)
             for name, frame in frames.items()
         }
 
 
 def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **settings):
-    """Run every system on every query and score it.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, queries and judgements.
-    systems : sequence of str, optional
-        Keys of `casebook.retrieval.config.MODES`; all by default. The full system, of
-        which the others are parts, and the control ``random`` are always added.
-    index : casebook.retrieval.index.CorpusIndex, optional
-        Shared index; built from the documents if not given.
-    measures : sequence of str
-        Measures to compute.
-    **settings
-        Settings of the pipeline, and ``encoder`` for a new index.
-
-    Returns
-    -------
-    Ablation
-        Results and per-query scores.
-
-    Raises
-    ------
-    InputError
-        If a system or a setting is unknown, or the dataset has no judged query.
-    """
+    """Run every system on every query and score it."""
     if not dataset.qrels:
         raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
     index = index or CorpusIndex(dataset.documents, settings.pop("encoder", None))
     names = list(dict.fromkeys([FULL, *(systems or MODES), CONTROL]))
-    results = {
-        name: retrieve(dataset, HybridRetriever(index, mode=name, **settings))
-        for name in names
-    }
+    results = {name: retrieve(dataset, HybridRetriever(index, mode=name, **settings)) for name in names}
     return Ablation(dataset, results, score(dataset, results, measures))
 
 

@@ -7,66 +7,20 @@ from casebook.models.texts import checked_texts
 
 
 def whole_number(name, value, least):
-    """Check a whole number.
-
-    Parameters
-    ----------
-    name : str
-        What it is, for the error.
-    value : int
-        The number.
-    least : int
-        Smallest value allowed.
-
-    Raises
-    ------
-    InputError
-        If it is no whole number or too small.
-    """
+    """Check a whole number."""
     valid = isinstance(value, int) and not isinstance(value, bool) and value >= least
     if not valid:
         raise InputError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def between(name, value, low, high):
-    """Check a number in a closed range.
-
-    Parameters
-    ----------
-    name : str
-        What it is, for the error.
-    value : float
-        The number; NaN is in no range.
-    low, high : float
-        Ends of the range.
-
-    Raises
-    ------
-    InputError
-        If it lies outside.
-    """
+    """Check a number in a closed range."""
     if not low <= value <= high:
         raise InputError(f"{name} must be in [{low}, {high}], got {value}")
 
 
 def checked_queries(queries):
-    """Check queries.
-
-    Parameters
-    ----------
-    queries : sequence of str
-        Query texts.
-
-    Returns
-    -------
-    list of str
-        The queries.
-
-    Raises
-    ------
-    InputError
-        If they are no list of texts, or one is blank.
-    """
+    """Check queries."""
     queries = checked_texts(queries)
     for row, query in enumerate(queries):
         if not query.strip():
@@ -75,23 +29,7 @@ def checked_queries(queries):
 
 
 def checked_documents(documents):
-    """Check the frame of a collection.
-
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``doc_id`` and ``text`` and any metadata.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows numbered from 0.
-
-    Raises
-    ------
-    InputError
-        As :class:`CorpusIndex` says.
-    """
+    """Check the frame of a collection."""
     missing = {"doc_id", "text"} - set(documents.columns)
     if missing:
         raise InputError(f"documents lack the column {min(missing)!r}")
@@ -100,9 +38,7 @@ def checked_documents(documents):
     documents = pd.DataFrame(documents).reset_index(drop=True)
     repeated = documents["doc_id"].duplicated()
     if repeated.any():
-        raise InputError(
-            f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice"
-        )
+        raise InputError(f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice")
     for row, text in enumerate(documents["text"]):
         if not isinstance(text, str):
             doc_id = documents["doc_id"][row]

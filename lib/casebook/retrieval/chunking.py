@@ -13,17 +13,7 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """Chunks of a collection, in the order of their documents.
-
-    Parameters
-    ----------
-    texts : list of str
-        Text of each of C chunks, exactly ``document[start:end]``.
-    owner : array of int, shape (C,)
-        Position of each chunk's document, non-decreasing.
-    start, end : array of int, shape (C,)
-        Character span of each chunk in its document.
-    """
+    """Chunks of a collection, in the order of their documents."""
 
     texts: list
     owner: np.ndarray
@@ -34,53 +24,10 @@ class Chunks:
         return len(self.texts)
 
 
-def chunk_documents(
-    texts,
-    *,
-    max_words=130,
-    overlap=40,
-    token_counter=None,
-    max_tokens=None,
-    sentence_ends=None,
-):
-    """Cut documents into windows of words that overlap.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The documents. One without any word becomes one chunk, the text itself, so
-        that every document stays in the collection.
-    max_words : int
-        Longest chunk in words (runs of characters without white space), at least 1.
-    overlap : int
-        Words that a chunk shares with the next, in [0, max_words); a chunk cut short
-        shares proportionally less.
-    token_counter : callable, optional
-        Number of tokens of a text as the encoder counts them, special tokens
-        included. A chunk of more than ``max_tokens`` is cut shorter, inside a word if
-        one word alone is too long.
-    max_tokens : int, optional
-        The encoder's limit; needed with ``token_counter``.
-    sentence_ends : callable, optional
-        Character offsets at which the sentences of a text end. A chunk then ends with
-        the last sentence that ends in its second half, if one does.
-
-    Returns
-    -------
-    Chunks
-        Every character that is not white space lies in at least one chunk, and
-        chunks of one document start and end in increasing order.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range, or one character exceeds ``max_tokens``.
-    """
+def chunk_documents(texts, *, max_words=130, overlap=40, token_counter=None, max_tokens=None, sentence_ends=None):
+    """Cut documents into windows of words that overlap."""
     if max_words < 1 or not 0 <= overlap < max_words:
-        raise InputError(
-            f"chunks need max_words >= 1 and 0 <= overlap < max_words, got {max_words} "
-            f"and {overlap}"
-        )
+        raise InputError(f"chunks need max_words >= 1 and 0 <= overlap < max_words, got {max_words} and {overlap}")
     if (token_counter is None) != (max_tokens is None):
         raise InputError("a limit in tokens needs both token_counter and max_tokens")
     spans = [

@@ -12,18 +12,7 @@ from casebook.retrieval.shards import ShardStore
 
 
 class DocumentEncoder:
-    """Turns texts into vectors wherever it is sent; one load a process.
-
-    Parameters
-    ----------
-    name : str
-        Name of the encoder, see `casebook.models.load.load_encoder`.
-
-    Attributes
-    ----------
-    model_hash : str
-        What identifies the model's output.
-    """
+    """Turns texts into vectors wherever it is sent; one load a process."""
 
     def __init__(self, name):
         self.name, self.model_hash = name, _loaded(name).model_hash
@@ -41,34 +30,7 @@ _loaded = cache(lambda name: load_encoder(name, cache=False))
 
 
 def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
-    """Encode the documents of a BEIR folder into shards.
-
-    Parameters
-    ----------
-    folder : path-like
-        Holds ``corpus.jsonl``.
-    url : str
-        Where the shards go, see `casebook.stores.Store`.
-    encoder : str
-        Name of the encoder.
-    size : int
-        Documents of a shard. Vectors of one encoder may differ in the last bit with
-        the texts that they are encoded with, so equal shards need equal sizes.
-    client : distributed.Client, optional
-        Cluster that does the work.
-    titles : bool
-        Whether the text of a document begins with its title.
-
-    Returns
-    -------
-    dict
-        ``documents``, ``shards``, ``dims``, ``encoder`` and ``url``.
-
-    Raises
-    ------
-    InputError
-        If a file has a defect, a name is unknown, or the store refuses.
-    """
+    """Encode the documents of a BEIR folder into shards."""
     documents = read_collection(folder, titles)
     work = DocumentEncoder(encoder)
     entries = encode_shards(
@@ -90,34 +52,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles
 
 
 def search_folder(url, questions, depth, encoder=None, client=None, verify=False):
-    """Search shards for the questions of a BEIR folder, exactly.
-
-    Parameters
-    ----------
-    url : str
-        Where `encode_folder` put the shards.
-    questions : path-like
-        A BEIR folder, or its file of queries.
-    depth : int
-        Documents a question, at least 1.
-    encoder : str, optional
-        Name of the encoder here, if it is not the name that the shards were made with;
-        it must be the same model.
-    client : distributed.Client, optional
-        Cluster that does the work.
-    verify : bool
-        Hash every shard, whatever its time says.
-
-    Returns
-    -------
-    dict
-        ``{query_id: {doc_id: cosine}}``, the same wherever it is made.
-
-    Raises
-    ------
-    InputError
-        If the corpus is not whole, the model is another one, or a file has a defect.
-    """
+    """Search shards for the questions of a BEIR folder, exactly."""
     store, asked = ShardStore(url), read_questions(questions)
     about = store.index()  # once: all that follows belongs to one list of shards
     name = encoder or about.get("encoder")

@@ -21,17 +21,7 @@ class StageClock:
 
     @contextlib.contextmanager
     def stage(self, name):
-        """Measure a block.
-
-        Parameters
-        ----------
-        name : str
-            Stage; blocks of one name add up.
-
-        Yields
-        ------
-        None
-        """
+        """Measure a block."""
         wall, cpu = time.perf_counter(), cpu_seconds()
         try:
             yield
@@ -43,16 +33,7 @@ class StageClock:
             row[2] = peak / _PEAK_UNIT
 
     def table(self):
-        """Give the costs so far.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``stage`` in the order met; columns ``wall_s``, ``cpu_s`` (seconds)
-            and ``peak_mb`` (largest resident memory of the process up to the end of
-            the stage, in MiB: it never falls from one stage to the next). Seconds of a
-            host of encoders that worked for this process count, its memory does not.
-        """
+        """Give the costs so far."""
         columns = ["wall_s", "cpu_s", "peak_mb"]
         frame = pd.DataFrame.from_dict(self._rows, orient="index", columns=columns)
         return frame.rename_axis("stage")

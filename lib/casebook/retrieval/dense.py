@@ -15,13 +15,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.inference.samples import check_choice
 from casebook.retrieval.filters import candidate_mask
-from casebook.retrieval.rankings import (
-    ABSENT,
-    RankedLists,
-    from_scores,
-    positive_depth,
-    stack,
-)
+from casebook.retrieval.rankings import ABSENT, RankedLists, from_scores, positive_depth, stack
 
 #: Below this many vectors the search is exact by default.
 EXACT_LIMIT = 200_000
@@ -34,32 +28,7 @@ _PAIRS = 4096
 
 
 class DenseIndex:
-    """Index of vectors, searched by cosine or inner product [1]_.
-
-    Candidates found in single precision are scored again in double, one by one, so
-    that equal vectors tie exactly and the score of a pair does not depend on what else
-    is searched; ties go to the lower position.
-
-    Parameters
-    ----------
-    vectors : array-like of float, shape (N, D)
-        The collection; a result is a position in it.
-    kind : {"auto", "flat", "hnsw", "ivf"}
-        ``flat`` is exact; ``hnsw`` [2]_ and ``ivf`` are approximate; ``auto`` is
-        ``flat`` below ``EXACT_LIMIT`` vectors and ``hnsw`` from there on.
-    metric : {"cosine", "inner_product"}
-        Cosine of a zero vector is 0.
-
-    Raises
-    ------
-    InputError
-        If there are no vectors, a value is not finite, or a name is unknown.
-
-    Notes
-    -----
-    Faiss runs in as many threads as ``OMP_NUM_THREADS`` says, else in one: an HNSW
-    graph built by several threads differs from build to build.
-    """
+    """Index of vectors, searched by cosine or inner product [1]_."""
 
     def __init__(self, vectors, kind="auto", metric="cosine"):
         check_choice("kind of index", kind, KINDS)
@@ -77,33 +46,10 @@ class DenseIndex:
         self._index = _built(self._vectors, kind)
 
     def search(self, query_vectors, k, allowed=None):
-        """Find the most similar vectors of every query.
-
-        Parameters
-        ----------
-        query_vectors : array-like of float, shape (Q, D)
-            Query vectors.
-        k : int
-            Depth, at least 1.
-        allowed : array of bool (N,) or (Q, N), sequence of Q int arrays, or None
-            Positions that may be returned. A restricted search is exact whatever the
-            kind of index.
-
-        Returns
-        -------
-        RankedLists
-            Lists of depth min(k, N), shorter where fewer positions are allowed.
-
-        Raises
-        ------
-        InputError
-            If the dimensions differ or ``k`` is below 1.
-        """
+        """Find the most similar vectors of every query."""
         queries = self._prepared(query_vectors)
         if queries.shape[1] != self.dims:
-            raise InputError(
-                f"queries have {queries.shape[1]} dimensions, the index {self.dims}"
-            )
+            raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
         depth = min(positive_depth(k), self.size)
         mask = candidate_mask(allowed, len(queries), self.size)
         if mask is None:
@@ -114,29 +60,7 @@ class DenseIndex:
         return stack([self._within(queries[[r]], depth, mask[r]) for r in rows], depth)
 
     def measured_recall(self, query_vectors, k, sample=None, seed=0):
-        """Measure how much of the exact result the index returns.
-
-        Parameters
-        ----------
-        query_vectors : array-like of float, shape (Q, D)
-            Queries to measure on.
-        k : int
-            Depth.
-        sample : int, optional
-            Measure on this many queries, drawn without replacement; all by default.
-        seed : int
-            Seed of the draw.
-
-        Returns
-        -------
-        float
-            Mean share of the exact top k that the index's top k holds, in [0, 1].
-
-        Raises
-        ------
-        InputError
-            If there is no query to measure on.
-        """
+        """Measure how much of the exact result the index returns."""
         queries = np.atleast_2d(np.asarray(query_vectors))
         if sample is not None and sample < len(queries):
             draw = np.random.default_rng(seed).permutation(len(queries))[:sample]
@@ -151,9 +75,7 @@ class DenseIndex:
         """Check vectors, and bring them to unit length for cosine."""
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise InputError(
-                "vectors must be a finite array [items, dims]: check the embeddings"
-            )
+            raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
         if self.metric == "inner_product":
             return vectors
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -17,57 +17,13 @@ from casebook.retrieval.rankings import ABSENT, positive_depth
 _BLOCK = 16
 
 
-def maximal_marginal_relevance(
-    relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False
-):
-    """Pick k candidates per query, one by one, by maximal marginal relevance.
-
-    Each step takes the candidate with the largest
-    ``lambda * relevance - (1 - lambda) * redundancy``, where redundancy is the
-    largest cosine to those already picked; the first pick has the largest relevance.
-
-    Parameters
-    ----------
-    relevance : array of float, shape (Q, C)
-        Relevance of every candidate, ``-inf`` where padded.
-    vectors : array of float, shape (Q, C, D) or (N, D)
-        Vector of every candidate, or of every item of the collection, in which case
-        ``candidates`` is needed. Any length; a zero vector has cosine 0 to all.
-    lambda_ : float
-        Weight of relevance, in [0, 1]; 1 gives the order of relevance.
-    k : int
-        Number of picks, at least 1.
-    candidates : array of int, shape (Q, C), optional
-        Row of ``vectors`` of every candidate, -1 where padded.
-    scale_relevance : bool
-        Scale the relevance of each query to [0, 1] first, see
-        :func:`casebook.retrieval.fusion.min_max`, to put it on the scale of a cosine.
-
-    Returns
-    -------
-    order : array of int, shape (Q, k)
-        Columns of ``relevance`` in the order picked, -1 once they are exhausted.
-    values : array of float, shape (Q, k)
-        Value at selection time, ``-inf`` once exhausted. The first is lambda times
-        the relevance; values of different steps are not comparable.
-
-    Raises
-    ------
-    InputError
-        If lambda or k is out of range, shapes do not fit, or a relevance is NaN.
-
-    Notes
-    -----
-    Ties go to the earlier candidate. One row of similarities is computed per step,
-    never the C x C matrix. Formula of [1]_, section 2.
-    """
+def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False):
+    """Pick k candidates per query, one by one, by maximal marginal relevance."""
     relevance = np.asarray(relevance, dtype=np.float64)
     vectors = np.asarray(vectors)
     k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
-        raise InputError(
-            f"lambda of marginal relevance must be in [0, 1], got {lambda_}"
-        )
+        raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
     valid = _valid(relevance, vectors, candidates)
     relevance = min_max(relevance, valid) if scale_relevance else relevance
     relevance = np.where(valid, relevance, -np.inf)
@@ -76,10 +32,7 @@ def maximal_marginal_relevance(
     values = np.full((rows.size, k), -np.inf)
     for start in range(0, rows.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        if candidates is None:
-            stack = vectors[block]
-        else:
-            stack = vectors[np.maximum(candidates[block], 0)]
+        stack = vectors[block] if candidates is None else vectors[np.maximum(candidates[block], 0)]
         order[block], values[block] = _select(relevance[block], stack, lambda_, k)
     return order, values
 
@@ -110,9 +63,7 @@ def _select(relevance, stack, lambda_, k):
     rows = np.arange(queries)
     norms = np.sqrt(np.einsum("qcd,qcd->qc", stack, stack))
     norms = np.where(norms > 0, norms, np.inf)
-    gain = (
-        lambda_ * relevance if lambda_ else np.where(relevance > -np.inf, 0.0, -np.inf)
-    )
+    gain = lambda_ * relevance if lambda_ else np.where(relevance > -np.inf, 0.0, -np.inf)
     redundancy = np.full((queries, pool), -np.inf)
     choice, value = relevance, gain
     for step in range(min(k, pool)):

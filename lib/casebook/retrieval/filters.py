@@ -75,10 +75,7 @@ def _satisfies(values, column, condition):
 def _compare(values, column, name, operand):
     """Apply one operator to values none of which is missing."""
     if name not in _OPERATORS:
-        raise InputError(
-            f"filter on {column!r} uses no operator {name!r}; "
-            f"operators: {', '.join(_OPERATORS)}"
-        )
+        raise InputError(f"filter on {column!r} uses no operator {name!r}; operators: {', '.join(_OPERATORS)}")
     if name in ("in", "not_in"):
         if isinstance(operand, str) or not np.iterable(operand):
             raise InputError(f"filter on {column!r}: {name!r} needs a list of values")
@@ -87,41 +84,17 @@ def _compare(values, column, name, operand):
     try:
         return _COMPARE[name](values, operand).to_numpy(dtype=bool)
     except TypeError as error:
-        raise InputError(
-            f"filter on {column!r}: cannot compare its values with {operand!r}"
-        ) from error
+        raise InputError(f"filter on {column!r}: cannot compare its values with {operand!r}") from error
 
 
 def candidate_mask(allowed, n_queries, n_items):
-    """Bring every way of restricting a search to one boolean mask.
-
-    Parameters
-    ----------
-    allowed : None, array of bool (N,) or (Q, N), or sequence of Q int arrays
-        No restriction, one mask for all queries, a mask per query, or the positions
-        that each query may return (its candidate pool).
-    n_queries, n_items : int
-        Q and N.
-
-    Returns
-    -------
-    array of bool, shape (1, N) or (Q, N), or None
-        True where an item may be returned; None without a restriction.
-
-    Raises
-    ------
-    InputError
-        If the shape does not fit, or a pool holds a position outside 0..N-1.
-    """
+    """Bring every way of restricting a search to one boolean mask."""
     if allowed is None:
         return None
     if pd.api.types.is_bool_dtype(allowed):
         allowed = np.asarray(allowed)
         if allowed.shape not in ((n_items,), (n_queries, n_items)):
-            raise InputError(
-                f"mask of shape {allowed.shape} does not fit {n_queries} queries "
-                f"and {n_items} items"
-            )
+            raise InputError(f"mask of shape {allowed.shape} does not fit {n_queries} queries and {n_items} items")
         return np.atleast_2d(allowed)
     if len(allowed) != n_queries:
         raise InputError(f"{len(allowed)} candidate pools for {n_queries} queries")
@@ -129,9 +102,6 @@ def candidate_mask(allowed, n_queries, n_items):
     for row, pool in enumerate(allowed):
         pool = np.asarray(pool, dtype=np.int64)
         if pool.size and (pool.min() < 0 or pool.max() >= n_items):
-            raise InputError(
-                f"candidate pool of query {row} holds a position outside "
-                f"0..{n_items - 1}"
-            )
+            raise InputError(f"candidate pool of query {row} holds a position outside 0..{n_items - 1}")
         mask[row, pool] = True
     return mask

@@ -19,128 +19,30 @@ NORMALISATIONS = ("min-max", "z", "sum", "none")
 
 
 def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
-    """Fuse ranked lists by the sum of reciprocal ranks.
-
-    The score of a document is the sum over lists of weight / (k + rank), with rank
-    from 1; a list that lacks the document adds nothing.
-
-    Parameters
-    ----------
-    lists : sequence of RankedLists
-        One per first-stage retriever, with the same queries in the same order.
-    k : float
-        Rank constant, at least 0; the larger, the less the top ranks weigh.
-    depth : int, optional
-        Cut every list here first; by default lists are used whole.
-    weights : array-like of float, shape (m,) or (m, Q), optional
-        Weight of each list, or of each list for each query, at least 0 and not all 0;
-        1 each by default.
-
-    Returns
-    -------
-    RankedLists
-        Every document of any list. With m lists of weight 1, scores lie in
-        (0, m / (k + 1)]. Ties: best rank in a single list, then lower position.
-
-    Raises
-    ------
-    InputError
-        If there are no lists, they differ in queries, or a parameter is out of range.
-
-    Notes
-    -----
-    Formula of [1]_ (there k = 60). Rank 1 in one list only scores 1 / (k + 1).
-    """
+    """Fuse ranked lists by the sum of reciprocal ranks."""
     lists, weights = _checked(lists, weights)
     if not 0 <= k < np.inf:
         raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
     if depth is not None:
         lists = [entry.truncate(depth) for entry in lists]
     gains = [
-        weight[:, None] / (k + np.arange(1.0, entry.shape[1] + 1))
-        for entry, weight in zip(lists, weights, strict=True)
+        weight[:, None] / (k + np.arange(1.0, entry.shape[1] + 1)) for entry, weight in zip(lists, weights, strict=True)
     ]
-    return _sum_by_id(
-        lists, [np.broadcast_to(g, e.shape) for g, e in zip(gains, lists, strict=True)]
-    )
+    return _sum_by_id(lists, [np.broadcast_to(g, e.shape) for g, e in zip(gains, lists, strict=True)])
 
 
 def weighted_sum(lists, weights=None, normalisation="min-max"):
-    """Fuse ranked lists by the weighted sum of their normalised scores.
-
-    A document that a list lacks gets 0 from it: what the list's worst document gets
-    under ``min-max`` and ``sum``, and its average one under ``z``.
-
-    Parameters
-    ----------
-    lists : sequence of RankedLists
-        One per first-stage retriever, with the same queries in the same order.
-    weights : array-like of float, shape (m,) or (m, Q), optional
-        Weight of each list, or of each list for each query, at least 0 and not all 0;
-        1 each by default.
-    normalisation : {"min-max", "z", "sum", "none"}
-        Applied to each list of each query over its own entries: ``min-max`` to
-        [0, 1]; ``z`` to mean 0 and standard deviation 1; ``sum`` shifts the minimum
-        to 0 and divides by the sum; ``none`` keeps the scores.
-
-    Returns
-    -------
-    RankedLists
-        Every document of any list. Ties: best rank in a single list, then lower
-        position.
-
-    Raises
-    ------
-    InputError
-        If there are no lists, they differ in queries, or a parameter is unknown or
-        out of range.
-
-    Notes
-    -----
-    A list whose scores are all equal (a list of one entry too) has no range. Its
-    documents were retrieved, all equally well, so they get the top value: 1 under
-    ``min-max``, 1/n under ``sum``. Under ``z`` they get 0, the mean of the list.
-    Giving them 0 under ``min-max`` would equal not having been retrieved.
-    """
+    """Fuse ranked lists by the weighted sum of their normalised scores."""
     lists, weights = _checked(lists, weights)
     check_choice("normalisation", normalisation, NORMALISATIONS)
     parts = [
-        weight[:, None] * normalised_scores(entry, normalisation)
-        for entry, weight in zip(lists, weights, strict=True)
+        weight[:, None] * normalised_scores(entry, normalisation) for entry, weight in zip(lists, weights, strict=True)
     ]
     return _sum_by_id(lists, parts)
 
 
 def standardised_sum(lists, weights=None, pool=50, depth=100):
-    """Fuse ranked lists by the weighted sum of scores in standard deviations.
-
-    The documents that any list holds within ``pool`` are scored by every list: a
-    document that a list lacks gets its last score, or 0 if the list ended before
-    ``depth``. Each list is then brought to mean 0 and deviation 1 over them, so that
-    one that sets few documents far apart from the rest counts by how far.
-
-    Parameters
-    ----------
-    lists : sequence of RankedLists
-        One per first-stage retriever, with the same queries in the same order.
-    weights : array-like of float, shape (m,) or (m, Q), optional
-        Weight of each list, or of each list for each query, at least 0 and not all 0;
-        1 each by default.
-    pool : int
-        Documents that each list proposes.
-    depth : int
-        Cut every list here first; deeper than ``pool``, so that few scores are missing.
-
-    Returns
-    -------
-    RankedLists
-        Ties: best rank in a single list, then lower position.
-
-    Raises
-    ------
-    InputError
-        If there are no lists, they differ in queries, or a weight is out of range.
-    """
+    """Fuse ranked lists by the weighted sum of scores in standard deviations."""
     lists, weights = _checked(lists, weights)
     lists = [entry.truncate(depth) for entry in lists]
     ids = reciprocal_rank_fusion(lists, depth=pool).ids
@@ -157,26 +59,11 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
     # Sums over more or less padding differ in their last bits.
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
     order = np.lexsort((ids, best, -total), axis=1)
-    return RankedLists(
-        np.take_along_axis(ids, order, axis=1), np.take_along_axis(total, order, axis=1)
-    )
+    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(total, order, axis=1))
 
 
 def normalised_scores(lists, normalisation):
-    """Bring the scores of each list to a common scale, over its own entries.
-
-    Parameters
-    ----------
-    lists : RankedLists
-        Lists to normalise.
-    normalisation : {"min-max", "z", "sum", "none"}
-        See :func:`weighted_sum`.
-
-    Returns
-    -------
-    array of float, shape (Q, K)
-        Normalised scores, 0 where padded.
-    """
+    """Bring the scores of each list to a common scale, over its own entries."""
     filled = lists.ids >= 0
     scores = np.where(filled, lists.scores, 0.0)
     if normalisation == "none" or lists.ids.size == 0:
@@ -194,21 +81,7 @@ def normalised_scores(lists, normalisation):
 
 
 def min_max(scores, filled):
-    """Scale each row to [0, 1] over the entries that count.
-
-    Parameters
-    ----------
-    scores : array of float, shape (Q, K)
-        Values to scale.
-    filled : array of bool, shape (Q, K)
-        True where an entry counts.
-
-    Returns
-    -------
-    array of float, shape (Q, K)
-        (score - minimum) / (maximum - minimum), or 1 where the row has no range;
-        0 where an entry does not count.
-    """
+    """Scale each row to [0, 1] over the entries that count."""
     low = np.where(filled, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
     shifted = np.subtract(scores, low, out=np.zeros(scores.shape), where=filled)
     span = shifted.max(axis=1, keepdims=True, initial=0.0)
@@ -229,8 +102,7 @@ def _checked(lists, weights):
     valid = weights.shape in shapes and np.isfinite(weights).all()
     if not valid or (weights < 0).any() or (weights.size and not weights.any()):
         raise InputError(
-            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not "
-            f"all 0, got {weights.tolist()}"
+            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0, got {weights.tolist()}"
         )
     return lists, weights.reshape(len(lists), -1)
 
@@ -246,8 +118,7 @@ def _sum_by_id(lists, parts):
     if ids.size == 0:
         return RankedLists(ids, np.full(ids.shape, -np.inf))
     fused = [
-        _fused(ids[at : at + _BLOCK], values[at : at + _BLOCK], ranks[columns])
-        for at in range(0, len(ids), _BLOCK)
+        _fused(ids[at : at + _BLOCK], values[at : at + _BLOCK], ranks[columns]) for at in range(0, len(ids), _BLOCK)
     ]
     return stack(fused, max(part.shape[1] for part in fused))
 
@@ -273,11 +144,7 @@ def _fused(ids, values, ranks):
 
 
 def _order(totals, best, bits):
-    """Order rows by total descending, then best rank, then column (here: the id).
-
-    Totals are replaced by their place among the distinct totals of the row, so that
-    the three keys fit one integer.
-    """
+    """Order rows by total descending, then best rank, then column (here: the id)."""
     by_total = np.argsort(-totals, axis=1)
     ordered = np.take_along_axis(totals, by_total, axis=1)
     place = np.zeros(totals.shape, dtype=np.int64)

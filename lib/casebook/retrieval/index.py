@@ -40,9 +40,7 @@ class CorpusIndex:
         document.
     """
 
-    def __init__(
-        self, documents, encoder=None, second_encoder=None, remember_scores=False
-    ):
+    def __init__(self, documents, encoder=None, second_encoder=None, remember_scores=False):
         self.documents = checked_documents(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
@@ -60,23 +58,7 @@ class CorpusIndex:
         return self._built[key]
 
     def encoder(self, name="dense"):
-        """Give the encoder of a dense list.
-
-        Parameters
-        ----------
-        name : {"dense", "dense2"}
-            The list.
-
-        Returns
-        -------
-        WindowedQueries
-            The encoder, loaded once, which reads long queries in windows.
-
-        Raises
-        ------
-        InputError
-            If the second encoder is asked for and none was given.
-        """
+        """Give the encoder of a dense list."""
         given = self._encoders[name]
         if given is None:
             raise InputError("list dense2 needs a second_encoder")
@@ -88,18 +70,7 @@ class CorpusIndex:
         return self._once(("encoder", name), build)
 
     def passages(self, config):
-        """Give the texts that encoder and reranker read.
-
-        Parameters
-        ----------
-        config : PipelineConfig
-            Says whether and how documents are cut.
-
-        Returns
-        -------
-        Chunks
-            Chunks within the encoder's limit, or one per document.
-        """
+        """Give the texts that encoder and reranker read."""
         if not config.chunking:
             return self._once(("passages", None), self._whole_documents)
 
@@ -123,49 +94,16 @@ class CorpusIndex:
         return Chunks(self.texts, rows, np.zeros_like(rows), ends)
 
     def bm25(self, config, name="bm25"):
-        """Give the BM25 index and the document of each of its texts.
-
-        Parameters
-        ----------
-        config : PipelineConfig
-            Says which settings and whether chunks are indexed.
-        name : {"bm25", "bm25_stemmed"}
-            The list; the second has a preset of its own.
-
-        Returns
-        -------
-        index : BM25Index
-            The index.
-        owner : array of int
-            Document position of every indexed text.
-        """
+        """Give the BM25 index and the document of each of its texts."""
         chunked = config.bm25_chunks and config.chunking
-        passages = (
-            self.passages(config)
-            if chunked
-            else self._once(("passages", None), self._whole_documents)
-        )
+        passages = self.passages(config) if chunked else self._once(("passages", None), self._whole_documents)
         preset = config.bm25_preset if name == "bm25" else "leaderboard"
         key = ("bm25", preset, config.passage_key if chunked else None)
         index = self._once(key, lambda: BM25Index.from_preset(passages.texts, preset))
         return index, passages.owner
 
     def vectors(self, config, name="dense"):
-        """Give the passage vectors of a dense list.
-
-        Parameters
-        ----------
-        config : PipelineConfig
-            Says which passages, and whether their tokens will be needed too, in which
-            case one pass computes both.
-        name : {"dense", "dense2"}
-            The list.
-
-        Returns
-        -------
-        array of float32, shape (P, D)
-            Vectors of length 1.
-        """
+        """Give the passage vectors of a dense list."""
 
         def build():
             if name == "dense" and str(config.reranker).startswith("maxsim"):
@@ -175,38 +113,11 @@ class CorpusIndex:
         return self._once(("vectors", name, config.passage_key), build)
 
     def dense(self, config, name="dense"):
-        """Give the nearest-neighbour index of a dense list.
-
-        Parameters
-        ----------
-        config : PipelineConfig
-            Says which passages.
-        name : {"dense", "dense2"}
-            The list.
-
-        Returns
-        -------
-        DenseIndex
-            The index over passages.
-        """
-        return self._once(
-            ("index", name, config.passage_key),
-            lambda: DenseIndex(self.vectors(config, name)),
-        )
+        """Give the nearest-neighbour index of a dense list."""
+        return self._once(("index", name, config.passage_key), lambda: DenseIndex(self.vectors(config, name)))
 
     def reranker(self, config):
-        """Give the reranker.
-
-        Parameters
-        ----------
-        config : PipelineConfig
-            Names the reranker and the passages it reads.
-
-        Returns
-        -------
-        MaxSimReranker or CrossEncoderReranker
-            Bound to the passages.
-        """
+        """Give the reranker."""
         passages, name = self.passages(config), config.reranker
 
         def build():
@@ -214,47 +125,22 @@ class CorpusIndex:
                 model = name.removeprefix(CROSS_ENCODER)
                 return CrossEncoderReranker(model, passages.texts)
             weighting = "mean" if name == "maxsim-mean" else "idf"
-            reranker = MaxSimReranker(
-                self.encoder(), passages.texts, passages.owner, weighting
-            )
+            reranker = MaxSimReranker(self.encoder(), passages.texts, passages.owner, weighting)
             return RememberedScores(reranker) if self._remember else reranker
 
         return self._once(("reranker", name, config.passage_key), build)
 
     def positions(self, doc_ids):
-        """Find documents by id.
-
-        Parameters
-        ----------
-        doc_ids : sequence of str
-            Ids.
-
-        Returns
-        -------
-        array of int
-            Row of each.
-
-        Raises
-        ------
-        InputError
-            If an id is not in the collection.
-        """
+        """Find documents by id."""
         rows = self._once("rows", lambda: {d: i for i, d in enumerate(self.doc_ids)})
         missing = [doc_id for doc_id in doc_ids if doc_id not in rows]
         if missing:
-            raise InputError(
-                f"{len(missing)} candidate ids are not in the collection, the first is "
-                f"{missing[0]!r}"
-            )
+            raise InputError(f"{len(missing)} candidate ids are not in the collection, the first is {missing[0]!r}")
         return np.array([rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
 
 
 def most_central(chunks, limit):
-    """Keep the chunks of each long document that share most with the whole of it.
-
-    A chunk is scored by BM25 with its own document as the query: the sum over its words
-    of their weight here times their weight in all chunks of the document.
-    """
+    """Keep the chunks of each long document that share most with the whole of it."""
     sizes = np.bincount(chunks.owner)
     if limit is None or not len(chunks) or sizes.max() <= limit:
         return chunks

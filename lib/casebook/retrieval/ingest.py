@@ -7,42 +7,12 @@ from casebook.runs.manifest import Preprocessing, write_manifest
 
 
 def ingest_index(folder, dataset, index, config=None):
-    """Write the manifest of an index's passages and vectors.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder that takes ``manifests/<dataset>/refs/``; hashes and counts are written,
-        no text.
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        What was indexed.
-    index : casebook.retrieval.index.CorpusIndex
-        Index of its documents.
-    config : PipelineConfig, optional
-        Says how documents were cut; the defaults if not given.
-
-    Returns
-    -------
-    casebook.runs.manifest.Manifest
-        Blank passages are not part of it: no system can find them by their text.
-
-    Raises
-    ------
-    InputError
-        If there is no passage with text: an empty ingest is an error.
-    """
+    """Write the manifest of an index's passages and vectors."""
     config = config or PipelineConfig()
     passages = index.passages(config)
     first = np.searchsorted(passages.owner, passages.owner)
     rows = [row for row, text in enumerate(passages.texts) if text.strip()]
-    chunks = [
-        (
-            index.doc_ids[passages.owner[row]],
-            int(row - first[row]),
-            passages.texts[row],
-        )
-        for row in rows
-    ]
+    chunks = [(index.doc_ids[passages.owner[row]], int(row - first[row]), passages.texts[row]) for row in rows]
     cut = {"chunk_size": config.max_words, "chunk_overlap": config.overlap}
     return write_manifest(
         folder,
@@ -61,29 +31,7 @@ def ingest_index(folder, dataset, index, config=None):
 
 
 def ingest_documents(folder, dataset, vectors, provider):
-    """Write the manifest of whole documents and their vectors.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        As for `ingest_index`.
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        What was embedded.
-    vectors : array of float, shape [documents, D]
-        In the order of the documents.
-    provider : str
-        Name of the embedder.
-
-    Returns
-    -------
-    casebook.runs.manifest.Manifest
-        Blank documents are not part of it.
-
-    Raises
-    ------
-    InputError
-        If there is no document with text.
-    """
+    """Write the manifest of whole documents and their vectors."""
     texts = dataset.documents["text"].tolist()
     rows = [row for row, text in enumerate(texts) if text.strip()]
     ids = dataset.documents["doc_id"].tolist()
@@ -95,9 +43,7 @@ def ingest_documents(folder, dataset, vectors, provider):
         vectors=np.asarray(vectors)[rows],
         provider=provider,
         input_root=dataset.name,
-        preprocessing=Preprocessing(
-            loader=dataset.card.loader if dataset.card else "beir"
-        ),
+        preprocessing=Preprocessing(loader=dataset.card.loader if dataset.card else "beir"),
     )
 
 

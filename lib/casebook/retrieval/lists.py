@@ -12,21 +12,7 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """Ranked lists of Q queries, best first, padded at the end to K columns.
-
-    Parameters
-    ----------
-    ids : array-like of int, shape (Q, K)
-        Positions in the indexed collection, distinct within a row; -1 is padding.
-    scores : array-like of float, shape (Q, K)
-        Scores of the same stage, ``-inf`` where padded. Non-increasing, except where
-        a stage defines its order otherwise (marginal relevance at selection time).
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, or padding stands before an entry or carries a score.
-    """
+    """Ranked lists of Q queries, best first, padded at the end to K columns."""
 
     ids: np.ndarray
     scores: np.ndarray
@@ -36,16 +22,12 @@ class RankedLists:
         scores = np.asarray(self.scores, dtype=np.float64)
         if ids.ndim != 2 or ids.shape != scores.shape:
             raise InputError(
-                f"ranked lists need ids and scores of one shape [queries, depth], "
-                f"got {ids.shape} and {scores.shape}"
+                f"ranked lists need ids and scores of one shape [queries, depth], got {ids.shape} and {scores.shape}"
             )
         filled = ids >= 0
-        if (filled[:, 1:] > filled[:, :-1]).any() or (
-            filled != (scores > -np.inf)
-        ).any():
+        if (filled[:, 1:] > filled[:, :-1]).any() or (filled != (scores > -np.inf)).any():
             raise InputError(
-                "ranked lists must be padded at the end of a row, with id -1 and "
-                "score -inf together; NaN is no score"
+                "ranked lists must be padded at the end of a row, with id -1 and score -inf together; NaN is no score"
             )
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "scores", scores)
@@ -61,36 +43,12 @@ class RankedLists:
         return (self.ids >= 0).sum(axis=1)
 
     def truncate(self, k):
-        """Cut every list after its first k entries.
-
-        Parameters
-        ----------
-        k : int
-            Depth to keep, at least 1.
-
-        Returns
-        -------
-        RankedLists
-            Lists of depth min(k, K).
-        """
+        """Cut every list after its first k entries."""
         k = positive_depth(k)
         return RankedLists(self.ids[:, :k], self.scores[:, :k])
 
     def reorder(self, order, scores=None):
-        """Pick entries of each list in a new order.
-
-        Parameters
-        ----------
-        order : array of int, shape (Q, k)
-            Columns of the present list, best first; -1 at the end of a row is padding.
-        scores : array of float, shape (Q, k), optional
-            Scores of the new order; by default each entry keeps its own.
-
-        Returns
-        -------
-        RankedLists
-            The chosen entries.
-        """
+        """Pick entries of each list in a new order."""
         order = np.asarray(order, dtype=np.int64)
         if self.shape[1] == 0:
             return self
@@ -102,18 +60,7 @@ class RankedLists:
         return RankedLists(np.where(kept, ids, ABSENT), np.where(kept, values, -np.inf))
 
     def columns_of(self, wanted):
-        """Find where given ids stand in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query; -1 is never found.
-
-        Returns
-        -------
-        array of int, shape (Q, M)
-            Column of each id, -1 where the list does not hold it.
-        """
+        """Find where given ids stand in the list of their own query."""
         wanted = np.asarray(wanted, dtype=np.int64)
         rows, depth = self.shape
         if wanted.size == 0 or depth == 0:
@@ -127,34 +74,12 @@ class RankedLists:
         return np.where(found, order.ravel()[slot], ABSENT)
 
     def ranks_of(self, wanted):
-        """Rank of given ids in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query.
-
-        Returns
-        -------
-        array of float, shape (Q, M)
-            Rank from 1; NaN where the list does not hold the id.
-        """
+        """Rank of given ids in the list of their own query."""
         columns = self.columns_of(wanted)
         return np.where(columns >= 0, columns + 1.0, np.nan)
 
     def scores_of(self, wanted):
-        """Score of given ids in the list of their own query.
-
-        Parameters
-        ----------
-        wanted : array-like of int, shape (Q, M)
-            Ids to look for, one row per query.
-
-        Returns
-        -------
-        array of float, shape (Q, M)
-            Score; NaN where the list does not hold the id.
-        """
+        """Score of given ids in the list of their own query."""
         columns = self.columns_of(wanted)
         if self.shape[1] == 0:
             return np.full(columns.shape, np.nan)
@@ -163,26 +88,8 @@ class RankedLists:
 
 
 def positive_depth(k):
-    """Check a list depth.
-
-    Parameters
-    ----------
-    k : int
-        Number of results asked for.
-
-    Returns
-    -------
-    int
-        The same number.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number of at least 1.
-    """
+    """Check a list depth."""
     whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if not whole or k < 1:
-        raise InputError(
-            f"a list depth must be a whole number of at least 1, got {k!r}"
-        )
+        raise InputError(f"a list depth must be a whole number of at least 1, got {k!r}")
     return int(k)

@@ -12,32 +12,14 @@ from casebook.retrieval.config import config_for
 from casebook.retrieval.costs import StageClock
 from casebook.retrieval.filters import candidate_mask, metadata_mask
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.rankings import (
-    ABSENT,
-    RankedLists,
-    everything,
-    positive_depth,
-)
+from casebook.retrieval.rankings import ABSENT, RankedLists, everything, positive_depth
 from casebook.retrieval.rerank import rerank
 from casebook.retrieval.results import RetrievalResult, deciding_passages
-from casebook.retrieval.stages import (
-    Request,
-    best_passages,
-    diversify,
-    extend,
-    first_stage_list,
-    fuse,
-    spread,
-)
+from casebook.retrieval.stages import Request, best_passages, diversify, extend, first_stage_list, fuse, spread
 
 DEPTH = 100
 # What is left of the settings for a query that only its words can find.
-WORDS_ALONE = {
-    "lists": ("bm25",),
-    "fusion_weights": None,
-    "mmr": False,
-    "reranker": None,
-}
+WORDS_ALONE = {"lists": ("bm25",), "fusion_weights": None, "mmr": False, "reranker": None}
 
 
 class HybridRetriever:
@@ -76,15 +58,7 @@ class HybridRetriever:
     ['a']
     """
 
-    def __init__(
-        self,
-        documents,
-        encoder=None,
-        reranker=None,
-        mode="full",
-        second_encoder=None,
-        **settings,
-    ):
+    def __init__(self, documents, encoder=None, reranker=None, mode="full", second_encoder=None, **settings):
         if reranker is not None:
             settings["reranker"] = reranker
         self.mode, self.config = mode, config_for(mode, **settings)
@@ -122,9 +96,7 @@ class HybridRetriever:
         """
         return self.retrieve_many([query], top_k, filters, depth=1).hits(0)
 
-    def retrieve_many(
-        self, queries, top_k=None, filters=None, candidates=None, depth=DEPTH
-    ):
+    def retrieve_many(self, queries, top_k=None, filters=None, candidates=None, depth=DEPTH):
         """Retrieve documents for many queries.
 
         Parameters
@@ -172,9 +144,7 @@ class HybridRetriever:
                 part = request.only(rows)
                 parts.append((rows, *self._ranked(clock, config, part, candidates)))
         stages = {
-            name: spread(
-                [(rows, found[name]) for rows, found, _ in parts], len(queries)
-            )
+            name: spread([(rows, found[name]) for rows, found, _ in parts], len(queries))
             for name in self._stage_names()
         }
         final = stages["final"].truncate(depth)
@@ -182,16 +152,7 @@ class HybridRetriever:
         for rows, _, decided in parts:
             passages[rows, : decided.shape[1]] = decided[:, : final.shape[1]]
         stages["final"] = final
-        return RetrievalResult(
-            queries,
-            top_k,
-            final,
-            stages,
-            passages,
-            clock.table(),
-            self.index,
-            self.config,
-        )
+        return RetrievalResult(queries, top_k, final, stages, passages, clock.table(), self.index, self.config)
 
     def _trust(self, queries):
         """Say how far each query is read otherwise than word by word."""
@@ -260,9 +221,7 @@ class HybridRetriever:
         stages, winners = {}, {}
         for name in config.lists:
             with clock.stage(name):
-                stages[name], winners[name] = first_stage_list(
-                    self.index, config, request, name
-                )
+                stages[name], winners[name] = first_stage_list(self.index, config, request, name)
         dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
         return stages, [(stages[name], winners[name]) for name in dense_first]
 

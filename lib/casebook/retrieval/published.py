@@ -17,23 +17,7 @@ _CUT = {"mode": "rrf", "top_k": 10, "mmr_pool": 10}
 
 @dataclass(frozen=True)
 class Published:
-    """One system's published means on one split.
-
-    Parameters
-    ----------
-    source : str
-        Who published the figures.
-    system : str
-        Their system.
-    split : str
-        Split of the dataset.
-    values : dict
-        Measure to published mean.
-    settings : dict
-        Settings of `HybridRetriever` that stand beside it.
-    reproduces : bool
-        Whether the figures should be equal, or are another system's, to compare with.
-    """
+    """One system's published means on one split."""
 
     source: str
     system: str
@@ -56,71 +40,26 @@ _CONTRACTS = [
         {"nDCG@10": 0.656, "AP@10": 0.58825, "RR@10": 0.58825, "P@1": 0.45455},
         {"mode": "dense"},
     ),
+    Published(_MTEB, "baseline-bm25s", "all", {"nDCG@10": 0.711}, {"mode": "bm25_stemmed"}),
     Published(
-        _MTEB, "baseline-bm25s", "all", {"nDCG@10": 0.711}, {"mode": "bm25_stemmed"}
-    ),
-    Published(
-        _MTEB,
-        "best of 167: 8 billion parameters",
-        "all",
-        {"nDCG@10": 0.878},
-        {"mode": "full"},
-        reproduces=False,
+        _MTEB, "best of 167: 8 billion parameters", "all", {"nDCG@10": 0.878}, {"mode": "full"}, reproduces=False
     ),
 ]
 
 _OKAPI = {"mode": "bm25", "bm25_preset": "okapi_porter"}
 _PDPA = [
-    _row(
-        _STUDY, "BM25 k1 1.2 b 0.3", "test_single", _OKAPI, 0.557156, 0.507578, 0.711538
-    ),
+    _row(_STUDY, "BM25 k1 1.2 b 0.3", "test_single", _OKAPI, 0.557156, 0.507578, 0.711538),
     _row(_BASELINES, "BM25", "test", {"mode": "bm25"}, 0.504960, 0.462073, 0.653846),
     _row(_BASELINES, "MiniLM", "test", {"mode": "dense"}, 0.622885, 0.566583, 0.807692),
+    _row(_BASELINES, "RRF k 60", "test", {"mode": "rrf", "rrf_k": 60, "pool": 100}, 0.579567, 0.521016, 0.775641),
+    _row(_BASELINES, "RRF k 20", "test", {"mode": "rrf", "rrf_k": 20, "pool": 100}, 0.586165, 0.522917, 0.791667),
     _row(
-        _BASELINES,
-        "RRF k 60",
-        "test",
-        {"mode": "rrf", "rrf_k": 60, "pool": 100},
-        0.579567,
-        0.521016,
-        0.775641,
+        _BASELINES, "RRF k 60, lists cut at 20", "test", {**_CUT, "rrf_k": 60, "pool": 20}, 0.586384, 0.515209, 0.820513
     ),
     _row(
-        _BASELINES,
-        "RRF k 20",
-        "test",
-        {"mode": "rrf", "rrf_k": 20, "pool": 100},
-        0.586165,
-        0.522917,
-        0.791667,
+        _BASELINES, "RRF k 20, lists cut at 20", "test", {**_CUT, "rrf_k": 20, "pool": 20}, 0.586384, 0.515209, 0.820513
     ),
-    _row(
-        _BASELINES,
-        "RRF k 60, lists cut at 20",
-        "test",
-        {**_CUT, "rrf_k": 60, "pool": 20},
-        0.586384,
-        0.515209,
-        0.820513,
-    ),
-    _row(
-        _BASELINES,
-        "RRF k 20, lists cut at 20",
-        "test",
-        {**_CUT, "rrf_k": 20, "pool": 20},
-        0.586384,
-        0.515209,
-        0.820513,
-    ),
-    _row(
-        _BASELINES,
-        "BM25 Okapi, Porter, k1 1.2 b 0.3",
-        "test",
-        _OKAPI,
-        0.559224,
-        0.511424,
-        0.724359,
-    ),
+    _row(_BASELINES, "BM25 Okapi, Porter, k1 1.2 b 0.3", "test", _OKAPI, 0.559224, 0.511424, 0.724359),
     _row(
         _BASELINES,
         "BM25 Okapi, Porter, k1 1.5 b 0.75",
@@ -137,24 +76,7 @@ FIGURES = {"consumer_contracts_qa": _CONTRACTS, "pdpabench": _PDPA}
 
 
 def published_table(key, index, **options):
-    """Put published figures beside ours.
-
-    Parameters
-    ----------
-    key : str
-        Dataset key; without published figures the table is empty.
-    index : casebook.retrieval.index.CorpusIndex
-        Index of the dataset's documents.
-    **options
-        Passed to `casebook.inference.bootstrap.bootstrap_mean`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns source, system, split, measure, published, ours with its bounds
-        ``ours low`` and ``ours high``, n, difference, and kind: ``reproduced`` or, for
-        another system's figure, ``reference``.
-    """
+    """Put published figures beside ours."""
     rows = []
     for figure in FIGURES.get(key, []):
         dataset = load(key, figure.split)

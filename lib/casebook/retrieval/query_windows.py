@@ -11,16 +11,7 @@ MOST_WINDOWS = 8
 
 
 class WindowedQueries(EncoderStandIn):
-    """Encoder that cuts no query: a long one is read in windows up to its limit.
-
-    The vector of a query is the mean over its windows, brought to length 1; its tokens
-    are those of all windows. Documents are read as by the encoder itself.
-
-    Parameters
-    ----------
-    encoder : encoder
-        Who reads.
-    """
+    """Encoder that cuts no query: a long one is read in windows up to its limit."""
 
     def encode_queries(self, texts):
         """Encode queries: array of float32, shape (n, D), rows of length 1."""

@@ -14,29 +14,7 @@ OPENINGS = (160, 80)  # characters of a document; the second where room is short
 
 
 def drill_down(study, systems=SHOWN, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single questions.
-
-    Parameters
-    ----------
-    study : casebook.retrieval.ablation.Ablation
-        The answers of all systems.
-    systems : sequence of str
-        Which systems to keep; those that were not run are left out.
-    most_bytes : int
-        Size of the result as JSON, of at least one question. Where all questions need
-        more, documents open shorter; where that is not enough, those questions are kept
-        on which the systems' nDCG@10 differs most, the controls left out.
-
-    Returns
-    -------
-    dict
-        ``kind``, ``dataset``, ``card``, ``texts`` (which may be shown), ``systems``,
-        the ``controls`` among them, ``measures``, ``depth`` of the lists, ``asked``
-        (how many questions there are), ``documents`` (id, and opening or None: what
-        only a control returned is not opened) and ``items``, the questions: id, text or
-        None, ``relevant`` (places in ``documents``), ``scores`` (system by measure;
-        None where undefined) and ``top`` (for each system the places of its documents).
-    """
+    """Collect what a reader needs to judge single questions."""
     systems = [name for name in systems if name in study.results]
 
     def collect(chosen, opening):
@@ -64,9 +42,7 @@ def _collect(study, systems, chosen, opening):
                 "text": shortened(text) if "items" in shown else None,
                 "relevant": _numbered(relevant, places),
                 "scores": scores[row],
-                "top": [
-                    _numbered(documents, places) for documents in returned.values()
-                ],
+                "top": [_numbered(documents, places) for documents in returned.values()],
             }
         )
     if "documents" not in shown:
@@ -105,10 +81,7 @@ def _documents(documents, places, opened, most):
     rows = documents.set_index("doc_id")
     # A judged document that the collection lacks has an id and no opening.
     shown = opened.intersection(rows.index)
-    return [
-        [name, shortened(rows.loc[name, "text"], most) if name in shown else None]
-        for name in places
-    ]
+    return [[name, shortened(rows.loc[name, "text"], most) if name in shown else None] for name in places]
 
 
 def _scores(study, systems):
@@ -117,8 +90,7 @@ def _scores(study, systems):
     frames = [study.scores[name] for name in MEASURES if name in study.scores]
     values = np.stack([f.reindex(queries)[systems].to_numpy(float) for f in frames], 2)
     return [
-        [[round(v, 3) if math.isfinite(v) else None for v in row] for row in question]
-        for question in values.tolist()
+        [[round(v, 3) if math.isfinite(v) else None for v in row] for row in question] for question in values.tolist()
     ]
 
 

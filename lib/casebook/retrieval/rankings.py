@@ -10,41 +10,11 @@ from casebook.errors import InputError
 from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.lists import ABSENT, RankedLists, positive_depth
 
-__all__ = [
-    "ABSENT",
-    "RankedLists",
-    "collapse",
-    "everything",
-    "from_scores",
-    "positive_depth",
-    "stack",
-    "to_run",
-]
+__all__ = ["ABSENT", "RankedLists", "collapse", "everything", "from_scores", "positive_depth", "stack", "to_run"]
 
 
 def from_scores(scores, k, allowed=None):
-    """Rank a collection for every query and keep the best k.
-
-    Parameters
-    ----------
-    scores : array-like of float, shape (Q, N)
-        Score of every item; ``-inf`` means not retrieved. NaN is refused.
-    k : int
-        Depth, at least 1.
-    allowed : array of bool (N,) or (Q, N), sequence of Q int arrays, or None
-        Items that may be returned; see
-        :func:`casebook.retrieval.filters.candidate_mask`.
-
-    Returns
-    -------
-    RankedLists
-        Lists of depth min(k, N); ties go to the lower position.
-
-    Raises
-    ------
-    InputError
-        If a score is NaN or ``k`` is below 1.
-    """
+    """Rank a collection for every query and keep the best k."""
     scores = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     rows, items = scores.shape
     k = min(positive_depth(k), items)
@@ -69,42 +39,14 @@ def from_scores(scores, k, allowed=None):
 
 
 def everything(n_documents, allowed, n_queries):
-    """List every allowed document in the order of the collection.
-
-    Parameters
-    ----------
-    n_documents : int
-        Size of the collection.
-    allowed : array of bool, shape (1, N) or (Q, N)
-        Documents that may be returned.
-    n_queries : int
-        Q.
-
-    Returns
-    -------
-    RankedLists
-        The documents, all of score 0.
-    """
+    """List every allowed document in the order of the collection."""
     deepest = max(1, int(allowed.sum(axis=1).max()))
     mask = np.broadcast_to(allowed, (n_queries, n_documents))
     return from_scores(np.zeros(mask.shape), deepest, np.ascontiguousarray(mask))
 
 
 def stack(parts, depth):
-    """Join lists of consecutive blocks of queries.
-
-    Parameters
-    ----------
-    parts : sequence of RankedLists
-        Blocks in order; may be empty.
-    depth : int
-        Depth of the result, at least that of every part.
-
-    Returns
-    -------
-    RankedLists
-        All queries.
-    """
+    """Join lists of consecutive blocks of queries."""
     rows = sum(part.shape[0] for part in parts)
     ids, scores = np.full((rows, depth), ABSENT), np.full((rows, depth), -np.inf)
     start = 0
@@ -116,22 +58,7 @@ def stack(parts, depth):
 
 
 def collapse(lists, owner):
-    """Turn lists of chunks into lists of documents, each at its best chunk.
-
-    Parameters
-    ----------
-    lists : RankedLists
-        Chunk positions, best first.
-    owner : array-like of int, shape (number of chunks,)
-        Document position of every chunk.
-
-    Returns
-    -------
-    documents : RankedLists
-        Distinct documents in the order of their first chunk, with its score.
-    chunks : array of int, shape (Q, K)
-        The winning chunk of each document, -1 where padded.
-    """
+    """Turn lists of chunks into lists of documents, each at its best chunk."""
     owner = np.asarray(owner, dtype=np.int64)
     if lists.ids.size == 0:
         return lists, lists.ids
@@ -151,37 +78,11 @@ def collapse(lists, owner):
 
 
 def to_run(lists, query_ids, doc_ids):
-    """Write ranked lists as a run: scores by query id and document id.
-
-    Parameters
-    ----------
-    lists : RankedLists
-        Lists of document positions.
-    query_ids : sequence of str, length Q
-        Id of each row.
-    doc_ids : sequence of str
-        Id of each position.
-
-    Returns
-    -------
-    dict of dict
-        ``{query_id: {doc_id: score}}``, every query present, entries best first.
-
-    Raises
-    ------
-    InputError
-        If the number of query ids is not the number of lists.
-    """
+    """Write ranked lists as a run: scores by query id and document id."""
     if len(query_ids) != lists.shape[0]:
-        raise InputError(
-            f"{lists.shape[0]} ranked lists but {len(query_ids)} query ids"
-        )
+        raise InputError(f"{lists.shape[0]} ranked lists but {len(query_ids)} query ids")
     names = np.asarray(doc_ids, dtype=object)
     return {
-        query: dict(
-            zip(names[ids[:length]].tolist(), scores[:length].tolist(), strict=True)
-        )
-        for query, ids, scores, length in zip(
-            query_ids, lists.ids, lists.scores, lists.lengths, strict=True
-        )
+        query: dict(zip(names[ids[:length]].tolist(), scores[:length].tolist(), strict=True))
+        for query, ids, scores, length in zip(query_ids, lists.ids, lists.scores, lists.lengths, strict=True)
     }

@@ -10,18 +10,7 @@ from casebook.retrieval.tuning import TUNED
 
 
 def data_table(dataset):
-    """Describe a dataset in a few rows.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        The dataset.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns item and value: counts, licence, fingerprint.
-    """
+    """Describe a dataset in a few rows."""
     rows = list(dataset.counts.items())
     pool = "all documents" if dataset.candidates is None else "judged documents only"
     rows.append(("ranked for each query", pool))
@@ -44,29 +33,9 @@ def data_table(dataset):
 
 
 def answer(study, comparison, numbers):
-    """Answer the chapter's question in a few lines.
-
-    Parameters
-    ----------
-    study : casebook.retrieval.ablation.Ablation
-        The ablation.
-    comparison : casebook.inference.comparison.Comparison
-        From the study's ``compare("nDCG@10", "full")``.
-    numbers : dict
-        From the study's ``numbers``.
-
-    Returns
-    -------
-    str
-        Markdown, one line each: the best system whichever it is, the full system
-        against its strongest part and the strongest single list, what each stage
-        gives, and how many differences are decided.
-    """
+    """Answer the chapter's question in a few lines."""
     table = comparison.systems.set_index("system")
-    lines = [
-        _best(study.dataset.name, comparison),
-        _control(numbers[CONTROL]["nDCG@10"]),
-    ]
+    lines = [_best(study.dataset.name, comparison), _control(numbers[CONTROL]["nDCG@10"])]
     others = table.drop(index="full")["mean"]
     lines.append(f"Full: {_value(table.loc['full'])}.")
     told = {}
@@ -93,11 +62,7 @@ def _best(where, comparison):
     table = comparison.systems
     best = table.iloc[0]
     numbers = set(best["tie_class"].split(","))
-    tied = [
-        row.system
-        for row in table.iloc[1:].itertuples()
-        if numbers & set(row.tie_class.split(","))
-    ]
+    tied = [row.system for row in table.iloc[1:].itertuples() if numbers & set(row.tie_class.split(","))]
     groups = ""
     if best["groups"] < best["n"]:
         groups = f" in {int(best['groups'])} groups of dependent ones"
@@ -128,20 +93,7 @@ def _counts(comparison, focus):
 
 
 def cost_answer(study, system="full"):
-    """Say what each stage of a system costs a query, in milliseconds.
-
-    Parameters
-    ----------
-    study : casebook.retrieval.ablation.Ablation
-        The ablation.
-    system : str
-        The system.
-
-    Returns
-    -------
-    str
-        One line of Markdown; building the index counts once and stands apart.
-    """
+    """Say what each stage of a system costs a query, in milliseconds."""
     times = study.times(system).set_index("stage")["milliseconds"]
     built = times.pop("index") * len(study.dataset.queries) / 1000
     stages = ", ".join(f"{name} {value:.2g}" for name, value in times.items())
@@ -155,24 +107,7 @@ def cost_answer(study, system="full"):
 
 
 def tuning_answer(study, comparison, tuned):
-    """Say what the chosen settings are and what they give on held-out queries.
-
-    Parameters
-    ----------
-    study : casebook.retrieval.ablation.Ablation
-        Held-out results, those of the tuned system among them.
-    comparison : casebook.inference.comparison.Comparison
-        From the study's ``compare("nDCG@10", TUNED)``.
-    tuned : dict
-        The chosen settings.
-
-    Returns
-    -------
-    str
-        Markdown: the settings, the best system on the held-out queries, whichever it
-        is, and the tuned system against the untuned one and against its strongest
-        part.
-    """
+    """Say what the chosen settings are and what they give on held-out queries."""
     settings = ", ".join(f"{name} {value:.3g}" for name, value in tuned.items())
     table = comparison.systems.set_index("system")
     lines = [
@@ -194,18 +129,7 @@ def tuning_answer(study, comparison, tuned):
 
 
 def bullets(lines):
-    """Write lines as a Markdown list.
-
-    Parameters
-    ----------
-    lines : list of str
-        Sentences.
-
-    Returns
-    -------
-    str
-        Markdown in which names of systems and settings keep their underscores.
-    """
+    """Write lines as a Markdown list."""
     return "\n".join("- " + line.replace("_", "\\_") for line in lines)
 
 
@@ -228,21 +152,7 @@ def _gain(comparison, other, focus="full"):
 
 
 def system_table(numbers, comparison):
-    """Give every system's measures with intervals, best first, controls last.
-
-    Parameters
-    ----------
-    numbers : dict
-        From `casebook.retrieval.ablation.Ablation.numbers`.
-    comparison : casebook.inference.comparison.Comparison
-        All pairs on nDCG@10, for the tie classes.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, tie class ("control" for controls), n, and for each measure
-        its mean and ``<measure> low`` and ``<measure> high``.
-    """
+    """Give every system's measures with intervals, best first, controls last."""
     classes = comparison.systems.set_index("system")["tie_class"]
     rows = [
         {
@@ -257,9 +167,7 @@ def system_table(numbers, comparison):
     bounds = [name for name in table if name.endswith((" low", " high"))]
     table[bounds] = table[bounds].astype(float)  # None, for no interval, becomes NaN
     last = table["system"].isin(CONTROLS)
-    order = table.assign(last=last).sort_values(
-        ["last", "nDCG@10"], ascending=[True, False], kind="stable"
-    )
+    order = table.assign(last=last).sort_values(["last", "nDCG@10"], ascending=[True, False], kind="stable")
     return order.drop(columns="last").reset_index(drop=True)
 
 
@@ -272,24 +180,7 @@ def _flat(measures):
 
 
 def parity_table(study, system="full", **options):
-    """Put each documented measure beside the standard one.
-
-    Parameters
-    ----------
-    study : casebook.retrieval.ablation.Ablation
-        The ablation; both names of each pair are scored here.
-    system : str
-        Which system's scores to show.
-    **options
-        Passed to `casebook.inference.bootstrap.bootstrap_mean`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns original name, value, standard measure, its value, each value with
-        its bounds (``<column> low`` and ``<column> high``), n, the control's value
-        of the standard measure, and what the documented key really is.
-    """
+    """Put each documented measure beside the standard one."""
     names = list(dict.fromkeys([*PARITY, *PARITY.values()]))
     found = study.rescore(system, names, **options)
     control = study.rescore(CONTROL, names, **options)

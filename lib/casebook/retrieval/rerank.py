@@ -14,17 +14,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, eq=False)
 class Reranked:
-    """What a reranker says about the documents it was given.
-
-    Parameters
-    ----------
-    own : RankedLists
-        Documents by the reranker's own score.
-    combined : RankedLists
-        Documents by the score combined with the first stage.
-    passages : array of int, shape (Q, C)
-        Passage that decided each document, in the order given.
-    """
+    """What a reranker says about the documents it was given."""
 
     own: RankedLists
     combined: RankedLists
@@ -32,35 +22,7 @@ class Reranked:
 
 
 def rerank(index, config, request, given, passages, fused):
-    """Order documents by a reranker.
-
-    Parameters
-    ----------
-    index : CorpusIndex
-        The collection.
-    config : PipelineConfig
-        Settings; ``config.reranker`` is not None.
-    request : Request
-        Queries, and the trust in each.
-    given : RankedLists
-        Documents to rerank.
-    passages : array of int, shape (Q, C)
-        Passage of each document that a cross-encoder reads. Late interaction reads
-        all passages of a document and says itself which one decided.
-    fused : RankedLists
-        Fused lists that hold all documents given.
-
-    Returns
-    -------
-    Reranked
-        Ties go to the better fused rank.
-
-    Notes
-    -----
-    Interpolation with the first stage, as in Wang, Zhuang and Zuccon (2021), BERT-based
-    dense retrievers require interpolation with BM25 for effective passage retrieval,
-    ICTIR; here over z scores of the documents given.
-    """
+    """Order documents by a reranker."""
     if config.reranker == "pass-through":
         ranks = np.arange(1.0, given.shape[1] + 1)
         scores = np.where(given.ids >= 0, 1 / ranks, -np.inf)

@@ -12,24 +12,7 @@ from casebook.retrieval.rankings import ABSENT, RankedLists, to_run
 
 @dataclass(frozen=True)
 class Hit:
-    """One returned document and its attribution.
-
-    Parameters
-    ----------
-    rank : int
-        From 1.
-    doc_id : str
-        Document.
-    text : str
-        Passage that decided, or the whole document where none did.
-    start, end : int
-        Character span of the passage in the document.
-    metadata : dict
-        The other columns of the collection: source, section, title, ...
-    scores, ranks : dict of str to float or int, or None
-        Score and rank in every stage that ran; None where the stage did not hold the
-        document.
-    """
+    """One returned document and its attribution."""
 
     rank: int
     doc_id: str
@@ -43,30 +26,7 @@ class Hit:
 
 @dataclass(frozen=True, eq=False)
 class RetrievalResult:
-    """Ranked documents of many queries with all stages behind them.
-
-    Parameters
-    ----------
-    queries : list of str
-        Query texts.
-    top_k : int
-        Documents that count as returned; ``final`` goes deeper for evaluation.
-    final : RankedLists
-        Document positions with score 1 / rank.
-    stages : dict of str to RankedLists
-        Document lists of each stage that ran, in order: the first-stage lists,
-        ``fused`` (``pool`` documents of each list), ``mmr`` (values at selection
-        time), ``rerank`` (the reranker's own scores), ``reranked`` (combined with the
-        first stage), ``final``.
-    passages : array of int, shape (Q, depth)
-        Passage that decided each document of ``final``, -1 where none did.
-    costs : pandas.DataFrame
-        See :meth:`casebook.retrieval.costs.StageClock.table`.
-    index : CorpusIndex
-        The collection.
-    config : PipelineConfig
-        The settings.
-    """
+    """Ranked documents of many queries with all stages behind them."""
 
     queries: list
     top_k: int
@@ -78,35 +38,11 @@ class RetrievalResult:
     config: PipelineConfig
 
     def run(self, query_ids, stage="final"):
-        """Give one stage as a run.
-
-        Parameters
-        ----------
-        query_ids : sequence of str, length Q
-            Id of each query.
-        stage : str
-            A key of ``stages``.
-
-        Returns
-        -------
-        dict of dict
-            ``{query_id: {doc_id: score}}``.
-        """
+        """Give one stage as a run."""
         return to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
     def hits(self, row):
-        """Give the documents returned for one query.
-
-        Parameters
-        ----------
-        row : int
-            Position of the query.
-
-        Returns
-        -------
-        list of Hit
-            At most ``top_k``, best first.
-        """
+        """Give the documents returned for one query."""
         wanted = self.final.ids[row, : self.top_k]
         wanted = wanted[wanted >= 0]
         spread = np.full((len(self.queries), len(wanted)), ABSENT)
@@ -144,21 +80,7 @@ def _or_none(value, kind):
 
 
 def deciding_passages(final, sources):
-    """Find the passage that decided each document of the final lists.
-
-    Parameters
-    ----------
-    final : RankedLists
-        Lists of depth K.
-    sources : sequence of (RankedLists, array of int)
-        Lists with the passage of each of their documents; the first source that has
-        a passage for a document gives it.
-
-    Returns
-    -------
-    array of int, shape (Q, K)
-        Passages, -1 where none decided.
-    """
+    """Find the passage that decided each document of the final lists."""
     passages = np.full(final.shape, ABSENT)
     for documents, winners in sources:
         columns = documents.columns_of(final.ids)

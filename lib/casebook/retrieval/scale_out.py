@@ -17,35 +17,7 @@ SHARD = 50_000  # documents
 
 
 def encode_shards(texts, encode, store, size=SHARD, client=None, **described):
-    """Encode a corpus into a store of shards, or what of it is still missing.
-
-    Parameters
-    ----------
-    texts : sequence of str, or callable
-        The documents; or a function of (start, stop) that gives some of them, with a
-        length in its attribute ``n_documents``, so that workers read their own.
-    encode : callable
-        Takes a list of texts and gives an array of shape (n, dims). For a cluster it
-        must be importable there.
-    store : casebook.retrieval.shards.ShardStore
-        Where the shards go.
-    size : int
-        Documents of a shard.
-    client : distributed.Client, optional
-        Cluster whose workers see the store; without one the work is done here.
-    **described
-        ``about`` and ``ids`` of `casebook.retrieval.shards.ShardStore.commit`.
-
-    Returns
-    -------
-    list of dict
-        Entries of the shards, in order of the documents.
-
-    Raises
-    ------
-    InputError
-        If there are no documents, or the encoder gives another number of vectors.
-    """
+    """Encode a corpus into a store of shards, or what of it is still missing."""
     total = getattr(texts, "n_documents", None) or len(texts)
     if total < 1 or size < 1:
         raise InputError(f"nothing to encode: {total} documents, {size} a shard")
@@ -71,50 +43,18 @@ def _encode_one(job, encode, store):
         return found
     vectors = np.asarray(encode(texts))
     if vectors.ndim != 2 or len(vectors) != stop - start:
-        raise InputError(
-            f"documents from {start}: the encoder gave shape {vectors.shape} for "
-            f"{stop - start} texts"
-        )
+        raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {stop - start} texts")
     return store.write(start, vectors, key.hexdigest())
 
 
 def search_shards(store, query_vectors, k, client=None, index=None, verify=False):
-    """Find the most similar documents of every query, exactly.
-
-    Parameters
-    ----------
-    store : casebook.retrieval.shards.ShardStore
-        A whole corpus.
-    query_vectors : array-like, shape (Q, dims)
-        Queries.
-    k : int
-        Depth, at least 1.
-    client : distributed.Client, optional
-        Cluster whose workers see the store.
-    index : dict, optional
-        From `casebook.retrieval.shards.ShardStore.index`, if it was read before.
-    verify : bool
-        Hash every shard, see `casebook.retrieval.shards.ShardStore.vectors`.
-
-    Returns
-    -------
-    casebook.retrieval.rankings.RankedLists
-        The same lists as a flat `DenseIndex` of all vectors gives: cosine, ties to the
-        earlier document.
-
-    Raises
-    ------
-    InputError
-        If the corpus is not whole, a shard was changed, or the dimensions differ.
-    """
+    """Find the most similar documents of every query, exactly."""
     entries, depth = (index or store.index())["shards"], positive_depth(k)
     queries = np.asarray(query_vectors, dtype=np.float32)
     starts = np.cumsum([0] + [entry["n"] for entry in entries])
     depth = min(depth, int(starts[-1]))
     parts = _mapped(client, _search_one, entries, store, queries, depth, verify)
-    best = RankedLists(
-        np.full((len(queries), depth), ABSENT), np.full((len(queries), depth), -np.inf)
-    )
+    best = RankedLists(np.full((len(queries), depth), ABSENT), np.full((len(queries), depth), -np.inf))
     for start, part in zip(starts, parts, strict=False):
         best = _merged(best, part, int(start), depth)
     return best
@@ -131,10 +71,7 @@ def _merged(best, part, start, depth):
     ids = np.concatenate([best.ids, moved], axis=1)
     scores = np.concatenate([best.scores, part.scores], axis=1)
     order = np.lexsort((ids, -scores), axis=1)[:, :depth]
-    return RankedLists(
-        np.take_along_axis(ids, order, axis=1),
-        np.take_along_axis(scores, order, axis=1),
-    )
+    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 def _mapped(client, function, items, *arguments):

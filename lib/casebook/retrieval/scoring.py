@@ -35,46 +35,17 @@ def retrieve(dataset, retriever):
 
 
 def score(dataset, results, measures):
-    """Score results against the judgements.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Judgements.
-    results : dict
-        System key to result.
-    measures : sequence of str
-        Measures to compute.
-
-    Returns
-    -------
-    dict
-        Measure name to DataFrame of queries x systems.
-    """
+    """Score results against the judgements."""
     queries = dataset.queries["query_id"]
     frames = {
         system: evaluate(dataset.qrels, result.run(queries), list(measures)).frame()
         for system, result in results.items()
     }
-    return {
-        name: pd.DataFrame({system: frame[name] for system, frame in frames.items()})
-        for name in measures
-    }
+    return {name: pd.DataFrame({system: frame[name] for system, frame in frames.items()}) for name in measures}
 
 
 class ScoredSystems:
-    """What an experiment that scores systems on queries offers to its chapter.
-
-    A subclass has ``dataset`` (whose ``groups`` may be None) and ``scores``, measure
-    name to DataFrame of queries x systems.
-
-    Attributes
-    ----------
-    control : str
-        The system whose score stands beside every number.
-    controls : tuple of str
-        Systems that are shown but not tested.
-    """
+    """What an experiment that scores systems on queries offers to its chapter."""
 
     control = ""
     controls = ()
@@ -87,13 +58,7 @@ class ScoredSystems:
         return None if groups is None else [groups[query] for query in queries]
 
     def rows(self):
-        """Give the tidy rows: one per query and system.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns query_id, group, system and one per measure.
-        """
+        """Give the tidy rows: one per query and system."""
         rows = pd.concat(
             [
                 frame.rename_axis("query_id")
@@ -110,39 +75,14 @@ class ScoredSystems:
         return rows
 
     def compare(self, measure, focus, n_boot=10_000, seed=0):
-        """Compare all pairs of systems on one measure, the controls left out.
-
-        Controls differ from every system by far; as members of the family they would
-        only make its corrections harder to pass.
-
-        Parameters
-        ----------
-        measure : str
-            One of the measures that were computed.
-        focus : str
-            Its differences from each other system are the planned contrasts.
-        n_boot, seed : int
-            Draws of the intervals, sign patterns of the tests, and the seed of both.
-
-        Returns
-        -------
-        casebook.inference.comparison.Comparison
-            Its pairs have a column ``family``: ``planned`` (focus minus each other
-            system) or ``other``. Each pair belongs to one family and is corrected
-            within it by max-T, and only so: interval, verdict and tie class all follow
-            that one p-value, ``p_max_t``.
-        """
+        """Compare all pairs of systems on one measure, the controls left out."""
         frame = self.scores[measure]
         rest = [n for n in frame if n not in self.controls and n != focus]
         frame = frame[[focus, *rest]]
-        families = {
-            "planned": [(focus, name) for name in rest],
-            "other": list(itertools.combinations(rest, 2)),
-        }
+        families = {"planned": [(focus, name) for name in rest], "other": list(itertools.combinations(rest, 2))}
         options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed}
         parts = {
-            name: compare_systems(frame, pairs=pairs, n_resamples=n_boot, **options)
-            for name, pairs in families.items()
+            name: compare_systems(frame, pairs=pairs, n_resamples=n_boot, **options) for name, pairs in families.items()
         }
         found = [c.pairs.assign(family=name) for name, c in parts.items()]
         pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
@@ -156,21 +96,7 @@ class ScoredSystems:
         return replace(parts["planned"], systems=systems, pairs=pairs)
 
     def by_questions(self, measure, n_boot=10_000, seed=0):
-        """Show what taking dependent queries for independent ones would promise.
-
-        Parameters
-        ----------
-        measure : str
-            One of the measures that were computed.
-        n_boot, seed : int
-            Draws of the intervals and their seed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns system, n, groups, the mean with ``low`` and ``high`` over groups,
-            why there is none, and the same mean with bounds over single queries.
-        """
+        """Show what taking dependent queries for independent ones would promise."""
         frame, options = self.scores[measure], {"n_boot": n_boot, "seed": seed}
         found = estimates(frame, self.clusters, **options)
         alone = estimates(frame, **options)
@@ -190,19 +116,7 @@ class ScoredSystems:
         )
 
     def numbers(self, **options):
-        """Give every mean with interval, n and control, for ``numbers.json``.
-
-        Parameters
-        ----------
-        **options
-            ``n_boot`` and ``seed`` of the intervals, which are over groups of queries
-            where there are groups.
-
-        Returns
-        -------
-        dict
-            {system: {measure: {"value", "ci", "n", "control", "reason"}}}.
-        """
+        """Give every mean with interval, n and control, for ``numbers.json``."""
         table = {system: {} for system in next(iter(self.scores.values()))}
         options = {"clusters": self.clusters, **options}
         for measure, frame in self.scores.items():

@@ -26,40 +26,17 @@ from casebook.stores import Store
 
 INDEX = "shards.json"
 _KEY = 16  # digits of a hash in a file name
-_OURS = re.compile(
-    r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)"
-)
+_OURS = re.compile(r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)")
 _PARTIAL = re.compile(rf"\.({_OURS.pattern}|{re.escape(INDEX)})\..*\.partial")
 
 
 def shard_name(start, stop, key):
-    """Name a shard.
-
-    Parameters
-    ----------
-    start, stop : int
-        Its documents.
-    key : str
-        Hash of their texts and of the encoder, in hexadecimal digits.
-
-    Returns
-    -------
-    str
-        Without the ending of a file.
-    """
+    """Name a shard."""
     return f"shard-{start:010}-{stop:010}-{key[:_KEY]}"
 
 
 class ShardStore:
-    """Shards below one address.
-
-    Parameters
-    ----------
-    url : str
-        Folder, or any address that fsspec knows, such as ``s3://bucket/corpus``.
-    **options
-        For the file system, such as ``endpoint_url``; never stored.
-    """
+    """Shards below one address."""
 
     def __init__(self, url, **options):
         self.url, self.options = str(url), options
@@ -71,22 +48,7 @@ class ShardStore:
         return _opened, (self.url, self.options)
 
     def write(self, start, vectors, key):
-        """Write one shard; a reader never sees half of it.
-
-        Parameters
-        ----------
-        start : int
-            Position of its first document in the corpus.
-        vectors : numpy.ndarray, shape (n, dims)
-            Its vectors.
-        key : str
-            Hash of what was encoded, and by what.
-
-        Returns
-        -------
-        dict
-            Entry for the index: name, n, dims, the key, bytes and hash of the file.
-        """
+        """Write one shard; a reader never sees half of it."""
         name = shard_name(start, start + len(vectors), key)
         stream = io.BytesIO()
         np.save(stream, np.ascontiguousarray(vectors, dtype=np.float32))
@@ -104,11 +66,7 @@ class ShardStore:
         return entry
 
     def entry(self, start, stop, key):
-        """Give the entry of a shard, or None if it is not there or was changed.
-
-        Of an object store only the size is asked: its bytes are hashed when they are
-        read.
-        """
+        """Give the entry of a shard, or None if it is not there or was changed."""
         name = shard_name(start, stop, key)
         found = self._json(f"{name}.json")
         if not _sound([found], start) or (found["name"], found["key"]) != (name, key):
@@ -120,25 +78,7 @@ class ShardStore:
         return found if kept else None
 
     def vectors(self, entry, verify=False):
-        """Open one shard: memory-mapped from a folder, read from a store.
-
-        Parameters
-        ----------
-        entry : dict
-            From the index.
-        verify : bool
-            Hash the bytes even of a file that is older than the list of shards.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n, dims), read-only or in memory.
-
-        Raises
-        ------
-        InputError
-            If the shard is missing, damaged, or another one.
-        """
+        """Open one shard: memory-mapped from a folder, read from a store."""
         name = f"{entry['name']}.npy"
         path = self._store.path(name)
         try:
@@ -154,35 +94,18 @@ class ShardStore:
                 found = np.load(io.BytesIO(data), allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
-                f"{path}: no readable shard: encode it again, or search again if that "
-                "was just done"
+                f"{path}: no readable shard: encode it again, or search again if that was just done"
             ) from error
         shape = entry["n"], entry["dims"]
         sound = found.shape == shape and size == entry["bytes"]
         if not sound or digest not in (None, entry["sha256"]):
             raise InputError(
-                f"{path}: changed since it was encoded (other bytes than {INDEX} "
-                "records): encode it again"
+                f"{path}: changed since it was encoded (other bytes than {INDEX} records): encode it again"
             )
         return found
 
     def commit(self, entries, about=None, ids=None):
-        """Write the list of all shards, which makes the corpus whole; clean up.
-
-        Parameters
-        ----------
-        entries : list of dict
-            Of the shards, in order.
-        about : dict, optional
-            What the vectors are, such as the name of their encoder.
-        ids : list of str, optional
-            Id of each document, in order.
-
-        Raises
-        ------
-        InputError
-            If a shard is gone: another process encoded something else to this place.
-        """
+        """Write the list of all shards, which makes the corpus whole; clean up."""
         about = dict(about or {})
         ends = ("npy", "json")
         kept = {f"{entry['name']}.{end}" for entry in entries for end in ends}
@@ -205,20 +128,10 @@ class ShardStore:
                 self._store.remove(name)
 
     def index(self):
-        """Give what `commit` was told of a whole corpus, with its ``shards``.
-
-        A reader asks once, since another corpus may take the place of this one.
-
-        Raises
-        ------
-        InputError
-            If the corpus was never finished, or the list is not that of its shards.
-        """
+        """Give what `commit` was told of a whole corpus, with its ``shards``."""
         found = self._json(INDEX)
         if not isinstance(found, dict) or "shards" not in found:
-            raise InputError(
-                f"{self.url}: no {INDEX}: the corpus is not encoded to its end"
-            )
+            raise InputError(f"{self.url}: no {INDEX}: the corpus is not encoded to its end")
         if not _sound(found["shards"]):
             raise InputError(
                 f"{self.url}: {INDEX} does not name its shards by what they hold "
@@ -227,18 +140,7 @@ class ShardStore:
         return found
 
     def ids(self, index):
-        """Give the id of each document, in order.
-
-        Parameters
-        ----------
-        index : dict
-            From `index`.
-
-        Raises
-        ------
-        InputError
-            If the corpus has none, or they are missing, damaged or of other documents.
-        """
+        """Give the id of each document, in order."""
         name = index.get("ids")
         known = name and _OURS.fullmatch(str(name))
         data = (self._store.read(name) if known else None) or b"null"
@@ -247,8 +149,7 @@ class ShardStore:
         count = sum(entry["n"] for entry in index["shards"])
         if not isinstance(found, list) or len(found) != count:
             raise InputError(
-                f"{self.url}: {name or 'ids of documents'}: missing, changed or of "
-                "other documents: encode it again"
+                f"{self.url}: {name or 'ids of documents'}: missing, changed or of other documents: encode it again"
             )
         return found
 

@@ -21,12 +21,7 @@ from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import from_scores, positive_depth, stack
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
 
-_PDPABENCH = {
-    "method": "okapi",
-    "stopwords": "en_plus",
-    "stemmer": "porter_extended",
-    "token_pattern": r"[a-z0-9]+",
-}
+_PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
 #: Settings by name. ``default``: those of bm25s. ``leaderboard``: those of the MTEB
 #: leaderboard's BM25 baseline (stop list, English stemmer). ``okapi_porter``: those of
 #: the PDPABench authors (rank_bm25's Okapi, tuned); ``okapi_porter_untuned`` is the
@@ -45,44 +40,9 @@ _BLOCK_SCORES = 8_000_000
 
 
 class BM25Index:
-    """BM25 index of a collection [1]_ [2]_.
+    """BM25 index of a collection [1]_ [2]_."""
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The collection; a result is a position in it.
-    method : {"lucene", "robertson", "atire", "bm25l", "bm25+", "okapi"}
-        Variant. ``okapi`` is rank_bm25's: the idf of Robertson, and a quarter of the
-        mean idf for words that stand in more than half of the texts.
-    k1 : float
-        Saturation of the term frequency, at least 0.
-    b : float
-        Length normalisation, in [0, 1].
-    stopwords : {"en", "en_plus"}, iterable of str, or None
-        Words left out: bm25s's short or long English list, one's own, or none.
-    stemmer : {"english", "porter", "porter_extended"} or None
-        See :func:`casebook.retrieval.stemming.stemmer`.
-    token_pattern : str, optional
-        Regular expression of a token in lower-case text; by default two or more word
-        characters.
-
-    Raises
-    ------
-    InputError
-        If there are no texts, none holds a word, or a setting is unknown or out of
-        range.
-    """
-
-    def __init__(
-        self,
-        texts,
-        method="lucene",
-        k1=1.5,
-        b=0.75,
-        stopwords="en",
-        stemmer=None,
-        token_pattern=None,
-    ):
+    def __init__(self, texts, method="lucene", k1=1.5, b=0.75, stopwords="en", stemmer=None, token_pattern=None):
         if len(texts) == 0:
             raise InputError("a BM25 index needs at least one text")
         check_choice("BM25 method", method, METHODS)
@@ -93,12 +53,7 @@ class BM25Index:
         self._pattern = token_pattern or _TOKEN_PATTERN
         self.size = len(texts)
         # Double precision: single would make ties of scores that differ.
-        self._bm25 = bm25s.BM25(
-            k1=k1,
-            b=b,
-            method="lucene" if method == "okapi" else method,
-            dtype="float64",
-        )
+        self._bm25 = bm25s.BM25(k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64")
         tokens = self._tokens(texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
@@ -108,45 +63,12 @@ class BM25Index:
 
     @classmethod
     def from_preset(cls, texts, name="default"):
-        """Build an index with named settings.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The collection.
-        name : str
-            A key of ``PRESETS``.
-
-        Returns
-        -------
-        BM25Index
-            The index.
-
-        Raises
-        ------
-        InputError
-            If the name is unknown.
-        """
+        """Build an index with named settings."""
         check_choice("BM25 preset", name, PRESETS)
         return cls(texts, **PRESETS[name])
 
     def search(self, queries, k, allowed=None):
-        """Retrieve the texts with the highest positive scores.
-
-        Parameters
-        ----------
-        queries : sequence of str, length Q
-            Query texts; a repeated word counts repeatedly.
-        k : int
-            Depth, at least 1.
-        allowed : array of bool (N,) or (Q, N), sequence of Q int arrays, or None
-            Texts that may be returned; word statistics stay those of the collection.
-
-        Returns
-        -------
-        RankedLists
-            Only texts that score above 0, so a list may be short or empty.
-        """
+        """Retrieve the texts with the highest positive scores."""
         k = positive_depth(k)
         mask = candidate_mask(allowed, len(queries), self.size)
         tokens = self._tokens(list(queries))
@@ -198,10 +120,7 @@ def _stop_list(stopwords):
 
 
 def _rescale_to_okapi(index):
-    """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place.
-
-    The term-frequency parts differ by the constant k1 + 1 only, which ranks alike.
-    """
+    """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place."""
     n, df = index["num_docs"], np.diff(index["indptr"])
     ratio = (n - df + 0.5) / (df + 0.5)
     okapi = np.log(ratio)

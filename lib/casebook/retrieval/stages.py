@@ -7,11 +7,7 @@ import numpy as np
 
 from casebook.retrieval.config import LOOSE
 from casebook.retrieval.diversity import maximal_marginal_relevance
-from casebook.retrieval.fusion import (
-    reciprocal_rank_fusion,
-    standardised_sum,
-    weighted_sum,
-)
+from casebook.retrieval.fusion import reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.rankings import ABSENT, RankedLists, collapse
 
 # Passages fetched for each document wanted; more are fetched when they are too few.
@@ -22,21 +18,7 @@ _DECIMALS = 6
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of every stage.
-
-    Parameters
-    ----------
-    queries : list of str
-        Query texts.
-    depth : int
-        Documents that a list must hold, if so many may be returned.
-    allowed : array of bool, shape (1, N) or (Q, N), or None
-        Documents that may be returned.
-    trust : array of float, shape (Q,)
-        See :meth:`casebook.retrieval.config.PipelineConfig.trust`.
-    vectors : dict of str to array
-        Query vectors of each dense list, filled on first use.
-    """
+    """What is asked of every stage."""
 
     queries: list
     depth: int
@@ -70,26 +52,7 @@ class Request:
 
 
 def first_stage_list(index, config, request, name):
-    """Retrieve one list of documents, each at its best passage.
-
-    Parameters
-    ----------
-    index : CorpusIndex
-        The collection.
-    config : PipelineConfig
-        Settings.
-    request : Request
-        What is asked.
-    name : str
-        A name of :data:`casebook.retrieval.config.LISTS`.
-
-    Returns
-    -------
-    documents : RankedLists
-        Document positions, at most ``request.depth`` deep.
-    passages : array of int, shape (Q, K)
-        Passage of :meth:`CorpusIndex.passages` that won, -1 where none did.
-    """
+    """Retrieve one list of documents, each at its best passage."""
     if name in ("random", "constant"):
         documents = _control_list(len(index), config, request, name)
         return documents, np.full(documents.shape, ABSENT)
@@ -134,32 +97,12 @@ def _control_list(n_documents, config, request, name):
 
 
 def fuse(config, lists, depth, trust):
-    """Join first-stage lists cut at some depth.
-
-    Parameters
-    ----------
-    config : PipelineConfig
-        Settings.
-    lists : sequence of RankedLists
-        First-stage lists, in the order of ``config.lists``.
-    depth : int
-        Documents taken from each.
-    trust : array of float, shape (Q,)
-        Factor of the lists that match loosely.
-
-    Returns
-    -------
-    RankedLists
-        Fused documents; a single list is only cut.
-    """
+    """Join first-stage lists cut at some depth."""
     cut = [entry.truncate(depth) for entry in lists]
     if len(cut) == 1:
         return cut[0]
     weights = np.array(
-        [
-            weight * trust ** LOOSE.get(name, 0.0)
-            for name, weight in zip(config.lists, config.weights, strict=True)
-        ]
+        [weight * trust ** LOOSE.get(name, 0.0) for name, weight in zip(config.lists, config.weights, strict=True)]
     )
     if config.fusion == "standardised":
         return standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
@@ -169,24 +112,7 @@ def fuse(config, lists, depth, trust):
 
 
 def best_passages(vectors, query_vectors, owner, documents):
-    """Find the passage of each document that is nearest to its query.
-
-    Parameters
-    ----------
-    vectors : array of float, shape (P, D)
-        Passage vectors.
-    query_vectors : array of float, shape (Q, D)
-        Query vectors.
-    owner : array of int, shape (P,)
-        Document of each passage, non-decreasing.
-    documents : array of int, shape (Q, C)
-        Documents; -1 is padding.
-
-    Returns
-    -------
-    array of int, shape (Q, C)
-        Passage positions, -1 where padded; ties go to the earlier passage.
-    """
+    """Find the passage of each document that is nearest to its query."""
     bounds = np.searchsorted(owner, np.arange(owner[-1] + 2))
     best = np.full(documents.shape, ABSENT)
     for row, query in enumerate(query_vectors):
@@ -202,24 +128,7 @@ def best_passages(vectors, query_vectors, owner, documents):
 
 
 def diversify(config, fused, vectors, passages):
-    """Keep ``mmr_pool`` documents by maximal marginal relevance.
-
-    Parameters
-    ----------
-    config : PipelineConfig
-        Settings.
-    fused : RankedLists
-        Fused documents.
-    vectors : array of float, shape (P, D)
-        Passage vectors.
-    passages : array of int, shape (Q, K)
-        Passage that stands for each document.
-
-    Returns
-    -------
-    RankedLists
-        Documents in the order picked, with their values at selection time.
-    """
+    """Keep ``mmr_pool`` documents by maximal marginal relevance."""
     order, values = maximal_marginal_relevance(
         fused.scores,
         vectors,
@@ -232,21 +141,7 @@ def diversify(config, fused, vectors, passages):
 
 
 def extend(head, *tails):
-    """Continue lists below their end by what other lists hold.
-
-    Parameters
-    ----------
-    head : RankedLists
-        Lists that stand first.
-    *tails : RankedLists
-        Lists whose other documents follow, in their own order.
-
-    Returns
-    -------
-    RankedLists
-        Distinct documents with score 1 / rank: parts on different scales follow each
-        other, so only the order is kept, strictly decreasing for every tie rule.
-    """
+    """Continue lists below their end by what other lists hold."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
     places = np.broadcast_to(-np.arange(float(ids.shape[1])), ids.shape)
     filled = np.argsort(ids < 0, axis=1, kind="stable")
@@ -258,20 +153,7 @@ def extend(head, *tails):
 
 
 def spread(parts, n_queries):
-    """Put lists of some queries each back into one.
-
-    Parameters
-    ----------
-    parts : sequence of (array of int, RankedLists)
-        Rows that the queries of a part stand in, and their lists.
-    n_queries : int
-        Q.
-
-    Returns
-    -------
-    RankedLists
-        All queries; one that no part holds has an empty list.
-    """
+    """Put lists of some queries each back into one."""
     depth = max(lists.shape[1] for _, lists in parts)
     ids = np.full((n_queries, depth), ABSENT)
     scores = np.full(ids.shape, -np.inf)

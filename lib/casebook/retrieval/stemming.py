@@ -57,24 +57,7 @@ _STEP_4 = tuple(
 
 
 def stemmer(name):
-    """Look up a stemmer.
-
-    Parameters
-    ----------
-    name : {"english", "porter", "porter_extended"} or None
-        Snowball's English stemmer (Porter 2), Porter's own [1]_, Porter's with the
-        departures of [2]_, or none.
-
-    Returns
-    -------
-    callable or None
-        Maps a list of lower-case words to the list of their stems.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown.
-    """
+    """Look up a stemmer."""
     if name is None:
         return None
     check_choice("stemmer", name, _STEMMERS)
@@ -84,18 +67,7 @@ def stemmer(name):
 
 
 def porter_extended(word):
-    """Stem one word by Porter's algorithm with the departures of [2]_.
-
-    Parameters
-    ----------
-    word : str
-        Lower-case word.
-
-    Returns
-    -------
-    str
-        Its stem; words of one or two letters are returned unchanged.
-    """
+    """Stem one word by Porter's algorithm with the departures of [2]_."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 2:

@@ -21,23 +21,7 @@ GRID = {
 
 
 def halves(data):
-    """Divide a dataset's queries into two halves that share no group.
-
-    Parameters
-    ----------
-    data : casebook.datasets.corpus.RetrievalDataset
-        At least two queries, in at least two groups where there are groups.
-
-    Returns
-    -------
-    tuple of RetrievalDataset
-        One half to choose settings on, one to report on.
-
-    Raises
-    ------
-    InputError
-        If a half would have no query.
-    """
+    """Divide a dataset's queries into two halves that share no group."""
     groups = data.groups or {query: query for query in data.qrels}
     parts = halve(groups, seed=0)
     if not all(parts.values()):
@@ -48,39 +32,9 @@ def halves(data):
     )
 
 
-def sweep(
-    dataset, index, parameter, values, measure="nDCG@10", n_boot=10_000, **settings
-):
-    """Measure the full system at each value of one setting.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        The development split.
-    index : casebook.retrieval.index.CorpusIndex
-        Index of its documents.
-    parameter : str
-        Name of a pipeline setting.
-    values : sequence of float
-        Values to try.
-    measure : str
-        What to maximise.
-    n_boot : int
-        Draws of the intervals.
-    **settings
-        The other settings; ``seed`` is also that of the intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns value, mean, ci_low, ci_high, n; one row per value.
-    """
-    results = {
-        value: retrieve(
-            dataset, HybridRetriever(index, **{**settings, parameter: value})
-        )
-        for value in values
-    }
+def sweep(dataset, index, parameter, values, measure="nDCG@10", n_boot=10_000, **settings):
+    """Measure the full system at each value of one setting."""
+    results = {value: retrieve(dataset, HybridRetriever(index, **{**settings, parameter: value})) for value in values}
     frame = score(dataset, results, [measure])[measure]
     groups = dataset.groups and [dataset.groups[query] for query in frame.index]
     options = {"n_boot": n_boot, "seed": settings.get("seed", 0)}
@@ -89,27 +43,7 @@ def sweep(
 
 
 def sweep_all(dataset, index, measure="nDCG@10", n_boot=10_000, **settings):
-    """Vary each setting of `GRID` alone on the development split.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        The development split.
-    index : casebook.retrieval.index.CorpusIndex
-        Index of its documents.
-    measure : str
-        What to maximise.
-    n_boot : int
-        Draws of the intervals.
-    **settings
-        The settings that are not varied.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns parameter, value, mean, ci_low, ci_high, n, default and best. Of
-        several equally good values the one nearest to the default is best.
-    """
+    """Vary each setting of `GRID` alone on the development split."""
     parts = []
     for parameter, values in GRID.items():
         default = settings.get(parameter, getattr(PipelineConfig(), parameter))
@@ -128,43 +62,13 @@ def _best(frame, default):
 
 
 def chosen(sweeps):
-    """Give the best value of each setting.
-
-    Parameters
-    ----------
-    sweeps : pandas.DataFrame
-        From `sweep_all`.
-
-    Returns
-    -------
-    dict
-        Setting to value.
-    """
+    """Give the best value of each setting."""
     first = sweeps.groupby("parameter", sort=False)["best"].first()
     return first.to_dict()
 
 
 def held_out(dataset, index, tuned, systems=None, **settings):
-    """Score untuned systems and the tuned one on the held-out split.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        The split that was not used to choose settings.
-    index : casebook.retrieval.index.CorpusIndex
-        Index of its documents.
-    tuned : dict
-        Settings of the system `TUNED`, from `chosen`.
-    systems : sequence of str, optional
-        As for `run_ablation`.
-    **settings
-        Settings of the untuned systems.
-
-    Returns
-    -------
-    casebook.retrieval.ablation.Ablation
-        Results and per-query scores, those of `TUNED` among them.
-    """
+    """Score untuned systems and the tuned one on the held-out split."""
     study = run_ablation(dataset, systems, index, **settings)
     retriever = HybridRetriever(index, **{**settings, **tuned})
     results = {**study.results, TUNED: retrieve(dataset, retriever)}

@@ -10,15 +10,7 @@ import datetime
 import os
 from pathlib import Path
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_serializer,
-    field_validator,
-)
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
 
 from casebook.errors import InputError
 from casebook.files import write_json
@@ -48,9 +40,7 @@ class RunRecord(BaseModel):
     workflow: str = _key("Workflow", "WorkflowName", min_length=1)
     tenant: str | None = _key("Tenant", default=None)
     started: datetime.datetime = _key("StartedAtUtc", "StartedUtc")
-    completed: datetime.datetime | None = _key(
-        "CompletedAtUtc", "FinishedUtc", default=None
-    )
+    completed: datetime.datetime | None = _key("CompletedAtUtc", "FinishedUtc", default=None)
     success: bool = _key("Success", default=True)
     labels: dict = _key("Labels", default_factory=dict)
     metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
@@ -82,46 +72,19 @@ class RunRecord(BaseModel):
         return None if moment is None else self._start(moment)
 
     def metric(self, name):
-        """Look a metric up, in any letter case.
-
-        Parameters
-        ----------
-        name : str
-            Key of the metric.
-
-        Returns
-        -------
-        float or None
-            None if the run does not hold it, or holds it as undefined.
-        """
+        """Look a metric up, in any letter case."""
         return self.metrics.get(canonical(name))
 
 
 def now():
-    """Give the current time, or the one that SOURCE_DATE_EPOCH fixes.
-
-    Returns
-    -------
-    datetime.datetime
-        Aware, in UTC, whole seconds. A fixed time makes reruns byte-identical.
-    """
+    """Give the current time, or the one that SOURCE_DATE_EPOCH fixes."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = (
-        datetime.datetime.fromtimestamp(int(fixed), datetime.UTC)
-        if fixed
-        else datetime.datetime.now(datetime.UTC)
-    )
+    moment = datetime.datetime.fromtimestamp(int(fixed), datetime.UTC) if fixed else datetime.datetime.now(datetime.UTC)
     return moment.replace(microsecond=0)
 
 
 def json_schema():
-    """Give the JSON Schema of ``run.json`` as it is written.
-
-    Returns
-    -------
-    dict
-        Draft 2020-12; `SCHEMA_FILE` holds the same.
-    """
+    """Give the JSON Schema of ``run.json`` as it is written."""
     schema = RunRecord.model_json_schema(mode="serialization", by_alias=True)
     for name, rule in schema["properties"].items():
         del rule["title"]
@@ -132,42 +95,12 @@ def json_schema():
 
 
 def write_record(path, record):
-    """Write ``run.json`` under its documented keys.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write.
-    record : RunRecord
-        What to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Write ``run.json`` under its documented keys."""
     return write_json(path, record.model_dump(by_alias=True))
 
 
 def read_record(path):
-    """Read a ``run.json`` in either known spelling, in any letter case.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to read; a byte order mark is accepted.
-
-    Returns
-    -------
-    RunRecord
-        The record, its metrics under canonical keys.
-
-    Raises
-    ------
-    InputError
-        If the file is not JSON, lacks a required key, or was written by a later
-        version of the schema.
-    """
+    """Read a ``run.json`` in either known spelling, in any letter case."""
     try:
         value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
         record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})

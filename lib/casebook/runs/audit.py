@@ -11,22 +11,8 @@ from casebook.runs.pointers import FOLDER, LOG
 
 
 def log_faults(root):
-    """Name what is wrong with the log by itself, its head and the pointers' hashes.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-
-    Returns
-    -------
-    list of str
-        One line per fault. Files of another program in the place of a pointer, and
-        promoted runs, are `verify`'s.
-    """
-    witnesses = [
-        (name, *seen) for name, seen in _pointers(root) if isinstance(seen, tuple)
-    ]
+    """Name what is wrong with the log by itself, its head and the pointers' hashes."""
+    witnesses = [(name, *seen) for name, seen in _pointers(root) if isinstance(seen, tuple)]
     return chain.faults(root / FOLDER / LOG, witnesses)
 
 
@@ -48,24 +34,9 @@ def logs_below(root):
 
 
 def verify(root):
-    """Check the log, the pointers and the promoted runs against each other.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-
-    Returns
-    -------
-    list of str
-        One line per fault; none if all agree.
-    """
+    """Check the log, the pointers and the promoted runs against each other."""
     found = log_faults(root)
-    found += [
-        f"{name}: not a pointer of this registry"
-        for name, seen in _pointers(root)
-        if seen is None
-    ]
+    found += [f"{name}: not a pointer of this registry" for name, seen in _pointers(root) if seen is None]
     if not found:
         found += _run_faults(root, chain.read_entries(root / FOLDER / LOG))
     return found

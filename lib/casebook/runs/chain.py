@@ -29,18 +29,7 @@ PATIENCE = 60.0  # seconds to wait for another writer
 
 
 def writing(folder):
-    """Hold the writers' lock of a folder.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Created if need be; the lock is ``.lock`` in it.
-
-    Returns
-    -------
-    context manager
-        From `casebook.files.locked`; it waits `PATIENCE` seconds for another writer.
-    """
+    """Hold the writers' lock of a folder."""
     path = folder / ".lock"
 
     def refusal(owner):
@@ -50,35 +39,12 @@ def writing(folder):
 
 
 def line_hash(line):
-    """Hash one line of a log.
-
-    Parameters
-    ----------
-    line : bytes
-        The line without its newline.
-
-    Returns
-    -------
-    str
-        SHA-256 as 64 hexadecimal digits.
-    """
+    """Hash one line of a log."""
     return hashlib.sha256(line).hexdigest()
 
 
 def read_lines(path):
-    """Read the complete lines of a log.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The log; a missing one is empty.
-
-    Returns
-    -------
-    list of bytes
-        Without newlines. What follows the last newline was never committed: a writer
-        died in the middle, or is still writing.
-    """
+    """Read the complete lines of a log."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -92,25 +58,7 @@ def head_path(path):
 
 
 def append(path, entry):
-    """Append one entry and move the head; the caller holds the lock.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The log.
-    entry : dict
-        What to record; ``seq``, ``previous`` are added.
-
-    Returns
-    -------
-    dict
-        The entry as written.
-
-    Raises
-    ------
-    OSError
-        If the disk is full or cannot be written.
-    """
+    """Append one entry and move the head; the caller holds the lock."""
     lines = read_lines(path)
     previous = line_hash(lines[-1]) if lines else NO_LINE
     entry = {"seq": len(lines) + 1, "previous": previous, **entry}
@@ -130,23 +78,7 @@ def append(path, entry):
 
 
 def read_entries(path):
-    """Read the entries of a log.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The log.
-
-    Returns
-    -------
-    list of dict
-        In order.
-
-    Raises
-    ------
-    InputError
-        If a line is not an entry.
-    """
+    """Read the entries of a log."""
     entries = []
     for number, line in enumerate(read_lines(path), 1):
         entry = _parsed(line)
@@ -157,20 +89,7 @@ def read_entries(path):
 
 
 def faults(path, witnesses=()):
-    """Walk the chain and name every fault.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The log.
-    witnesses : iterable of (str, int, str)
-        Who else recorded a line: its name, the number and the hash of the line.
-
-    Returns
-    -------
-    list of str
-        One line per fault; none if the chain holds.
-    """
+    """Walk the chain and name every fault."""
     witnesses, before = list(witnesses), _head(path)
     lines = read_lines(path)
     after = _head(path)  # other writers may have moved it meanwhile

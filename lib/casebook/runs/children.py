@@ -14,19 +14,7 @@ _GRACE = 5.0  # seconds between the request to end and the order to
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended.
-
-    Attributes
-    ----------
-    name : str
-        Name of the variant.
-    exit_code : int
-        124 if the time ran out, negative if a signal ended it.
-    seconds : float
-        Wall time.
-    log : pathlib.Path
-        Standard output, then standard error below a line ``[STDERR]``.
-    """
+    """How a child ended."""
 
     name: str
     exit_code: int
@@ -35,42 +23,12 @@ class Ended:
 
 
 def command_line(arguments):
-    """Give the command that runs this library's command line.
-
-    Parameters
-    ----------
-    arguments : list of str
-        Its arguments.
-
-    Returns
-    -------
-    list of str
-        With this interpreter.
-    """
+    """Give the command that runs this library's command line."""
     return [sys.executable, "-m", "casebook", *arguments]
 
 
 def run_child(name, arguments, log, environment=None, timeout=None):
-    """Run the command line in a process group of its own.
-
-    Parameters
-    ----------
-    name : str
-        Name of the variant.
-    arguments : list of str
-        Arguments of the command line.
-    log : pathlib.Path
-        File for its output.
-    environment : dict of str to str, optional
-        Settings besides those of this process.
-    timeout : float, optional
-        Seconds after which the whole group is ended.
-
-    Returns
-    -------
-    Ended
-        Code, wall time and log.
-    """
+    """Run the command line in a process group of its own."""
     log.parent.mkdir(parents=True, exist_ok=True)
     errors = log.with_suffix(".stderr")
     start = time.monotonic()

@@ -12,20 +12,7 @@ _PARTS = ("datasethash", "splithash", "qrelshash", "queryidshash")
 
 
 def comparability_key(labels):
-    """Give the key that two runs must share to compete.
-
-    Parameters
-    ----------
-    labels : dict
-        Labels of a run record: ``ComparabilityKey``, or ``Inputs`` with the hashes of
-        the data, or any of ``DatasetHash``, ``SplitHash``, ``QrelsHash`` and
-        ``QueryIdsHash``. ``MetricVersion`` counts with the hashes.
-
-    Returns
-    -------
-    str or None
-        64 hexadecimal digits, or None if the labels hold no fingerprint.
-    """
+    """Give the key that two runs must share to compete."""
     lower = {str(name).lower(): value for name, value in labels.items()}
     if lower.get("comparabilitykey"):
         return str(lower["comparabilitykey"])

@@ -5,15 +5,7 @@ from dataclasses import dataclass
 
 from casebook.errors import Incomparable, InputError
 from casebook.runs.artifact import now
-from casebook.runs.evidence import (
-    FAIL,
-    INCOMPARABLE,
-    PAIRED,
-    PASS,
-    SAME,
-    Evidence,
-    weigh,
-)
+from casebook.runs.evidence import FAIL, INCOMPARABLE, PAIRED, PASS, SAME, Evidence, weigh
 from casebook.runs.metrics import canonical
 from casebook.runs.ordering import best, order, score_of
 from casebook.runs.promotion import Reason, active, check_place, promote
@@ -24,30 +16,7 @@ PROMOTE, KEEP = "Promote", "KeepActive"
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision and all that is needed to reproduce it.
-
-    Attributes
-    ----------
-    metric, profile : str
-        The pointer concerned.
-    epsilon : float
-        Least improvement asked for.
-    created : str
-        Time in UTC.
-    candidate : casebook.runs.registry.Run or None
-        The run that would be promoted; None if none may compete.
-    active : dict or None
-        Entry of the log that made the present run active, with ``score`` read again
-        from its record.
-    action : str
-        ``"Promote"`` or ``"KeepActive"``.
-    evidence : casebook.runs.evidence.Evidence
-        Verdict and figures.
-    competing : int
-        Successful runs with the metric among which the candidate is the best.
-    total : int
-        Runs found.
-    """
+    """A decision and all that is needed to reproduce it."""
 
     metric: str
     profile: str | None
@@ -70,39 +39,7 @@ class Decision:
 
 
 def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
-    """Decide whether a run should become the active one.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    metric : str
-        Key in any letter case.
-    runs : list of Run, optional
-        Those that may compete; all by default.
-    run : Run, optional
-        The candidate instead of the best one.
-    profile : str, optional
-        Name of a separate pointer.
-    **options
-        ``eps`` (least improvement, at least 0, 1e-6 by default), ``force`` (let runs
-        on different data compete), ``level`` and ``seed`` of the interval.
-
-    Returns
-    -------
-    Decision
-        To promote, if nothing is active yet or the whole interval of the paired
-        difference lies above eps.
-
-    Raises
-    ------
-    InputError
-        If no run holds the metric, eps is below 0 or not finite, or the log of
-        promotions was changed.
-    Incomparable
-        If the active run is gone, or if nothing is active and the candidates were
-        measured on different data.
-    """
+    """Decide whether a run should become the active one."""
     eps = options.pop("eps", EPSILON)
     if not 0 <= eps < math.inf:
         raise InputError(f"eps must be at least 0 and finite, not {eps}")
@@ -116,8 +53,7 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, **options):
     evidence = _evidence(listing, candidate, (present, standing), metric, eps, options)
     if competing > 1 and evidence.basis == PAIRED:
         evidence.notes.append(
-            f"the candidate is the best of {competing} runs: the interval does not "
-            "correct for that choice"
+            f"the candidate is the best of {competing} runs: the interval does not correct for that choice"
         )
     return Decision(
         metric=canonical(metric),
@@ -172,36 +108,13 @@ def _evidence(listing, candidate, active_run, metric, eps, options):
         return Evidence(SAME, "same_run", 0.0, notes=[why])
     if standing is None:
         raise Incomparable(
-            f"the active run {present['path']} is gone or lost the metric; promote "
-            "another by name, or roll back"
+            f"the active run {present['path']} is gone or lost the metric; promote another by name, or roll back"
         )
     return weigh(listing, candidate, standing, metric, eps, **options)
 
 
 def apply(listing, decision, reason=None, gate_sha256=None):
-    """Promote exactly the candidate of a decision, if it says so.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    decision : Decision
-        From `decide`.
-    reason : str, optional
-        Kept in the log; the decision's own words by default.
-    gate_sha256 : str, optional
-        Hash of the gate file that was applied.
-
-    Returns
-    -------
-    dict or None
-        The entry of the log, None if the active run is kept.
-
-    Raises
-    ------
-    InputError
-        If another run was promoted since the decision.
-    """
+    """Promote exactly the candidate of a decision, if it says so."""
     if decision.action != PROMOTE:
         return None
     evidence = decision.evidence.as_dict() | {
@@ -214,6 +127,4 @@ def apply(listing, decision, reason=None, gate_sha256=None):
     text = reason or plain
     why = Reason(text, evidence, gate_sha256, decision.evidence.incomparable)
     after = decision.active["seq"] if decision.active else 0
-    return promote(
-        listing, decision.candidate, decision.metric, why, decision.profile, after
-    )
+    return promote(listing, decision.candidate, decision.metric, why, decision.profile, after)

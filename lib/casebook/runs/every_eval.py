@@ -12,29 +12,7 @@ _BOUNDED = ("ndcg", "ap", "rr", "map", "p@", "r@", "success", "hit", "mrr", "rbp
 
 
 def every_eval(record, system=None, folder=None, availability="unknown"):
-    """Give one system's figures as an Every Eval Ever record.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        The run.
-    system : str, optional
-        As in `casebook.runs.export.choose_system`.
-    folder : pathlib.Path, optional
-        Folder of the run: a report's intervals are read from beside it.
-    availability : {"open_weights", "closed_weights", "unknown"}
-        Whether others can get the model.
-
-    Returns
-    -------
-    dict
-        Undefined metrics are left out: the format has no place for them.
-
-    Raises
-    ------
-    InputError
-        If no metric is left.
-    """
+    """Give one system's figures as an Every Eval Ever record."""
     name, measures = choose_system(record, system)
     dataset, _, model = name.rpartition(".")
     intervals = _intervals(folder, record.workflow, name)

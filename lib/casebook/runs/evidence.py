@@ -20,42 +20,13 @@ PASS, FAIL, UNDECIDED, INCOMPARABLE = "pass", "fail", "undecided", "incomparable
 SAME = "same"
 PAIRED = "paired_randomisation"
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
-_SHARED = (
-    *("low", "high", "level", "n", "groups", "p_value", "mde"),
-    *("gained", "lost", "unchanged"),
-)
-_UNKNOWN = (
-    "neither run holds a fingerprint: that both were measured on the same data is "
-    "taken on trust"
-)
+_SHARED = (*("low", "high", "level", "n", "groups", "p_value", "mde"), *("gained", "lost", "unchanged"))
+_UNKNOWN = "neither run holds a fingerprint: that both were measured on the same data is taken on trust"
 
 
 @dataclass
 class Evidence:
-    """A verdict on one metric and what it rests on.
-
-    Attributes
-    ----------
-    verdict : str
-        ``"pass"``, ``"fail"``, ``"undecided"``, ``"incomparable"`` or ``"same"``.
-    basis : str or None
-        ``"paired_randomisation"``, ``"eps"`` (scores only), ``"first"`` (nothing to
-        beat) or ``"same_run"``.
-    improvement, low, high : float or None
-        Mean difference, above 0 is better, with its interval.
-    level : float or None
-        Coverage of the interval.
-    n, groups : int or None
-        Queries, and groups of queries.
-    p_value, mde : float or None
-        Paired randomisation test; smallest true difference found with power 0.8.
-    gained, lost, unchanged : int or None
-        Queries by outcome.
-    incomparable : bool
-        Whether the two were measured on different data, or on different queries.
-    notes : list of str
-        What a reader must know.
-    """
+    """A verdict on one metric and what it rests on."""
 
     verdict: str
     basis: str | None = None
@@ -79,22 +50,7 @@ class Evidence:
 
 
 def judge(low, high, margin, inclusive=False):
-    """Compare an interval with a margin.
-
-    Parameters
-    ----------
-    low, high : float or None
-        Bounds; None if undefined.
-    margin : float
-        Least improvement asked for; below 0 for non-inferiority.
-    inclusive : bool
-        Whether an improvement of exactly the margin suffices.
-
-    Returns
-    -------
-    str
-        Verdict; undecided without bounds.
-    """
+    """Compare an interval with a margin."""
     if low is None or high is None:
         return UNDECIDED
     if low > margin or (inclusive and low == margin):
@@ -105,34 +61,11 @@ def judge(low, high, margin, inclusive=False):
 
 
 def weigh(listing, candidate, reference, metric, margin, **options):
-    """Weigh one run against another on one metric.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    candidate, reference : casebook.runs.registry.Run
-        Two of its runs.
-    metric : str
-        Key in any letter case.
-    margin : float
-        Least improvement asked for.
-    **options
-        ``inclusive`` as in `judge`; ``force`` (bool) to compare runs on different
-        data, which is stamped on the result; ``level`` and ``seed`` of the interval.
-
-    Returns
-    -------
-    Evidence
-        The verdict.
-    """
+    """Weigh one run against another on one metric."""
     inclusive, force = options.pop("inclusive", False), options.pop("force", False)
     result = Evidence(INCOMPARABLE)
     if candidate.key != reference.key:
-        result.notes.append(
-            f"measured on different data ({short_key(candidate.key)} and "
-            f"{short_key(reference.key)})"
-        )
+        result.notes.append(f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})")
         result.incomparable = True
         if not force:
             return result
@@ -150,9 +83,7 @@ def weigh(listing, candidate, reference, metric, margin, **options):
         result.verdict = judge(*[result.improvement] * 2, margin, inclusive)
     elif result.basis:
         result.verdict = judge(result.low, result.high, margin, inclusive)
-    unequal = (
-        result.improvement if result.basis == "eps" else result.gained or result.lost
-    )
+    unequal = result.improvement if result.basis == "eps" else result.gained or result.lost
     if result.basis and not unequal:
         # Not worse by any margin, and nothing to promote.
         result.verdict = PASS if inclusive else SAME
@@ -189,20 +120,7 @@ def _fill(result, listing, runs, metric, options):
 
 
 def settle(verdict, message):
-    """End a command with the exit code of its verdict.
-
-    Parameters
-    ----------
-    verdict : str
-        A verdict.
-    message : str
-        One line.
-
-    Raises
-    ------
-    CheckFailed, Undecided, Incomparable
-        With exit codes 2, 4 and 5; a pass returns, and so do equal runs.
-    """
+    """End a command with the exit code of its verdict."""
     if verdict in _ERRORS:
         raise _ERRORS[verdict](message)
     if verdict not in (PASS, SAME):

@@ -8,19 +8,7 @@ from casebook.formats.trec import write_run
 
 
 def systems_of(record):
-    """Split metric keys ``<dataset>.<system>.<measure>``.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        The run.
-
-    Returns
-    -------
-    dict of str to dict
-        ``"<dataset>.<system>"`` to measure to value; keys without a prefix belong to
-        the name of the workflow.
-    """
+    """Split metric keys ``<dataset>.<system>.<measure>``."""
     found = {}
     for metric, value in record.metrics.items():
         # A number in brackets, rbp(p=0.9), may hold a point too.
@@ -32,25 +20,7 @@ def systems_of(record):
 
 
 def choose_system(record, name=None):
-    """Choose the system of a run to export.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        The run.
-    name : str, optional
-        ``<dataset>.<system>``, or the system alone where that is unique.
-
-    Returns
-    -------
-    tuple of (str, dict)
-        Name, and measure to value.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, not unique or missing where there are several.
-    """
+    """Choose the system of a run to export."""
     systems = systems_of(record)
     wanted = (name or "").lower()
     fits = [s for s in systems if not name or s == wanted or s.endswith("." + wanted)]
@@ -61,21 +31,7 @@ def choose_system(record, name=None):
 
 
 def ir_metadata(record, tag):
-    """Describe a run by the parts of the PRIMAD model.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        The run.
-    tag : str
-        Name of the system, as in the last column of the run.
-
-    Returns
-    -------
-    dict
-        Keys ``tag``, ``actor``, ``platform``, ``research goal``, ``implementation``,
-        ``method`` and ``data``, as ir-metadata.org names them.
-    """
+    """Describe a run by the parts of the PRIMAD model."""
     labels = record.labels
     inputs = labels.get("Inputs") or {}
     parameters = inputs.get("parameters") or {}
@@ -92,40 +48,17 @@ def ir_metadata(record, tag):
             },
         },
         "research goal": {"evaluation": {"reported measures": sorted(record.metrics)}},
-        "implementation": {
-            "source": {"lang": ["Python"], "commit": inputs.get("library")}
-        },
+        "implementation": {"source": {"lang": ["Python"], "commit": inputs.get("library")}},
         "method": {"automatic": True, "name": tag, "parameters": parameters},
         "data": {
-            "test collection": {
-                "name": parameters.get("dataset"),
-                "sha256": (inputs.get("data") or {}).get("dataset"),
-            }
+            "test collection": {"name": parameters.get("dataset"), "sha256": (inputs.get("data") or {}).get("dataset")}
         },
         "run": {"id": record.run_id, "content key": labels.get("ContentKey")},
     }
 
 
 def write_trec(path, ranking, record, tag):
-    """Write a TREC run below an ir_metadata header.
-
-    Parameters
-    ----------
-    path : path-like
-        Plain file.
-    ranking : dict of str to dict of str to float
-        Query id to document id to score.
-    record : casebook.runs.artifact.RunRecord
-        The run that made it.
-    tag : str
-        Name of the system, without white space.
-
-    Returns
-    -------
-    pathlib.Path
-        The file. `casebook.formats.trec.read_run` and trec_eval 10 skip the header;
-        older readers take only the lines that do not start with ``#``.
-    """
+    """Write a TREC run below an ir_metadata header."""
     import yaml
 
     header = yaml.safe_dump(ir_metadata(record, tag), sort_keys=False, width=4096)

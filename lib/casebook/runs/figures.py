@@ -9,27 +9,7 @@ UNKNOWN = {"n": None, "ci": [None, None], "control": None}
 
 
 def figure(folder, metric):
-    """Find n, interval and control of a metric of a run.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder of the run.
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    dict
-        ``n``, ``ci`` [low, high] at 95 %, ``control`` and ``reason``: as the chapter
-        reported them, else over the groups of the run's rows per query (then without
-        a control), else None with the reason.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged.
-    """
+    """Find n, interval and control of a metric of a run."""
     reported = _reported(folder, canonical(metric))
     if reported is not None:
         return reported

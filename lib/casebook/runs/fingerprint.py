@@ -32,39 +32,13 @@ _OUTSIDE = (
 
 
 def digest(value):
-    """Hash a JSON-serialisable value, whatever the order of its keys.
-
-    Parameters
-    ----------
-    value : object
-        Anything that ``json`` writes.
-
-    Returns
-    -------
-    str
-        SHA-256 as 64 hexadecimal digits.
-    """
+    """Hash a JSON-serialisable value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def tree_digest(folder, pattern="**/*", skip=()):
-    """Hash the names and bytes of the files below a folder.
-
-    Parameters
-    ----------
-    folder : path-like
-        Root of the tree; a single file is hashed alone.
-    pattern : str
-        Glob below the folder.
-    skip : sequence of str
-        First path components to leave out.
-
-    Returns
-    -------
-    str
-        SHA-256 as 64 hexadecimal digits; hidden and compiled files do not count.
-    """
+    """Hash the names and bytes of the files below a folder."""
     folder = Path(folder)
     if folder.is_file():
         return sha256_file(folder)
@@ -78,46 +52,18 @@ def tree_digest(folder, pattern="**/*", skip=()):
 
 
 def library_digest():
-    """Hash the library modules that can change a number.
-
-    Returns
-    -------
-    str
-        SHA-256 over ``lib/casebook`` without the command line, batch and book code.
-    """
+    """Hash the library modules that can change a number."""
     return tree_digest(Path(__file__).parents[1], "**/*.py", skip=_OUTSIDE)
 
 
 def lock_digest():
-    """Hash the lock file, which pins every package and packaged model weight.
-
-    Returns
-    -------
-    str or None
-        SHA-256 of ``requirements.lock``; None where there is none.
-    """
+    """Hash the lock file, which pins every package and packaged model weight."""
     lock = ROOT / "requirements.lock"
     return sha256_file(lock) if lock.is_file() else None
 
 
 def dataset_digest(name):
-    """Hash what a dataset name stands for, without reading the data.
-
-    Parameters
-    ----------
-    name : str
-        Key of a card, which pins the content of its files, or a folder.
-
-    Returns
-    -------
-    str
-        SHA-256 of the card and of shipped files, or of the user's folder.
-
-    Raises
-    ------
-    InputError
-        If there is neither a card nor a folder of that name.
-    """
+    """Hash what a dataset name stands for, without reading the data."""
     if own := data_folder(name):
         if not own[1].is_dir():
             raise InputError(f"dataset {str(name)!r}: no such folder")
@@ -128,41 +74,18 @@ def dataset_digest(name):
             shipped = DATA / key
             tree = tree_digest(shipped) if shipped.is_dir() else None
             return digest([sha256_file(CARDS / f"{key}.yml"), tree])
-    raise InputError(
-        f"dataset {name!r}: no card and no folder of that name; "
-        "'casebook data list' shows the cards"
-    )
+    raise InputError(f"dataset {name!r}: no card and no folder of that name; 'casebook data list' shows the cards")
 
 
 def model_digest(name):
-    """Hash what a model name stands for.
-
-    Parameters
-    ----------
-    name : str
-        Registered name, hub name, local folder, or one that holds such parts.
-
-    Returns
-    -------
-    str
-        Hash of the name and of its folders' files, or the name itself: packaged
-        weights are pinned by the lock and checked when they are loaded.
-    """
+    """Hash what a model name stands for."""
     parts = re.split("[:=,]", str(name))
     found = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
     return digest([str(name), *found]) if found else str(name)
 
 
 def environment():
-    """Describe the interpreter and machine of a run.
-
-    Returns
-    -------
-    dict
-        Python version, platform, processor architecture, and numpy's linear algebra
-        with the family of processors that its instructions are for, on which the last
-        places of a float depend; None if it does not say.
-    """
+    """Describe the interpreter and machine of a run."""
     import numpy as np  # noqa: F401 - only a loaded library can be asked
 
     found = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]

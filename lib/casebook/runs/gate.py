@@ -20,15 +20,7 @@ _RULE = {"metric", "margin"}
 
 @dataclass(frozen=True)
 class Gate:
-    """Margins per metric.
-
-    Attributes
-    ----------
-    rules : dict of str to float
-        Metric to the loss that is tolerated, at least 0.
-    sha256 : str or None
-        Hash of the file, None if the rules were given otherwise.
-    """
+    """Margins per metric."""
 
     rules: dict
     sha256: str | None = None
@@ -36,18 +28,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateResult:
-    """Outcome of a gate.
-
-    Attributes
-    ----------
-    verdict : str
-        The worst of all rules: fail, then incomparable, undecided, pass.
-    notes : list of str
-        ``"OK: ..."``, ``"FAIL: ..."`` and the like, one per rule, each followed by
-        what a reader must know.
-    evidence : dict of str to Evidence
-        Per metric.
-    """
+    """Outcome of a gate."""
 
     verdict: str
     notes: list
@@ -60,30 +41,12 @@ class GateResult:
 
 
 def read_gate(path):
-    """Read a gate file.
-
-    Parameters
-    ----------
-    path : path-like
-        YAML or JSON.
-
-    Returns
-    -------
-    Gate
-        Rules under canonical metric keys.
-
-    Raises
-    ------
-    InputError
-        If the file is not a gate.
-    """
+    """Read a gate file."""
     path = Path(path)
     content = read_yaml(path, "gate file")
     rules = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(rules, list) or not rules:
-        raise InputError(
-            f"{path}: a gate file holds rules: a list of metric and margin"
-        )
+        raise InputError(f"{path}: a gate file holds rules: a list of metric and margin")
     margins = {}
     for number, rule in enumerate(rules, 1):
         metric, margin = _rule(f"{path}: rule {number}", rule)
@@ -102,35 +65,14 @@ def _rule(where, rule):
     margin = rule.get("margin", MARGIN)
     number = isinstance(margin, int | float) and not isinstance(margin, bool)
     if not number or not 0 <= margin < math.inf:
-        raise InputError(
-            f"{where}: margin must be a number of at least 0, not {margin!r}"
-        )
+        raise InputError(f"{where}: margin must be a number of at least 0, not {margin!r}")
     return canonical(rule["metric"]), float(margin)
 
 
 def apply_gate(listing, candidate, reference, gate, **options):
-    """Test that a run is not worse than a reference.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    candidate, reference : casebook.runs.registry.Run
-        Two of its runs.
-    gate : Gate
-        Margins per metric.
-    **options
-        As in `casebook.runs.evidence.weigh`.
-
-    Returns
-    -------
-    GateResult
-        A missing or undefined metric fails.
-    """
+    """Test that a run is not worse than a reference."""
     found = {
-        metric: weigh(
-            listing, candidate, reference, metric, -margin, inclusive=True, **options
-        )
+        metric: weigh(listing, candidate, reference, metric, -margin, inclusive=True, **options)
         for metric, margin in gate.rules.items()
     }
     notes = []

@@ -21,37 +21,12 @@ HEADLINES = {
 
 
 def headlines(run, cell):
-    """Give the numbers that answer the question of one cell.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Yields
-    ------
-    tuple
-        Experiment, dataset, system, measure, and the number as it is stored; one for
-        each data set, none if the experiment has no entry in `HEADLINES`.
-    """
+    """Give the numbers that answer the question of one cell."""
     yield from answers(read_numbers(run, cell))
 
 
 def answers(numbers, chosen=None):
-    """Pick the headline numbers out of what a cell reported.
-
-    Parameters
-    ----------
-    numbers : dict
-        As `casebook.runs.outputs.read_numbers` gives it.
-    chosen : dict, optional
-        Experiment to (system, measure); `HEADLINES` by default.
-
-    Yields
-    ------
-    tuple
-        As `headlines`.
-    """
+    """Pick the headline numbers out of what a cell reported."""
     chosen = HEADLINES if chosen is None else chosen
     for experiment, datasets in numbers.items():
         system, measure = chosen.get(experiment, (None, None))
@@ -61,20 +36,7 @@ def answers(numbers, chosen=None):
 
 
 def headline_history(scores, headlines):
-    """Give the headline scores of all runs, oldest first.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        From `casebook.runs.overview.score_table`.
-    headlines : dict
-        Experiment to (system, measure); the measure is that of the scores.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns series (experiment and dataset), number (from 1) and value.
-    """
+    """Give the headline scores of all runs, oldest first."""
     wanted = {(experiment, system) for experiment, (system, _) in headlines.items()}
     pairs = zip(scores["experiment"], scores["system"], strict=True)
     part = scores[[pair in wanted for pair in pairs]].sort_values("completed")
@@ -84,20 +46,7 @@ def headline_history(scores, headlines):
 
 
 def headline_table(path, headlines):
-    """Give the headline number of every experiment with interval, n and control.
-
-    Parameters
-    ----------
-    path : path-like
-        A run's folder; the numbers of all its cells count.
-    headlines : dict
-        Experiment to (system, measure).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns experiment, dataset, system, measure, value, low, high, n, control.
-    """
+    """Give the headline number of every experiment with interval, n and control."""
     rows = []
     for file in sorted(Path(path, "numbers").glob("*.json")):
         numbers = json.loads(file.read_text(encoding="utf-8"))

@@ -16,25 +16,7 @@ _VERSION = 1
 
 
 def read_through_index(root, files, summarise, use_index=True):
-    """Give the summary of every file, from the index where the file is unchanged.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    files : dict of str to os.DirEntry
-        Path below the root, and the entry of the file.
-    summarise : callable
-        Takes a path; gives a JSON-serialisable dict or raises InputError or OSError.
-    use_index : bool
-        False reads every file.
-
-    Returns
-    -------
-    dict of str to dict
-        Path to summary; ``{"reason": ...}`` where the file cannot be read. Files that
-        vanished meanwhile are left out.
-    """
+    """Give the summary of every file, from the index where the file is unchanged."""
     place = _place(root)
     known = _load(place) if use_index else {}
     fresh, changed = {}, False

@@ -9,42 +9,12 @@ MOST_BYTES = 250_000  # of one chapter, so that a report stays small
 
 
 def as_json(found):
-    """Write the items of a chapter, the same bytes for the same content.
-
-    Parameters
-    ----------
-    found : dict
-        ``kind`` names what the items are; ``items`` is a list, each with an ``id``.
-
-    Returns
-    -------
-    str
-        Compact JSON in ASCII.
-    """
+    """Write the items of a chapter, the same bytes for the same content."""
     return json.dumps(found, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
 def fitting(collect, order, openings, most_bytes=MOST_BYTES):
-    """Collect as many items as there is room for.
-
-    Parameters
-    ----------
-    collect : callable
-        Takes places of items, ascending, and how many characters of a longer text are
-        shown; gives a dict for `as_json`.
-    order : sequence of int
-        Places of all items, those to be kept first before the others.
-    openings : sequence of int
-        Characters of a text, the most first; the fewer are tried where all items do
-        not fit with more.
-    most_bytes : int
-        Size as JSON; of at least one item.
-
-    Returns
-    -------
-    dict
-        Of all items or of the first of them in the order.
-    """
+    """Collect as many items as there is room for."""
     for opening in openings:
         found = collect(sorted(order), opening)
         if len(as_json(found)) <= most_bytes:
@@ -61,38 +31,13 @@ def fitting(collect, order, openings, most_bytes=MOST_BYTES):
 
 
 def shortened(text, most=LONGEST):
-    """Give a text in one line, with an ellipsis where it was longer.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-    most : int
-        Characters.
-
-    Returns
-    -------
-    str
-        At most so many characters.
-    """
+    """Give a text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def changed(before, after):
-    """Mark, word by word, what differs between two texts.
-
-    Parameters
-    ----------
-    before, after : str
-        Texts.
-
-    Returns
-    -------
-    list of str
-        Runs of words in order, each behind ``=`` (in both), ``-`` (before only) or
-        ``+`` (after only).
-    """
+    """Mark, word by word, what differs between two texts."""
     a, b = before.split(), after.split()
     runs = []
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
@@ -106,19 +51,5 @@ def changed(before, after):
 
 
 def page_address(cell, **choice):
-    """Give the address of a chapter's items, from a page of ``generated``.
-
-    Parameters
-    ----------
-    cell : str
-        Name of the cell.
-    **choice : str
-        ``q`` (id of one item), ``only`` (a tag that items must carry), ``wrong`` (1),
-        ``find`` (words).
-
-    Returns
-    -------
-    str
-        Relative address.
-    """
+    """Give the address of a chapter's items, from a page of ``generated``."""
     return f"items/{cell}.html" + (f"#{urlencode(choice)}" if choice else "")

@@ -12,20 +12,7 @@ COLUMNS = [
 
 
 def kept_decisions(root):
-    """List the decisions below a registry, the latest first.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root; `casebook runs decide` keeps its reports in ``_decisions``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns when, metric, profile, candidate (run id), action, verdict, difference
-        (candidate minus active run) with low, high and n, and why; a file that cannot
-        be read has the verdict ``unreadable`` and the reason.
-    """
+    """List the decisions below a registry, the latest first."""
     rows = [_row(path) for path in (root / "_decisions").glob("decision_*.json")]
     rows.sort(key=lambda row: (str(row["when"]), str(row["why"])), reverse=True)
     frame = pd.DataFrame(rows, columns=COLUMNS)

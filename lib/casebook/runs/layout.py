@@ -27,20 +27,7 @@ TENANTS = "tenants"
 
 @dataclass(frozen=True)
 class Layout:
-    """The folders that one command may touch.
-
-    Attributes
-    ----------
-    root : pathlib.Path
-        Registry: every ``run.json`` below it is a run.
-    home : pathlib.Path
-        Where new runs are written: the root if it was named, else ``runs/`` below the
-        results of the domain and tenant.
-    results, data : pathlib.Path
-        Folders of the domain (and tenant) for results and for data.
-    tenant : str or None
-        Whose they are.
-    """
+    """The folders that one command may touch."""
 
     root: Path
     home: Path
@@ -50,40 +37,12 @@ class Layout:
 
 
 def current_tenant():
-    """Give the tenant that the environment names, checked.
-
-    Returns
-    -------
-    str or None
-        ``CASEBOOK_TENANT``, else ``EMBEDDINGSHIFT_TENANT``, else None.
-    """
+    """Give the tenant that the environment names, checked."""
     return _setting("TENANT")
 
 
 def locate(domain=None, tenant=None, runs_root=None):
-    """Find the folders for a domain and tenant; creates nothing.
-
-    Parameters
-    ----------
-    domain : str, optional
-        Name of the domain; the environment's ``CASEBOOK_RESULTS_DOMAIN`` or
-        ``EMBEDDINGSHIFT_RESULTS_DOMAIN``, then ``insurance``, fill in.
-    tenant : str, optional
-        Name of the tenant; the environment's fills in.
-    runs_root : path-like, optional
-        Registry folder instead of the default of this module.
-
-    Returns
-    -------
-    Layout
-        Absolute folders.
-
-    Raises
-    ------
-    InputError
-        If a name is not allowed or differs from an existing one in letter case only,
-        or if the registry lies in another tenant's folder.
-    """
+    """Find the folders for a domain and tenant; creates nothing."""
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
     results = _scoped(results_root(), domain or DEFAULT_DOMAIN, tenant)
@@ -98,24 +57,12 @@ def locate(domain=None, tenant=None, runs_root=None):
 
 
 def results_root():
-    """Give the folder of all results.
-
-    Returns
-    -------
-    pathlib.Path
-        See the module's description.
-    """
+    """Give the folder of all results."""
     return _or_here(paths.RESULTS)
 
 
 def data_root():
-    """Give the folder of all data that tenants ingest.
-
-    Returns
-    -------
-    pathlib.Path
-        ``EMBEDDINGSHIFT_DATA_ROOT`` itself if set, else ``data`` beside the results.
-    """
+    """Give the folder of all data that tenants ingest."""
     exact = os.environ.get("EMBEDDINGSHIFT_DATA_ROOT")
     return Path(exact).resolve() if exact else results_root().parent / "data"
 
@@ -129,76 +76,29 @@ def followed(path):
 
 
 def check_tenant(path, tenant):
-    """Refuse a folder that belongs to another tenant.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Absolute folder or file; links are followed.
-    tenant : str or None
-        The tenant that asks.
-
-    Raises
-    ------
-    InputError
-        If a part of the path after ``tenants`` is not this tenant.
-    """
+    """Refuse a folder that belongs to another tenant."""
     parts = followed(path).parts
     owners = {b for a, b in itertools.pairwise(parts) if a == TENANTS}
     if owners - {tenant}:
         raise InputError(
-            f"{path}: belongs to tenant {', '.join(sorted(owners))}; "
-            f"the tenant here is {tenant or 'not set'}"
+            f"{path}: belongs to tenant {', '.join(sorted(owners))}; the tenant here is {tenant or 'not set'}"
         )
 
 
 def owner_of(path):
-    """Give the tenant whose folder a path lies in.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Folder or file; links are followed.
-
-    Returns
-    -------
-    str or None
-        None outside of all tenants' folders.
-    """
+    """Give the tenant whose folder a path lies in."""
     pairs = itertools.pairwise(followed(path).parts)
     return next((child for parent, child in pairs if parent == TENANTS), None)
 
 
 def child_folder(parent, name, kind):
-    """Give a sub-folder by a checked name, without creating it.
-
-    Parameters
-    ----------
-    parent : pathlib.Path
-        Existing or future folder.
-    name : str
-        Name of the sub-folder.
-    kind : str
-        What the name is for, quoted in errors.
-
-    Returns
-    -------
-    pathlib.Path
-        ``parent / name``.
-
-    Raises
-    ------
-    InputError
-        If the name is not allowed, or the parent holds one that differs in letter
-        case only: the two would be one folder on another file system.
-    """
+    """Give a sub-folder by a checked name, without creating it."""
     name = paths.valid_name(name, kind)
     siblings = [p.name for p in parent.iterdir()] if parent.is_dir() else []
     twins = [s for s in siblings if s != name and s.casefold() == name.casefold()]
     if twins:
         raise InputError(
-            f"{kind} {name!r} differs from the existing {twins[0]!r} in letter case "
-            "only; use that or another name"
+            f"{kind} {name!r} differs from the existing {twins[0]!r} in letter case only; use that or another name"
         )
     return parent / name
 

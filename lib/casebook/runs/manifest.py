@@ -44,25 +44,7 @@ class Chunk(_Documented):
 
 
 class Manifest(_Documented):
-    """What one ingest put into one space.
-
-    Attributes
-    ----------
-    id : str
-        32 hexadecimal digits from the content: equal ingests have one id.
-    space : str
-        ``<dataset>:<role>``.
-    provider : str
-        Encoder of the vectors.
-    dimensions : int
-        Of each vector, above 0.
-    total_documents, total_chunks : int
-        Above 0.
-    chunk_index_sha256, corpus_sha256 : str
-        Hash of the chunk index, and over all documents' hashes.
-    parents : list of str
-        Ids of the manifests that this one was derived from.
-    """
+    """What one ingest put into one space."""
 
     id: str
     started_utc: datetime.datetime
@@ -81,32 +63,7 @@ class Manifest(_Documented):
 
 
 def write_manifest(folder, dataset, role, chunks, **fields):
-    """Write the manifest of an ingest and its chunk index.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Data folder of the tenant, `casebook.runs.layout.Layout.data`.
-    dataset, role : str
-        Name of the dataset, and what its texts are: ``refs`` or ``queries``.
-    chunks : list of (str, int, str)
-        Document, number of the chunk in it, and text; in the order of the vectors.
-    **fields
-        ``vectors`` (array, shape [chunks, dimensions]), ``provider``, ``input_root``,
-        ``preprocessing``, and optionally ``started`` and ``parents``.
-
-    Returns
-    -------
-    Manifest
-        Written as ``manifests/<dataset>/<role>/manifest_<id>.json`` and
-        ``manifest_latest.json`` beside ``chunks_<id>.jsonl``.
-
-    Raises
-    ------
-    InputError
-        If nothing was ingested, a chunk is empty, or vectors and chunks differ in
-        number: an empty ingest is an error, not a result.
-    """
+    """Write the manifest of an ingest and its chunk index."""
     space, shape = f"{dataset}:{role}", tuple(fields.pop("vectors").shape)
     _check_shape(space, chunks, shape)
     index = [_chunk(space, *chunk) for chunk in chunks]
@@ -160,25 +117,7 @@ def _chunk(space, document, number, text):
 
 
 def read_manifest(path, vectors=None):
-    """Read a manifest and check it against its chunk index.
-
-    Parameters
-    ----------
-    path : path-like
-        ``manifest_<id>.json`` or ``manifest_latest.json``.
-    vectors : array, optional
-        The stored vectors, shape [chunks, dimensions], to be checked too.
-
-    Returns
-    -------
-    Manifest
-        Consistent with the chunk index and the vectors.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, damaged or changed, or the counts disagree.
-    """
+    """Read a manifest and check it against its chunk index."""
     path = Path(path)
     try:
         manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8-sig"))

@@ -29,19 +29,7 @@ _AFTER = {
 
 @dataclass(frozen=True)
 class Variant:
-    """One command of a matrix.
-
-    Attributes
-    ----------
-    name : str
-        Unique; names the log.
-    args : tuple of str
-        Arguments of the command line.
-    env : dict of str to str
-        Settings besides those of this process.
-    timeout : float or None
-        Seconds.
-    """
+    """One command of a matrix."""
 
     name: str
     args: tuple
@@ -51,18 +39,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Variants, and what follows them.
-
-    Attributes
-    ----------
-    variants : list of Variant
-        In order.
-    stop_on_failure : bool
-        Whether the rest is left out once one failed.
-    after : dict
-        ``comparemetric``, ``top``, ``writecompare``, ``promotebest`` and the
-        documented rest.
-    """
+    """Variants, and what follows them."""
 
     variants: list
     stop_on_failure: bool
@@ -70,23 +47,7 @@ class Matrix:
 
 
 def read_matrix(path):
-    """Read the specification of a matrix.
-
-    Parameters
-    ----------
-    path : path-like
-        YAML, or JSON with comments and trailing commas; keys in any letter case.
-
-    Returns
-    -------
-    Matrix
-        Checked.
-
-    Raises
-    ------
-    InputError
-        Naming the variant and what is wrong with it.
-    """
+    """Read the specification of a matrix."""
     path = Path(path)
     spec = _checked(path, _parsed(path), {"variants", "stoponfailure", "after"})
     rows = spec.get("variants")
@@ -140,9 +101,7 @@ def _checked(where, value, known):
     lower = {str(key).lower(): item for key, item in value.items()}
     unknown = sorted(set(lower) - known)
     if unknown:
-        raise InputError(
-            f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}"
-        )
+        raise InputError(f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}")
     return lower
 
 
@@ -175,26 +134,7 @@ def _variant(where, row):
 
 
 def run_matrix(matrix, folder, environment=None, report=print):
-    """Run the variants one after another.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        What to run.
-    folder : pathlib.Path
-        For ``<name>.log``, ``summary.json`` and ``_summary.txt``, which are complete
-        after every variant.
-    environment : dict of str to str, optional
-        Settings for all variants.
-    report : callable
-        Takes one line of progress.
-
-    Returns
-    -------
-    list of dict
-        Per variant: ``name``, ``exitCode`` (None if it was left out), ``seconds``,
-        ``log``, ``arguments`` and the names of its settings.
-    """
+    """Run the variants one after another."""
     rows = [_planned(variant) for variant in matrix.variants]
     for row, variant in zip(rows, matrix.variants, strict=True):
         report(f"running {variant.name}: casebook {' '.join(variant.args)}")
@@ -234,19 +174,5 @@ def _write_summary(folder, rows):
 
 
 def commands(matrix):
-    """Give the commands of a matrix without running them.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The matrix.
-
-    Returns
-    -------
-    list of str
-        One line per variant.
-    """
-    return [
-        f"{variant.name}: {' '.join(command_line(list(variant.args))[1:])}"
-        for variant in matrix.variants
-    ]
+    """Give the commands of a matrix without running them."""
+    return [f"{variant.name}: {' '.join(command_line(list(variant.args))[1:])}" for variant in matrix.variants]

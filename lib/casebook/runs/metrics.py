@@ -23,24 +23,7 @@ _LONGEST = 120  # characters of a metric in a file name
 
 
 def canonical(metric):
-    """Give the one spelling of a metric key: trimmed and in lower case.
-
-    Parameters
-    ----------
-    metric : str
-        Key in any letter case, such as ``"RR"``; with the prefix ``original:`` that
-        of a document's formula, which stands in records under the document's key.
-
-    Returns
-    -------
-    str
-        Such as ``"ndcg@3"``.
-
-    Raises
-    ------
-    InputError
-        If nothing is left of it.
-    """
+    """Give the one spelling of a metric key: trimmed and in lower case."""
     key = str(metric).strip().lower()
     bare = key.removeprefix(ORIGINAL)
     key = bare if bare in DOCUMENTED else key
@@ -59,23 +42,7 @@ def label(key):
 
 
 def canonical_metrics(metrics):
-    """Bring a metric table to canonical keys and finite values.
-
-    Parameters
-    ----------
-    metrics : dict of str to float or None
-        As found in a file.
-
-    Returns
-    -------
-    dict of str to float or None
-        None where the value is undefined: missing, NaN or infinite.
-
-    Raises
-    ------
-    ValueError
-        If two keys differ in letter case only and hold different values.
-    """
+    """Bring a metric table to canonical keys and finite values."""
     result = {}
     for name, value in metrics.items():
         key = canonical(name)
@@ -87,38 +54,14 @@ def canonical_metrics(metrics):
 
 
 def higher_is_better(metric):
-    """Tell the direction of a metric from its name.
-
-    Parameters
-    ----------
-    metric : str
-        Key; a prefix such as ``<dataset>.<system>.`` does not matter.
-
-    Returns
-    -------
-    bool
-        False for durations, costs, errors, losses, calibration errors, rank
-        displacements and violations; True for everything else.
-    """
+    """Tell the direction of a metric from its name."""
     # The last part names the measure; a number in brackets may hold a point too.
     name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[-1]
     return not _LOWER_IS_BETTER.search(name)
 
 
 def file_part(metric):
-    """Give the part of a file name that stands for a metric.
-
-    Parameters
-    ----------
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    str
-        The canonical key; characters unfit for a file name become ``_``, and a hash
-        then keeps two such names apart.
-    """
+    """Give the part of a file name that stands for a metric."""
     key = canonical(metric)
     safe = _UNSAFE.sub("_", key)[:_LONGEST]
     if safe == key:

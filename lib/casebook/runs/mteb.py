@@ -18,33 +18,7 @@ MAIN = "ndcg@10"
 
 
 def mteb_result(record, system=None, task=None, revision=None, split="test"):
-    """Give one system's figures as an MTEB TaskResult.
-
-    Parameters
-    ----------
-    record : casebook.runs.artifact.RunRecord
-        The run.
-    system : str, optional
-        As in `choose_system`.
-    task : str, optional
-        MTEB's name of the task; our name of the dataset by default.
-    revision : str, optional
-        MTEB's revision of the dataset; the hash of our data by default.
-    split : str
-        Name of the split.
-
-    Returns
-    -------
-    dict
-        As ``TaskResult.to_dict`` gives it; ``mteb_version`` is null, because MTEB did
-        not run. Measures that MTEB does not define are left out: AP without a cut,
-        for one, is not its ``map_at_1000``.
-
-    Raises
-    ------
-    InputError
-        If the system holds no nDCG@10, MTEB's main score of retrieval.
-    """
+    """Give one system's figures as an MTEB TaskResult."""
     name, measures = choose_system(record, system)
     scores = {
         f"{_MTEB[match[1]]}_at_{match[2]}": value
@@ -55,12 +29,7 @@ def mteb_result(record, system=None, task=None, revision=None, split="test"):
     if main is None:
         raise InputError(f"{name} holds no {MAIN}, the main score of MTEB's retrieval")
     data = (record.labels.get("Inputs") or {}).get("data") or {}
-    entry = {
-        "main_score": main,
-        "hf_subset": "default",
-        "languages": ["eng-Latn"],
-        **dict(sorted(scores.items())),
-    }
+    entry = {"main_score": main, "hf_subset": "default", "languages": ["eng-Latn"], **dict(sorted(scores.items()))}
     return {
         "dataset_revision": revision or f"sha256:{data.get('dataset', 'unknown')}",
         "task_name": task or name.rpartition(".")[0] or name,
@@ -72,30 +41,7 @@ def mteb_result(record, system=None, task=None, revision=None, split="test"):
 
 
 def read_mteb(path, model, dataset=None, split="test"):
-    """Read a published MTEB TaskResult as a run that stands beside ours.
-
-    Parameters
-    ----------
-    path : path-like
-        The JSON file.
-    model : str
-        Whose figures they are: the file does not say.
-    dataset : str, optional
-        Our name of the dataset; the task's by default.
-    split : str
-        Split to take.
-
-    Returns
-    -------
-    casebook.runs.artifact.RunRecord
-        Workflow ``mteb``. It has a comparability key of its own: without rows per
-        query and with other code, it can stand beside our figures but not compete.
-
-    Raises
-    ------
-    InputError
-        If the file is not a TaskResult with this split.
-    """
+    """Read a published MTEB TaskResult as a run that stands beside ours."""
     value, entry = _task_result(Path(path), split)
     task, revision = value["task_name"], value["dataset_revision"]
     prefix = f"{dataset or task}.{valid_name(model, 'model')}"

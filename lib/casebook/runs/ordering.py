@@ -5,22 +5,7 @@ from casebook.runs.metrics import canonical, higher_is_better
 
 
 def order(runs, metric):
-    """Put runs into the one order that every command uses.
-
-    Parameters
-    ----------
-    runs : iterable of Run
-        The runs.
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    list of Run
-        Best first: successful runs that hold the metric, by score in the direction of
-        the metric, then the later end, then the greater run id, then the path. The
-        runs that cannot win follow, newest first.
-    """
+    """Put runs into the one order that every command uses."""
     name = canonical(metric)
     sign = 1 if higher_is_better(name) else -1
 
@@ -33,50 +18,13 @@ def order(runs, metric):
 
 
 def score_of(run, metric):
-    """Give the score with which a run competes.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    float or None
-        None if the run failed or does not hold the metric: it cannot win.
-    """
+    """Give the score with which a run competes."""
     return run.metrics.get(canonical(metric)) if run.success else None
 
 
 def best(runs, metric, force=False):
-    """Give the run that wins on a metric.
-
-    Parameters
-    ----------
-    runs : iterable of Run
-        Candidates.
-    metric : str
-        Key in any letter case.
-    force : bool
-        Let runs on different data compete.
-
-    Returns
-    -------
-    Run
-        First of `order`.
-
-    Raises
-    ------
-    InputError
-        If no successful run holds the metric.
-    Incomparable
-        If those that do were measured on different data.
-    """
-    competing = [
-        run for run in order(runs, metric) if score_of(run, metric) is not None
-    ]
+    """Give the run that wins on a metric."""
+    competing = [run for run in order(runs, metric) if score_of(run, metric) is not None]
     if not competing:
         raise InputError(no_run_holds(runs, metric))
     groups = sorted({short_key(run.key) for run in competing})
@@ -89,20 +37,7 @@ def best(runs, metric, force=False):
 
 
 def no_run_holds(runs, metric):
-    """Say that nothing holds a metric, and name some that are held.
-
-    Parameters
-    ----------
-    runs : iterable of Run
-        Candidates.
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    str
-        One line; metrics of the same measure are named first.
-    """
+    """Say that nothing holds a metric, and name some that are held."""
     name = canonical(metric)
     held = {key for run in runs if run.success for key in run.metrics}
     alike = {key for key in held if key.rpartition(".")[2] == name.rpartition(".")[2]}
@@ -115,41 +50,12 @@ def no_run_holds(runs, metric):
 
 
 def short_key(key):
-    """Give the part of a comparability key that is shown.
-
-    Parameters
-    ----------
-    key : str or None
-        The key.
-
-    Returns
-    -------
-    str
-        Eight digits, or ``"unknown"``.
-    """
+    """Give the part of a comparability key that is shown."""
     return key[:8] if key else "unknown"
 
 
 def find(listing, name):
-    """Find one run by what a user types.
-
-    Parameters
-    ----------
-    listing : Listing
-        The runs.
-    name : str
-        Run id, or the beginning of one, or the path of its folder below the root.
-
-    Returns
-    -------
-    Run
-        The one run.
-
-    Raises
-    ------
-    InputError
-        If none or several fit.
-    """
+    """Find one run by what a user types."""
     wanted = str(name).strip().strip("/").lower()
     tests = (
         lambda run: run.path.lower() == wanted,

@@ -14,33 +14,14 @@ DIGITS = 6  # of every stored number: far below any interval, above float noise
 
 
 class RunOutputs:
-    """The part of ``results/<run>`` that belongs to one cell of the grid.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-    cell : str
-        Name of the cell: one notebook with one set of parameters.
-    """
+    """The part of ``results/<run>`` that belongs to one cell of the grid."""
 
     def __init__(self, run, cell):
         self.run, self.cell = run, valid_name(cell, "cell")
         self.folder = run_dir(run)
 
     def rows(self, frame):
-        """Keep the tidy per-unit rows, so that any later comparison can be paired.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One row per query, edge, judgement or claim.
-
-        Returns
-        -------
-        pathlib.Path
-            ``rows/<cell>.csv.gz``, the same bytes for the same frame.
-        """
+        """Keep the tidy per-unit rows, so that any later comparison can be paired."""
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
         # Without time and file name in the header, equal rows give equal bytes.
         with replacing(path) as temporary:
@@ -48,124 +29,38 @@ class RunOutputs:
         return path
 
     def table(self, name, frame):
-        """Write a table that readers can download.
-
-        Parameters
-        ----------
-        name : str
-            Name of the table within the cell.
-        frame : pandas.DataFrame
-            The table; its index is not written.
-
-        Returns
-        -------
-        pathlib.Path
-            ``tables/<cell>.<name>.csv``.
-        """
+        """Write a table that readers can download."""
         path = self.folder / "tables" / f"{self.cell}.{valid_name(name, 'table')}.csv"
         return write_text(path, _csv(frame))
 
     def figure(self, name, figure):
-        """Write a figure as SVG without a date, so that reruns give the same bytes.
-
-        Parameters
-        ----------
-        name : str
-            Name of the figure within the cell.
-        figure : matplotlib.figure.Figure
-            The figure.
-
-        Returns
-        -------
-        pathlib.Path
-            ``figures/<cell>.<name>.svg``.
-        """
+        """Write a figure as SVG without a date, so that reruns give the same bytes."""
         path = self.folder / "figures" / f"{self.cell}.{valid_name(name, 'figure')}.svg"
         with replacing(path) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
         return path
 
     def timing(self, name, frame):
-        """Write measurements of time, apart from what reruns must reproduce.
-
-        Parameters
-        ----------
-        name : str
-            Name of the table within the cell.
-        frame : pandas.DataFrame
-            The table.
-
-        Returns
-        -------
-        pathlib.Path
-            ``timings/<cell>.<name>.csv``.
-        """
+        """Write measurements of time, apart from what reruns must reproduce."""
         path = self.folder / "timings" / f"{self.cell}.{valid_name(name, 'timing')}.csv"
         return write_text(path, _csv(frame))
 
     def items(self, found):
-        """Keep single items, such as questions or claims, with what became of them.
-
-        Parameters
-        ----------
-        found : dict
-            See `casebook.runs.items.as_json`.
-
-        Returns
-        -------
-        pathlib.Path
-            ``items/<cell>.json``.
-        """
+        """Keep single items, such as questions or claims, with what became of them."""
         return write_text(self.folder / "items" / f"{self.cell}.json", as_json(found))
 
     def item_page(self, tag):
-        """Give the address of this cell's items of one kind, from its own page.
-
-        Parameters
-        ----------
-        tag : str
-            What the items have in common, such as ``category: negation``.
-
-        Returns
-        -------
-        str
-            Relative address; it leads somewhere in the book only.
-        """
+        """Give the address of this cell's items of one kind, from its own page."""
         return f"../../generated/{page_address(self.cell, only=tag)}"
 
     def numbers(self, experiment, values):
-        """Write the numbers that the book may quote.
-
-        Parameters
-        ----------
-        experiment : str
-            Name of the experiment.
-        values : dict
-            {dataset: {system: {measure: {"value", "ci", "n", "control", "reason"}}}}.
-
-        Returns
-        -------
-        pathlib.Path
-            ``numbers/<cell>.json``.
-        """
+        """Write the numbers that the book may quote."""
         path = self.folder / "numbers" / f"{self.cell}.json"
         return write_json(path, {experiment: _rounded(values)})
 
 
 def read_numbers(run, cell):
-    """Read what a cell reported.
-
-    Parameters
-    ----------
-    run, cell : str
-        Names of the run and of the cell.
-
-    Returns
-    -------
-    dict
-        {experiment: {dataset: {system: {measure: {...}}}}}, empty if it reported
-        nothing.
-    """
+    """Read what a cell reported."""
     path = run_dir(run) / "numbers" / f"{cell}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -193,23 +88,7 @@ def _rounded(value):
 
 
 def merge_numbers(run):
-    """Join the numbers of all cells of a run into ``numbers.json``.
-
-    Parameters
-    ----------
-    run : str
-        Name of the run.
-
-    Returns
-    -------
-    dict
-        {experiment: {dataset: {system: {measure: {...}}}}}.
-
-    Raises
-    ------
-    InputError
-        If two cells report different values for one number.
-    """
+    """Join the numbers of all cells of a run into ``numbers.json``."""
     merged, owners = {}, {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
         for names, number in _numbers(json.loads(path.read_text(encoding="utf-8"))):

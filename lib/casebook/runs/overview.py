@@ -10,38 +10,13 @@ from casebook.runs.promotion import active, history
 
 
 def others(listing, experiment):
-    """Leave one experiment out: the page that reads the registry is not its subject.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    experiment : str
-        The workflow of its runs.
-
-    Returns
-    -------
-    casebook.runs.registry.Listing
-        The other runs.
-    """
+    """Leave one experiment out: the page that reads the registry is not its subject."""
     kept = [run for run in listing.runs if run.workflow != experiment]
     return replace(listing, runs=kept)
 
 
 def runs_table(listing):
-    """List the runs of a registry, newest first.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns run, experiment, completed, status, metrics (how many) and data (the
-        short comparability key: runs that share it were measured on the same data).
-    """
+    """List the runs of a registry, newest first."""
     rows = [
         (
             run.path.rpartition("/")[2],
@@ -58,37 +33,12 @@ def runs_table(listing):
 
 
 def unreadable_table(listing):
-    """List what could not be read, with the reason.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns file and reason; empty if everything could be read.
-    """
+    """List what could not be read, with the reason."""
     return pd.DataFrame(listing.unreadable.items(), columns=["file", "reason"])
 
 
 def score_table(listing, measure):
-    """Give one measure of every system on every dataset.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry; metric keys are ``<dataset>.<system>.<measure>``.
-    measure : str
-        Name of the measure, in any letter case.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns experiment, dataset, system, value, completed and run; the newest run
-        first.
-    """
+    """Give one measure of every system on every dataset."""
     rows = []
     for run in listing.runs:
         for key, value in run.metrics.items():
@@ -101,21 +51,7 @@ def score_table(listing, measure):
 
 
 def matrix(scores, experiment):
-    """Lay one experiment's newest scores out as datasets by systems.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        From `score_table`.
-    experiment : str
-        Which experiment.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Datasets x systems, the system that is furthest above the others on the same
-        data first; NaN where a system was not run.
-    """
+    """Lay one experiment's newest scores out as datasets by systems."""
     part = scores[scores["experiment"] == experiment]
     newest = part.drop_duplicates(["dataset", "system"])
     table = newest.pivot_table(index="dataset", columns="system", values="value")
@@ -126,48 +62,18 @@ def matrix(scores, experiment):
 
 
 def comparability(listing):
-    """Say which runs may compete with each other.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per group of comparable runs: data (short key), runs (how many) and
-        which. A run of unknown data is comparable with none.
-    """
+    """Say which runs may compete with each other."""
     groups = {}
     for run in listing.runs:
         group = run.key or ("unknown", run.path)
         groups.setdefault(group, (run.key, []))[1].append(run.path.rpartition("/")[2])
-    rows = [
-        (short_key(key), len(names), ", ".join(sorted(names)))
-        for key, names in groups.values()
-    ]
+    rows = [(short_key(key), len(names), ", ".join(sorted(names))) for key, names in groups.values()]
     frame = pd.DataFrame(rows, columns=["data", "runs", "which"])
     return frame.sort_values(["runs", "which"], ascending=[False, True])
 
 
 def answer(listing, groups, in_force):
-    """Say in a sentence what has been run, what may be compared and what is in force.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    groups : pandas.DataFrame
-        From `comparability`.
-    in_force : pandas.DataFrame
-        From `active_table`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Say in a sentence what has been run, what may be compared and what is in force."""
     shared = groups[groups["runs"] > 1]
     alone = int((groups["runs"] == 1).sum())
     return (
@@ -179,18 +85,7 @@ def answer(listing, groups, in_force):
 
 
 def active_table(listing):
-    """Give the active run of every metric that has one, and why it is active.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns metric, profile, run, since, actor and reason; empty without promotions.
-    """
+    """Give the active run of every metric that has one, and why it is active."""
     pointers = {(e["metric"], e.get("profile")) for e in history(listing.root)}
     rows = [active(listing.root, *pointer) for pointer in sorted(pointers, key=str)]
     columns = ["metric", "profile", "run", "since", "actor", "reason"]

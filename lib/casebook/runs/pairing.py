@@ -15,31 +15,7 @@ from casebook.stats.intervals import FEWEST, cluster_sums
 
 @dataclass(frozen=True)
 class PairedRuns:
-    """A candidate against a reference on the same queries.
-
-    All differences are candidate minus reference, turned so that above 0 is better.
-
-    Attributes
-    ----------
-    difference, low, high : float or None
-        Mean difference with its interval, which inverts the test below.
-    n, groups : int
-        Number of queries, and of groups of queries that belong together.
-    p_value : float or None
-        Two-sided paired randomisation test over groups.
-    mde : float or None
-        Smallest true difference that a t test over groups finds with power 0.8.
-    gained, lost, unchanged : int
-        Queries on which the candidate is better, worse, or equal within rounding.
-    reason : str or None
-        Why an interval is missing or degenerate.
-    level : float
-        Coverage of the interval.
-    flips : pandas.DataFrame
-        One row per query, the largest changes first: ``query_id``, ``before``,
-        ``after``, ``difference`` (plain after minus before) and ``change``: gained,
-        lost or unchanged.
-    """
+    """A candidate against a reference on the same queries."""
 
     difference: float | None
     low: float | None
@@ -57,34 +33,7 @@ class PairedRuns:
 
 
 def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
-    """Compare two runs query by query.
-
-    Parameters
-    ----------
-    candidate, reference : pathlib.Path
-        Folders of the runs.
-    metric : str
-        Key in any letter case.
-    force : bool
-        Compare on the queries that both hold, if these are not the same.
-    level : float
-        Coverage of the interval.
-    seed : int
-        Seed of the randomisation.
-
-    Returns
-    -------
-    PairedRuns
-        With 10,000 sign patterns, or all of them if those are no more; no interval
-        over fewer than six groups.
-
-    Raises
-    ------
-    casebook.runs.rows.NoRows
-        If a run keeps no rows for the metric.
-    Incomparable
-        If the runs hold different queries, or group them differently.
-    """
+    """Compare two runs query by query."""
     after, before = query_scores(candidate, metric), query_scores(reference, metric)
     after, before = _same_queries(after, before, force)
     groups = _groups(after["group"], before["group"], force)
@@ -133,10 +82,7 @@ def _groups(after, before, force):
     if before.is_unique or force:
         return after
     if (pd.factorize(after)[0] != pd.factorize(before)[0]).any():
-        raise Incomparable(
-            "the two runs put the queries into different groups; --force takes those "
-            "of the candidate"
-        )
+        raise Incomparable("the two runs put the queries into different groups; --force takes those of the candidate")
     return after
 
 
@@ -152,9 +98,7 @@ def _detectable(differences, groups, alpha):
 def _flips(before, after, sign):
     difference = after - before
     better = sign * difference
-    change = np.select(
-        [better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged"
-    )
+    change = np.select([better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged")
     table = pd.DataFrame(
         {
             "query_id": before.index,

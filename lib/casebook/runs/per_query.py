@@ -21,67 +21,20 @@ FIELDS = (*REQUIRED, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score")
 
 
 def per_query_name(name=None):
-    """Give the file name of a per-query artefact.
-
-    Parameters
-    ----------
-    name : str, optional
-        Variant, such as ``"baseline"`` or ``"posneg"``.
-
-    Returns
-    -------
-    str
-        ``eval.perQuery.<name>.json``, or ``eval.perQuery.json``.
-    """
+    """Give the file name of a per-query artefact."""
     middle = f".{valid_name(name, 'variant')}" if name else ""
     return f"{PREFIX}{middle}.json"
 
 
 def write_per_query(path, frame):
-    """Write a per-query artefact.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, named by `per_query_name`.
-    frame : pandas.DataFrame
-        One row per query, columns as the module describes; missing values are written
-        as null, because undefined is not 0.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    InputError
-        If a record is not as documented, or a query occurs twice.
-    """
+    """Write a per-query artefact."""
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     _check(path, records)
     return write_json(path, records)
 
 
 def read_per_query(path):
-    """Read a per-query artefact; keys in any letter case, a byte order mark is taken.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per query in file order: the documented columns, then any others.
-
-    Raises
-    ------
-    InputError
-        If the file is absent or malformed, a query occurs twice (in any letter case),
-        or rank and scores contradict each other.
-    """
+    """Read a per-query artefact; keys in any letter case, a byte order mark is taken."""
     import pandas as pd
 
     names = {name.lower(): name for name in FIELDS}
@@ -99,18 +52,7 @@ def read_per_query(path):
 
 
 def query_groups(frame):
-    """Give the group of each query; one without a group is a group of its own.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Records, with or without ``Group`` in any letter case.
-
-    Returns
-    -------
-    pandas.Series of str
-        With the index of the records.
-    """
+    """Give the group of each query; one without a group is a group of its own."""
     own = frame["QueryId"].map("query {}".format)
     column = next((name for name in frame if name.lower() == "group"), None)
     if column is None:
@@ -138,13 +80,8 @@ def _check_scores(where, row):
     rank = row["Rank"]
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
         raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
-    expected = {
-        "Ap1": 1 / rank if rank else 0.0,
-        "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0,
-    }
+    expected = {"Ap1": 1 / rank if rank else 0.0, "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0}
     for name, value in expected.items():
         found = row[name]
         if not isinstance(found, int | float) or abs(found - value) > 1e-6:
-            raise InputError(
-                f"{where}: {name} {found!r} is not that of rank {rank} ({value:.6f})"
-            )
+            raise InputError(f"{where}: {name} {found!r} is not that of rank {rank} ({value:.6f})")

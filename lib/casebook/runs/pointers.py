@@ -15,20 +15,7 @@ LOG = "history.jsonl"
 
 
 def pointer_path(root, metric, profile=None):
-    """Give the place of a documented pointer.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    metric, profile : str
-        Which pointer.
-
-    Returns
-    -------
-    pathlib.Path
-        The file, which need not exist.
-    """
+    """Give the place of a documented pointer."""
     folder = root / FOLDER
     if profile:
         folder = child_folder(folder / "profiles", profile, "profile")
@@ -36,19 +23,7 @@ def pointer_path(root, metric, profile=None):
 
 
 def write_pointer(root, path, entry, line):
-    """Replace a pointer by a copy of a new entry of the log.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    path : pathlib.Path
-        From `pointer_path`.
-    entry : dict
-        The entry that made a run active.
-    line : bytes
-        The line of the log that holds it, whose hash is kept.
-    """
+    """Replace a pointer by a copy of a new entry of the log."""
     folder = root / entry["path"]
     pointer = {
         "metricKey": entry["metric"],

@@ -24,19 +24,7 @@ from casebook.runs.pointers import FOLDER, LOG, pointer_path, write_pointer
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a promotion or rollback was made, and on what grounds.
-
-    Attributes
-    ----------
-    text : str
-        One line, not empty.
-    decision : dict
-        Action, verdict and figures of the decision, or empty.
-    gate_sha256 : str or None
-        Hash of the gate file that was applied.
-    incomparable : bool
-        Whether runs on different data were made to compete: a stamp that stays.
-    """
+    """Why a promotion or rollback was made, and on what grounds."""
 
     text: str
     decision: dict | None = None
@@ -45,25 +33,7 @@ class Reason:
 
 
 def history(root, metric=None, profile=None):
-    """Read the log.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    metric, profile : str, optional
-        Only the entries of this metric, and of this profile with it.
-
-    Returns
-    -------
-    list of dict
-        Oldest first.
-
-    Raises
-    ------
-    InputError
-        If the log was cut or changed.
-    """
+    """Read the log."""
     log = root / FOLDER / LOG
     faults = log_faults(root)
     if faults:
@@ -80,20 +50,7 @@ def history(root, metric=None, profile=None):
 
 
 def active(root, metric, profile=None):
-    """Give the active run of a metric.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    metric, profile : str
-        Which pointer.
-
-    Returns
-    -------
-    dict or None
-        The entry of the log that made it active.
-    """
+    """Give the active run of a metric."""
     entries = history(root, metric, profile)
     return entries[-1] if entries else None
 
@@ -164,30 +121,7 @@ def check_place(root, run):
 
 
 def rollback(root, metric, reason, profile=None):
-    """Make the run active again that was so before the current one.
-
-    It appends an entry. A second rollback goes one step further back; it never undoes
-    the first.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    metric, profile : str
-        Which pointer.
-    reason : Reason
-        Kept in the log.
-
-    Returns
-    -------
-    dict
-        The entry of the log.
-
-    Raises
-    ------
-    InputError
-        If no earlier run is left.
-    """
+    """Make the run active again that was so before the current one."""
 
     def before(entries):
         standing = _standing(entries)
@@ -201,10 +135,7 @@ def rollback(root, metric, reason, profile=None):
     return _record(root, "rollback", metric, profile, reason, before)
 
 
-_TARGET = (
-    *("runId", "workflow", "path", "score", "runSha256", "comparabilityKey"),
-    "incomparable",
-)
+_TARGET = (*("runId", "workflow", "path", "score", "runSha256", "comparabilityKey"), "incomparable")
 
 
 def _standing(entries):

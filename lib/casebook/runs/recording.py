@@ -9,32 +9,7 @@ REQUEST = "run_request.json"
 
 
 def record_run(layout, record, per_query=None, arguments=None, environment=None):
-    """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run.
-
-    Parameters
-    ----------
-    layout : casebook.runs.layout.Layout
-        Where new runs go, and the tenant, which is written into the record.
-    record : casebook.runs.artifact.RunRecord
-        The record. Workflow and run id become folder names.
-    per_query : pandas.DataFrame, optional
-        The rows behind the metrics, see `casebook.runs.per_query`; their hash is added
-        to the labels.
-    arguments : list of str, optional
-        Arguments of the command line that makes this run again.
-    environment : dict of str to str, optional
-        Settings that it needs.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        If a name is not allowed, or the run exists: a run is never overwritten.
-    """
+    """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run."""
     parent = child_folder(layout.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
     with new_folder(final, "a run is never overwritten") as part:

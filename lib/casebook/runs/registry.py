@@ -23,23 +23,7 @@ REPO = "_repo/MiniInsurance-PosNeg"
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the registry: the part of its record that listing needs.
-
-    Attributes
-    ----------
-    path : str
-        Folder of the run below the registry's root, with ``/``.
-    run_id, workflow : str
-        As recorded.
-    completed : str
-        End (or start, if there is none) in UTC, sortable as text.
-    success : bool
-        Whether the run ended well.
-    metrics : dict of str to float or None
-        Canonical keys.
-    key : str or None
-        Comparability key; None without a fingerprint.
-    """
+    """One run of the registry: the part of its record that listing needs."""
 
     path: str
     run_id: str
@@ -52,61 +36,19 @@ class Run:
 
 @dataclass(frozen=True)
 class Listing:
-    """All runs below one root.
-
-    Attributes
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    runs : list of Run
-        Newest first; equal times by run id, descending.
-    unreadable : dict of str to str
-        Path of a ``run.json`` below the root, and why it cannot be read.
-    """
+    """All runs below one root."""
 
     root: Path
     runs: list
     unreadable: dict
 
     def folder(self, run):
-        """Give the folder of one run.
-
-        Parameters
-        ----------
-        run : Run
-            One of these.
-
-        Returns
-        -------
-        pathlib.Path
-            Absolute folder.
-        """
+        """Give the folder of one run."""
         return self.root / run.path
 
 
 def discover(layout, use_index=True, include=()):
-    """Read every run below the registry's root.
-
-    Parameters
-    ----------
-    layout : casebook.runs.layout.Layout
-        Registry and tenant.
-    use_index : bool
-        Whether unchanged files may come from the index, which is only a copy.
-    include : sequence of str
-        Folders below the root that count although their names say otherwise.
-
-    Returns
-    -------
-    Listing
-        Damaged, foreign and future files are listed with the reason; a run of another
-        tenant counts as unreadable.
-
-    Raises
-    ------
-    InputError
-        If the root does not exist.
-    """
+    """Read every run below the registry's root."""
     if not layout.root.is_dir():
         raise InputError(
             f"{layout.root}: no such registry; runs appear there once an experiment "

@@ -4,20 +4,7 @@ from casebook.runs.metrics import label
 
 
 def markdown(kind, report):
-    """Write a report: a line per entry, and the table of a ranking.
-
-    Parameters
-    ----------
-    kind : {"compare", "best", "decision"}
-        Kind of the report.
-    report : dict
-        From `casebook.runs.reports`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Write a report: a line per entry, and the table of a ranking."""
     lines = [f"# {kind}: {label(report['metricKey'])}", ""]
     for name, value in report.items():
         if name == "top":
@@ -32,18 +19,7 @@ def markdown(kind, report):
 
 
 def cell(value):
-    """Give one value of a table: six digits, ``n/a`` for what is undefined.
-
-    Parameters
-    ----------
-    value : object
-        Number, text or None.
-
-    Returns
-    -------
-    str
-        Text.
-    """
+    """Give one value of a table: six digits, ``n/a`` for what is undefined."""
     if value is None:
         return "n/a"
     return f"{value:.6f}" if isinstance(value, float) else str(value)

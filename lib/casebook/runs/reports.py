@@ -14,41 +14,13 @@ from casebook.runs.report_markdown import markdown
 
 
 def stamp():
-    """Give the present time as it stands in file names.
-
-    Returns
-    -------
-    str
-        UTC, ``yyyyMMdd_HHmmss_fff``.
-    """
+    """Give the present time as it stands in file names."""
     moment = datetime.datetime.now(datetime.UTC)
     return f"{moment:%Y%m%d_%H%M%S}_{moment.microsecond // 1000:03d}"
 
 
 def ranking(listing, metric, runs=None, top=20):
-    """Rank runs on a metric, each group of comparable ones by itself.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    metric : str
-        Key in any letter case; ``*`` stands for any text, and every metric that fits
-        then has a place of its own.
-    runs : list of Run, optional
-        Those to rank; all by default.
-    top : int
-        Longest list, at least 1.
-
-    Returns
-    -------
-    list of dict
-        Best first: ``rank`` within the group (None without a score), ``score``,
-        ``metric``, ``n``, ``ci``, ``control`` and ``reason`` of the score (see
-        `casebook.runs.figures.figure`), ``map1``, ``ndcg3``, ``workflowName``,
-        ``runId``, ``completedUtc``, ``success``, ``comparability`` (the group) and
-        ``runDirectory``.
-    """
+    """Rank runs on a metric, each group of comparable ones by itself."""
     runs = listing.runs if runs is None else runs
     names = dict.fromkeys(map(id, runs), canonical(metric))
     if "*" in metric:
@@ -96,48 +68,12 @@ def _row(listing, run, rank, score, metric):
 
 
 def comparison_report(listing, metric, rows):
-    """Put a ranking into its documented form.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    metric : str
-        Key of the metric.
-    rows : list of dict
-        From `ranking`.
-
-    Returns
-    -------
-    dict
-        With the documented keys; ``unreadable`` holds the files that were not read.
-    """
-    return _head(listing, metric) | {
-        "totalRuns": len(listing.runs),
-        "top": rows,
-        "unreadable": listing.unreadable,
-    }
+    """Put a ranking into its documented form."""
+    return _head(listing, metric) | {"totalRuns": len(listing.runs), "top": rows, "unreadable": listing.unreadable}
 
 
 def best_report(listing, metric, run, incomparable=False):
-    """Put the winner into its documented form.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    metric : str
-        Key of the metric.
-    run : Run
-        The winner.
-    incomparable : bool
-        Whether different data were made to compete.
-
-    Returns
-    -------
-    dict
-        With the documented keys, and ``n``, ``ci``, ``control`` and ``reason``.
-    """
+    """Put the winner into its documented form."""
     return (
         _head(listing, metric)
         | {"totalRunsFound": len(listing.runs), "incomparable": incomparable}
@@ -147,21 +83,7 @@ def best_report(listing, metric, run, incomparable=False):
 
 
 def decision_report(listing, decision):
-    """Put a decision into its documented form.
-
-    Parameters
-    ----------
-    listing : casebook.runs.registry.Listing
-        The registry.
-    decision : casebook.runs.decision.Decision
-        The decision.
-
-    Returns
-    -------
-    dict
-        With the documented keys, the action as a word; ``evidence`` holds verdict,
-        interval, n and notes.
-    """
+    """Put a decision into its documented form."""
     present = decision.active
     old = present and {
         "workflowName": present["workflow"],
@@ -187,11 +109,7 @@ def decision_report(listing, decision):
 
 
 def _head(listing, metric):
-    return {
-        "metricKey": canonical(metric),
-        "createdUtc": f"{now():%Y-%m-%dT%H:%M:%SZ}",
-        "runsRoot": str(listing.root),
-    }
+    return {"metricKey": canonical(metric), "createdUtc": f"{now():%Y-%m-%dT%H:%M:%SZ}", "runsRoot": str(listing.root)}
 
 
 def _target(listing, run, metric):
@@ -206,29 +124,8 @@ def _target(listing, run, metric):
 
 
 def write_report(root, kind, report, out=None, stamped=True):
-    """Write a report as ``_<kind>/<name>.json`` with a Markdown twin.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The registry's root.
-    kind : {"compare", "best", "decision"}
-        Kind of the report.
-    report : dict
-        From this module.
-    out : path-like, optional
-        Folder instead of the registry's own.
-    stamped : bool
-        Whether the name holds the time; without it the file is replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The JSON file.
-    """
-    folder = (
-        Path(out) if out else root / {"decision": "_decisions"}.get(kind, f"_{kind}")
-    )
+    """Write a report as ``_<kind>/<name>.json`` with a Markdown twin."""
+    folder = Path(out) if out else root / {"decision": "_decisions"}.get(kind, f"_{kind}")
     stem = f"{kind}_{file_part(report['metricKey'])}"
     if stamped:
         stem = _free(folder, f"{stem}_{stamp()}")

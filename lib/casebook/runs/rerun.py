@@ -18,17 +18,7 @@ _NEVER = ("KEY", "TOKEN", "SECRET", "PASSWORD", "ROOT", "TENANT")
 
 @dataclass(frozen=True)
 class Request:
-    """What makes a run again.
-
-    Attributes
-    ----------
-    arguments : list of str
-        Arguments of the command line.
-    environment : dict of str to str
-        Settings of experiments; never keys, folders or tenants.
-    record : str or None
-        Where the new ``run.json`` will be below the results, if that is known.
-    """
+    """What makes a run again."""
 
     arguments: list
     environment: dict = field(default_factory=dict)
@@ -42,31 +32,11 @@ class Request:
 
 
 def request_of(folder, name=None):
-    """Find out how a run was made.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder of the run.
-    name : str, optional
-        For a report's cell: name of the report that the repetition goes to, by
-        default the old one with ``-rerun``.
-
-    Returns
-    -------
-    Request
-        From ``run_request.json``, else from the inputs in the labels.
-
-    Raises
-    ------
-    InputError
-        If the run recorded neither.
-    """
+    """Find out how a run was made."""
     if (folder / REQUEST).is_file():
         if name:
             raise InputError(
-                "--as is for the runs of a report: this one was made by a command, "
-                "which names its run itself"
+                "--as is for the runs of a report: this one was made by a command, which names its run itself"
             )
         return _recorded(folder / REQUEST)
     labels = read_record(folder / "run.json").labels
@@ -104,18 +74,7 @@ def _of_cell(folder, cell, parameters, name):
 
 
 def differences(before, after):
-    """Compare the metrics of a run and of its repetition.
-
-    Parameters
-    ----------
-    before, after : casebook.runs.artifact.RunRecord
-        The records.
-
-    Returns
-    -------
-    list of str
-        One line per metric that differs by more than rounding, or is in one only.
-    """
+    """Compare the metrics of a run and of its repetition."""
     found = []
     for metric in sorted(before.metrics.keys() | after.metrics.keys()):
         old, new = before.metric(metric), after.metric(metric)

@@ -33,27 +33,7 @@ class NoRows(Exception):
 
 
 def query_scores(folder, metric):
-    """Give score and group of every query behind a metric of a run.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder of the run.
-    metric : str
-        Key in any letter case.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``score`` and ``group`` by query id, in the order of the ids.
-
-    Raises
-    ------
-    NoRows
-        If there are none, with the reason.
-    InputError
-        If a file of rows is damaged or is not the one that was recorded.
-    """
+    """Give score and group of every query behind a metric of a run."""
     record = read_record(folder / "run.json")
     metric = canonical(metric)
     value = record.metric(metric)

@@ -18,21 +18,7 @@ SHIFTS = ("learned", "identity", "zero")
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Outcome of the eval runner.
-
-    Attributes
-    ----------
-    folder : pathlib.Path
-        ``run_manifest.json`` and, with a baseline, ``acceptance_gate.json``.
-    metrics : dict
-        Documented key to value.
-    n : int
-        Test questions that the means are over.
-    gate : casebook.shift.gate.GateReport or None
-        None without a baseline.
-    note : str or None
-        Why no shift was applied.
-    """
+    """Outcome of the eval runner."""
 
     folder: Path
     metrics: dict
@@ -41,48 +27,8 @@ class EvaluationReport:
     note: str | None = None
 
 
-def run_evaluators(
-    setup,
-    result,
-    layout,
-    *,
-    shift="learned",
-    baseline=True,
-    mode="per-query",
-    scale=None,
-    **rules,
-):
-    """Run the evaluators on the test queries and judge the shift.
-
-    Parameters
-    ----------
-    setup : Setup
-        The setup of the training.
-    result : casebook.shift.training.TrainingResult or None
-        What was learned; needed for the shift ``learned``.
-    layout : casebook.runs.layout.Layout
-        Where results lie.
-    shift : {"learned", "identity", "zero"}
-        What is applied; the last two are the documented ones.
-    baseline : bool
-        Whether the unshifted queries are evaluated, which the gate needs.
-    mode : {"per-query", "shared"}
-        References, as for `casebook.shift.evaluators.evaluate_shift`.
-    scale : float, optional
-        Instead of the scale chosen in training.
-    **rules
-        ``profile``, ``eps`` and ``decision`` of the gate.
-
-    Returns
-    -------
-    EvaluationReport
-        Metrics and, with a baseline, the gate's verdict.
-
-    Raises
-    ------
-    InputError
-        If a name or profile is unknown, or the data are not those of the training.
-    """
+def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules):
+    """Run the evaluators on the test queries and judge the shift."""
     check_choice("shift", shift, SHIFTS)
     gate.profile_rules(rules.get("profile", "documented"), rules.get("eps"))
     ready, started = prepare(setup), now()

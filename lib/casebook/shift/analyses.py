@@ -16,29 +16,9 @@ PARITY = {"original:map@1": "RR", "original:ndcg@3": "nDCG@3"}
 
 
 def ranks(study, system=DOCUMENTED):
-    """Give the rank of the first relevant document before and after the shift.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    system : str
-        A learner.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns query_id, query, before, after and change (``"up"``, ``"down"`` or
-        ``"equal"``), the largest gains in reciprocal rank first.
-    """
+    """Give the rank of the first relevant document before and after the shift."""
     before, after = _records(study, system)
-    frame = pd.DataFrame(
-        {
-            "query_id": before["QueryId"],
-            "before": before["Rank"],
-            "after": after["Rank"],
-        }
-    )
+    frame = pd.DataFrame({"query_id": before["QueryId"], "before": before["Rank"], "after": after["Rank"]})
     texts = study.dataset.queries.set_index("query_id")["text"]
     frame.insert(1, "query", frame["query_id"].map(texts))
     gain = after["Ap1"] - before["Ap1"]
@@ -47,20 +27,7 @@ def ranks(study, system=DOCUMENTED):
 
 
 def changed_ranks(frame, most=20):
-    """Choose the queries whose first relevant document moved most.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From `ranks`.
-    most : int
-        Rows to give, half from either end.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Promoted queries first, demoted last; unchanged ones are left out.
-    """
+    """Choose the queries whose first relevant document moved most."""
     moved = frame[frame["change"] != "equal"]
     if len(moved) <= most:
         return moved
@@ -68,18 +35,7 @@ def changed_ranks(frame, most=20):
 
 
 def rank_counts(frame):
-    """Say how many queries were promoted, demoted and left alone.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From `ranks`.
-
-    Returns
-    -------
-    str
-        One sentence.
-    """
+    """Say how many queries were promoted, demoted and left alone."""
     counts = frame["change"].value_counts()
     up, down, equal = (int(counts.get(c, 0)) for c in ("up", "down", "equal"))
     first = int(((frame["after"] == 1) & (frame["before"] > 1)).sum())
@@ -91,24 +47,7 @@ def rank_counts(frame):
 
 
 def segmented(study, system=DOCUMENTED, n_boot=10_000):
-    """Apply the shift where the gap rule of the other folds says so.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    system : str
-        A learner.
-    n_boot : int
-        Bootstrap resamples and sign patterns of the groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows baseline, shifted, segmented, and oracle (an upper bound, which reads
-        the labels): for map@1 and ndcg@3 the mean and the gain, each with low and
-        high, and the numbers of queries shifted and skipped.
-    """
+    """Apply the shift where the gap rule of the other folds says so."""
     before, after = _records(study, system)
     rule = segments.gap_gain(before, after) >= study.fits[system].taus
     bound = segments.oracle(before, after, GAP_MEASURE)
@@ -124,44 +63,14 @@ def segmented(study, system=DOCUMENTED, n_boot=10_000):
 
 
 def gate(study, system=DOCUMENTED, profile="documented", n_resamples=10_000):
-    """Judge a shift by the acceptance gate, on the bound of the paired interval.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    system : str
-        A learner.
-    profile : str
-        Profile of the gate.
-    n_resamples : int
-        Sign patterns of the groups.
-
-    Returns
-    -------
-    casebook.shift.gate.GateReport
-        Verdict and checks, over groups of queries.
-    """
+    """Judge a shift by the acceptance gate, on the bound of the paired interval."""
     run = evaluate_shift(study.data, study.fits[system].shifted(study.data))
     options = {"n_resamples": n_resamples, "seed": study.seed}
     return judge(run, profile, clusters=study.clusters, **options)
 
 
 def gate_table(study, n_resamples=10_000):
-    """Judge the documented shift and the ridge map by the acceptance gate.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    n_resamples : int
-        Sign patterns of the groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, rule, delta with low and high, eps, verdict.
-    """
+    """Judge the documented shift and the ridge map by the acceptance gate."""
     rows = [
         {
             "system": name,
@@ -179,21 +88,7 @@ def gate_table(study, n_resamples=10_000):
 
 
 def parity_table(study, system=DOCUMENTED):
-    """Put each documented key beside the standard measure.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    system : str
-        Whose values to show.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns documented, baseline, shifted, standard, with its baseline and shifted
-        values, and what the documented key really is.
-    """
+    """Put each documented key beside the standard measure."""
     vectors = study.fits[system].shifted(study.data)
     names = [*PARITY, *PARITY.values()]
     base = study.data.score(study.data.queries, measures=names).mean()
@@ -219,11 +114,7 @@ def _records(study, system):
 
 
 def _segment_row(label, system, found, apply):
-    row = {
-        "answers": label,
-        "shifted": int(apply.sum()),
-        "skipped": int((~apply).sum()),
-    }
+    row = {"answers": label, "shifted": int(apply.sum()), "skipped": int((~apply).sum())}
     for measure, number in found["kpi"][system].items():
         row[measure] = number["value"]
         row[f"{measure} low"], row[f"{measure} high"] = number["ci"]

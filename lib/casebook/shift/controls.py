@@ -8,20 +8,7 @@ from casebook.shift.evaluate import SCALES, SELECTION, learn
 
 
 def in_sample(data, grid, *, scales=SCALES, **settings):
-    """Learn, choose and report on the same queries: shown apart, as a warning.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    grid, scales, **settings
-        As for `casebook.shift.evaluate.select`.
-
-    Returns
-    -------
-    numpy.ndarray, shape [n, D]
-        Shifted queries.
-    """
+    """Learn, choose and report on the same queries: shown apart, as a warning."""
     best = None
     for options in grid:
         shift = learn(data, range(len(data)), options, **settings)
@@ -34,28 +21,7 @@ def in_sample(data, grid, *, scales=SCALES, **settings):
 
 
 def random_directions(data, fit, measures, *, draws=20, seed=0):
-    """Measure shifts of random direction that are as long as the fitted ones.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    fit : CrossFit
-        Whose lengths to take; each fold has a direction of its own.
-    measures : sequence of str
-        Measures.
-    draws : int
-        Number of random directions.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    mean : pandas.DataFrame
-        Queries x measures, averaged over the draws.
-    spread : pandas.DataFrame
-        Draws x measures: the mean over the queries of each draw.
-    """
+    """Measure shifts of random direction that are as long as the fitted ones."""
     check_count("draws", draws)
     lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
     frames = []
@@ -71,27 +37,8 @@ def random_directions(data, fit, measures, *, draws=20, seed=0):
 
 
 def oracle_scale(data, fit, measures, scales=SCALES):
-    """Give each query its best scale, seen with its labels: a ceiling, not a system.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    fit : CrossFit
-        The movements.
-    measures : sequence of str
-        Measures; each has its own best scale.
-    scales : sequence of float
-        Scales to choose from.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Queries x measures: the largest value over the scales.
-    """
+    """Give each query its best scale, seen with its labels: a ceiling, not a system."""
     found = [data.score(fit.shifted(data, s), measures=measures) for s in scales]
     return pd.DataFrame(
-        np.max([frame.to_numpy() for frame in found], axis=0),
-        index=found[0].index,
-        columns=found[0].columns,
+        np.max([frame.to_numpy() for frame in found], axis=0), index=found[0].index, columns=found[0].columns
     )

@@ -4,39 +4,13 @@ import numpy as np
 
 
 def contrast(data, row):
-    """Give mean relevant minus mean other document of one query's pool.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    row : int
-        Row of the query; its pool holds both kinds.
-
-    Returns
-    -------
-    numpy.ndarray, shape [D]
-        The direction that separates them.
-    """
+    """Give mean relevant minus mean other document of one query's pool."""
     relevant, pool = data.relevant[row], data.documents[data.pools[row]]
     return pool[relevant].mean(axis=0) - pool[~relevant].mean(axis=0)
 
 
 def mean_direction(directions, unit=False):
-    """Average directions.
-
-    Parameters
-    ----------
-    directions : numpy.ndarray, shape [n, D]
-        None of them zero.
-    unit : bool
-        Whether each is scaled to length 1 first.
-
-    Returns
-    -------
-    numpy.ndarray, shape [D]
-        Zero without directions.
-    """
+    """Average directions."""
     if not len(directions):
         return np.zeros(directions.shape[1])
     if unit:

@@ -14,30 +14,10 @@ _COLUMNS = ("seed", "stage", "system", "query_id", "group", "baseline", "shifted
 
 
 def run_drift(seeds, embedder="minilm", *, sizes=(POLICIES, QUERIES), k=5):
-    """Learn on stage 1 of generated collections and run on stages 0, 1 and 2.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        One collection per seed; none gives an empty table.
-    embedder : str
-        As for `casebook.shift.simulators.load_embedder`.
-    sizes : (int, int)
-        Policies and questions of a collection.
-    k : int
-        Folds; every question is shifted by what other families gave, at every stage.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Tidy rows: seed, stage, system, query_id, group, baseline and shifted (nDCG@10).
-    """
+    """Learn on stage 1 of generated collections and run on stages 0, 1 and 2."""
     encoder, parts = load_embedder(embedder), []
     for seed in seeds:
-        stages = [
-            embed(dataset, encoder)
-            for dataset in drift_stages(*sizes, seed=seed, stages=STAGES)
-        ]
+        stages = [embed(dataset, encoder) for dataset in drift_stages(*sizes, seed=seed, stages=STAGES)]
         for system in SHOWN_APART:
             fit = cross_fit(stages[TRAIN_STAGE], LEARNERS[system], k=k, seed=seed)
             for stage, data in enumerate(stages):
@@ -65,21 +45,7 @@ def _stage_rows(data, fit):
 
 
 def drift_table(rows, n_resamples=10_000, seed=0):
-    """Summarise the gain at each stage over all collections.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `run_drift`.
-    n_resamples, seed : int
-        Sign patterns of families of questions, and their seed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, stage, baseline, gain with low and high, lowest and highest
-        gain of a collection, seeds, n. Empty if there are no rows.
-    """
+    """Summarise the gain at each stage over all collections."""
     found = []
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
@@ -104,21 +70,7 @@ def drift_table(rows, n_resamples=10_000, seed=0):
 
 
 def drift_numbers(rows, n_resamples=10_000, seed=0):
-    """Give the gains for ``numbers.json``.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `run_drift`.
-    n_resamples, seed : int
-        As for `drift_table`.
-
-    Returns
-    -------
-    dict
-        {``drift_stage_<n>``: {system: {"nDCG@10 gain": {...}}}}; the control is 0, the
-        gain of no shift.
-    """
+    """Give the gains for ``numbers.json``."""
     numbers = {}
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]

@@ -15,26 +15,7 @@ MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedDataset:
-    """Vectors of the effective queries and of all documents of a dataset.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Where they come from.
-    query_ids : list of str, length n
-        Effective queries: judged, with at least one relevant document among those that
-        are ranked for it.
-    queries : numpy.ndarray of float64, shape [n, D]
-        Vectors of the queries.
-    documents : numpy.ndarray of float64, shape [m, D]
-        Vectors of the documents.
-    pools : list of numpy.ndarray of int, length n
-        Documents ranked for each query, in the order that breaks ties.
-    relevant : list of numpy.ndarray of bool, length n
-        Which documents of the pool are relevant (grade 1 or more).
-    dropped : dict of str
-        Why a query is not effective, by id.
-    """
+    """Vectors of the effective queries and of all documents of a dataset."""
 
     dataset: object
     query_ids: list
@@ -54,18 +35,7 @@ class EmbeddedDataset:
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
 
     def take(self, rows):
-        """Keep some queries and all documents.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            Which queries.
-
-        Returns
-        -------
-        EmbeddedDataset
-            The part; queries dropped before are not counted in it.
-        """
+        """Keep some queries and all documents."""
         return replace(
             self,
             query_ids=[self.query_ids[row] for row in rows],
@@ -76,13 +46,7 @@ class EmbeddedDataset:
         )
 
     def account(self):
-        """Count the queries: in all, effective, and dropped by reason.
-
-        Returns
-        -------
-        dict
-            ``n_total``, ``n_effective``, ``n_dropped`` and ``reasons``.
-        """
+        """Count the queries: in all, effective, and dropped by reason."""
         reasons = pd.Series(list(self.dropped.values()), dtype=object).value_counts()
         dropped = len(self.dropped)
         return {
@@ -93,45 +57,17 @@ class EmbeddedDataset:
         }
 
     def scores(self, vectors, rows=None):
-        """Give the cosine of each query vector with the documents of its pool.
-
-        Parameters
-        ----------
-        vectors : numpy.ndarray, shape [rows, D]
-            Query vectors, shifted or not.
-        rows : sequence of int, optional
-            Which queries they stand for; all by default.
-
-        Returns
-        -------
-        list of numpy.ndarray, shape [pool]
-            Cosines in [-1, 1], in the order of the pool.
-        """
+        """Give the cosine of each query vector with the documents of its pool."""
         rows = range(len(self)) if rows is None else rows
         table = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
         return [line[self.pools[row]] for row, line in zip(rows, table, strict=True)]
 
     def run(self, vectors, rows=None):
-        """Score documents for queries.
-
-        Parameters
-        ----------
-        vectors : numpy.ndarray, shape [rows, D]
-            Query vectors, shifted or not.
-        rows : sequence of int, optional
-            Which queries they stand for; all by default.
-
-        Returns
-        -------
-        dict of dict
-            ``{query_id: {doc_id: cosine}}``.
-        """
+        """Score documents for queries."""
         rows = range(len(self)) if rows is None else rows
         names = self.doc_ids
         return {
-            self.query_ids[row]: dict(
-                zip(names[self.pools[row]], scores.tolist(), strict=True)
-            )
+            self.query_ids[row]: dict(zip(names[self.pools[row]], scores.tolist(), strict=True))
             for row, scores in zip(rows, self.scores(vectors, rows), strict=True)
         }
 
@@ -147,68 +83,21 @@ class EmbeddedDataset:
         return int((found.tie_mass > 0).sum())
 
     def score(self, vectors, rows=None, measures=MEASURES):
-        """Measure the rankings that query vectors give.
-
-        Parameters
-        ----------
-        vectors : numpy.ndarray, shape [rows, D]
-            Query vectors, shifted or not.
-        rows : sequence of int, optional
-            Which queries; all by default.
-        measures : sequence of str
-            Names of `casebook.measures.ranking`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Queries x measures.
-        """
+        """Measure the rankings that query vectors give."""
         run, judged = self.run(vectors, rows), self.qrels(rows)
         return evaluate(judged, run, list(measures)).frame()
 
     def chance(self, measures=MEASURES):
-        """Give the expected value of a random order of each query's pool.
-
-        Parameters
-        ----------
-        measures : sequence of str
-            Names of measures.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Queries x measures: means over all orders, computed, not drawn.
-        """
+        """Give the expected value of a random order of each query's pool."""
         names = self.doc_ids
-        run = {
-            query: dict.fromkeys(names[pool], 0.0)
-            for query, pool in zip(self.query_ids, self.pools, strict=True)
-        }
+        run = {query: dict.fromkeys(names[pool], 0.0) for query, pool in zip(self.query_ids, self.pools, strict=True)}
         found = tie_bounds(self.qrels(), run, list(measures))
         index = pd.Index(found.query_ids, name="query_id")
         return pd.DataFrame(found.expected, index=index, columns=list(measures))
 
 
 def embed(dataset, embedder):
-    """Embed a dataset and find its effective queries.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, queries, judgements and, where given, candidates.
-    embedder : object
-        Answers ``encode_queries`` and ``encode_documents``.
-
-    Returns
-    -------
-    EmbeddedDataset
-        Queries without a relevant document in their pool are left out and listed.
-
-    Raises
-    ------
-    InputError
-        If no query is effective, or a vector is not finite.
-    """
+    """Embed a dataset and find its effective queries."""
     places = {doc: n for n, doc in enumerate(dataset.documents["doc_id"])}
     everything = sorted(places, reverse=True)
     kept, pools, relevant, dropped = [], [], [], {}
@@ -243,7 +132,5 @@ def _finite(vectors, kind):
     vectors = np.asarray(vectors, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(wrong):
-        raise InputError(
-            f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})"
-        )
+        raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
     return vectors

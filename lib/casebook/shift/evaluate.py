@@ -25,21 +25,7 @@ LEARNERS = {
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A learned shift, and what the development folds chose for it.
-
-    Attributes
-    ----------
-    shift : AdditiveShift or RidgeShift
-        Learned on all training queries with the chosen option.
-    options : dict
-        The chosen option of the learner.
-    scale : float
-        The chosen scale; 0 means that no shift was better than none.
-    score : float
-        Mean of the selection measure on the development folds.
-    tau : float
-        Threshold of the gap rule, fitted on the same folds; inf applies no shift.
-    """
+    """A learned shift, and what the development folds chose for it."""
 
     shift: object
     options: dict
@@ -50,21 +36,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Shifts of all queries, each from folds that share no group with it.
-
-    Attributes
-    ----------
-    moves : numpy.ndarray, shape [n, D]
-        Movement of each query at scale 1, learned without its group.
-    scales : numpy.ndarray, shape [n]
-        Scale chosen without its group.
-    taus : numpy.ndarray, shape [n]
-        Threshold of the gap rule, fitted without its group.
-    folds : list of list of int
-        Held-out rows.
-    selections : list of Selection
-        One per fold.
-    """
+    """Shifts of all queries, each from folds that share no group with it."""
 
     moves: np.ndarray
     scales: np.ndarray
@@ -73,31 +45,12 @@ class CrossFit:
     selections: list
 
     def shifted(self, data, scale=None):
-        """Give the shifted queries.
-
-        Parameters
-        ----------
-        data : EmbeddedDataset
-            The queries.
-        scale : float, optional
-            One scale for all instead of the chosen ones.
-
-        Returns
-        -------
-        numpy.ndarray, shape [n, D]
-            Query plus scale times movement.
-        """
+        """Give the shifted queries."""
         scales = self.scales if scale is None else np.full(len(data), float(scale))
         return data.queries + scales[:, None] * self.moves
 
     def choices(self):
-        """Give what was chosen in each fold.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns fold, held out, scale, tau, norm, and the learner's options.
-        """
+        """Give what was chosen in each fold."""
         rows = [
             {
                 "fold": n,
@@ -107,60 +60,20 @@ class CrossFit:
                 "length": float(np.linalg.norm(self.moves[fold], axis=1).mean()),
                 **s.options,
             }
-            for n, (fold, s) in enumerate(
-                zip(self.folds, self.selections, strict=True), 1
-            )
+            for n, (fold, s) in enumerate(zip(self.folds, self.selections, strict=True), 1)
         ]
         return pd.DataFrame(rows)
 
 
 def learn(data, rows, options, **settings):
-    """Learn one shift.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    rows : sequence of int
-        Queries to learn from.
-    options : dict
-        ``mode`` of the pos/neg learner, or ``penalty`` of the ridge map.
-    **settings
-        Settings of the pos/neg learner; the ridge map has none.
-
-    Returns
-    -------
-    AdditiveShift or RidgeShift
-        What was learned.
-    """
+    """Learn one shift."""
     if "penalty" in options:
         return learn_ridge(data, rows, **options)
     return learn_posneg(data, rows, **options, **settings)
 
 
 def select(data, rows, grid, *, k=5, by="group", seed=0, scales=SCALES, **settings):
-    """Learn on some queries; choose options and scale by folds among them.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    rows : sequence of int
-        Training queries; nothing else is looked at.
-    grid : sequence of dict
-        Options of the learner to choose from.
-    k, by, seed
-        Inner folds, as for `casebook.shift.splits.folds`.
-    scales : sequence of float
-        Scales to choose from; of equally good ones the smallest is taken.
-    **settings
-        Further settings of the learner.
-
-    Returns
-    -------
-    Selection
-        The choice, and the shift learned on all of `rows` with it.
-    """
+    """Learn on some queries; choose options and scale by folds among them."""
     parts = folds(data, k, by=by, seed=seed, rows=rows)
     best = None
     for options in grid:
@@ -187,24 +100,7 @@ def _tau(data, vectors, rows):
 
 
 def cross_fit(data, grid, *, k=5, by="group", seed=0, **options):
-    """Shift every query by what was learned from the other folds.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    grid : sequence of dict
-        Options of the learner to choose from.
-    k, by, seed
-        Outer and inner folds.
-    **options
-        Passed to `select`.
-
-    Returns
-    -------
-    CrossFit
-        Movements, scales and thresholds, all from other groups.
-    """
+    """Shift every query by what was learned from the other folds."""
     held_out = folds(data, k, by=by, seed=seed)
     moves = np.zeros_like(data.queries)
     scales, taus, selections = np.zeros(len(data)), np.zeros(len(data)), []

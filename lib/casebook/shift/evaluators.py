@@ -25,21 +25,7 @@ MODES = ("per-query", "shared")
 
 @dataclass(frozen=True)
 class EvaluatorRun:
-    """What the evaluators say of one shift.
-
-    Attributes
-    ----------
-    metrics : dict
-        Documented key to mean over the queries, or to milliseconds; None where a
-        vector is not finite.
-    baseline, shifted : pandas.DataFrame
-        Queries x evaluators; NaN where undefined. Without a baseline that frame is
-        None.
-    degenerate : list of str
-        Queries whose shifted vector is zero or not finite.
-    mode : str
-        ``per-query``, or ``shared``, which is diagnostic only.
-    """
+    """What the evaluators say of one shift."""
 
     metrics: dict
     baseline: pd.DataFrame | None
@@ -54,36 +40,11 @@ class EvaluatorRun:
 
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
-    """Run all evaluators on shifted queries.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Unshifted queries, documents and judgements.
-    vectors : numpy.ndarray, shape [n, D]
-        Shifted queries.
-    baseline : bool
-        Whether the unshifted queries are evaluated too.
-    mode : {"per-query", "shared"}
-        Which references a query is compared with.
-
-    Returns
-    -------
-    EvaluatorRun
-        Keys ``<name>``, ``<name>.duration_ms`` and ``evaluation.duration_ms``, and with
-        a baseline also ``<name>.baseline``, ``<name>.shift`` and ``<name>.delta``.
-
-    Raises
-    ------
-    InputError
-        If the mode is unknown or the vectors do not fit.
-    """
+    """Run all evaluators on shifted queries."""
     check_choice("mode", mode, MODES)
     vectors = np.asarray(vectors, dtype=float)
     if vectors.shape != data.queries.shape:
-        raise InputError(
-            f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}"
-        )
+        raise InputError(f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}")
     clock = time.perf_counter()
     frames, durations = {}, dict.fromkeys(NAMES, 0.0)
     for kind, part in (("shift", vectors), ("baseline", data.queries)):
@@ -95,9 +56,7 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
     degenerate = [data.query_ids[row] for row in wrong]
-    return EvaluatorRun(
-        metrics, frames.get("baseline"), frames["shift"], degenerate, mode
-    )
+    return EvaluatorRun(metrics, frames.get("baseline"), frames["shift"], degenerate, mode)
 
 
 def _metrics(frames):
@@ -113,10 +72,7 @@ def _metrics(frames):
 
 
 def _means(frame):
-    return {
-        name: float(frame[name].mean()) if frame[name].notna().all() else None
-        for name in NAMES
-    }
+    return {name: float(frame[name].mean()) if frame[name].notna().all() else None for name in NAMES}
 
 
 def _evaluate(data, vectors, mode, durations):
@@ -156,10 +112,6 @@ def _ranking(data, vectors, scores, mode, measure):
         judged = {query: {"0": 1} for query in data.query_ids}
         run = {
             query: {str(doc): -float(place) for place, doc in enumerate(order)}
-            for query, order in zip(
-                data.query_ids,
-                map(best_first, scores),
-                strict=True,
-            )
+            for query, order in zip(data.query_ids, map(best_first, scores), strict=True)
         }
     return evaluate(judged, run, [measure]).values(measure)

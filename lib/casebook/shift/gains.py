@@ -11,25 +11,7 @@ from casebook.stats.tests import difference_intervals
 
 
 def gains(study, measure=MEASURE, n_resamples=10_000):
-    """Compare every system with the unshifted baseline, over groups of queries.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    measure : str
-        One of the measures.
-    n_resamples : int
-        Sign patterns of the groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, gain with low and high, p, p_adjusted, better, equal, worse, n,
-        groups, verdict and reason. The learned shifts are one family of contrasts
-        (`casebook.estimates.contrasts`): their intervals and verdicts hold together.
-        Controls and bounds have an interval each and are not tested.
-    """
+    """Compare every system with the unshifted baseline, over groups of queries."""
     frame = study.scores[measure]
     options = {"n_resamples": n_resamples, "seed": study.seed}
     pairs = [(name, BASELINE) for name in study.fits]
@@ -64,29 +46,12 @@ def gains(study, measure=MEASURE, n_resamples=10_000):
 
 
 def leakage(study, gained, n_resamples=10_000):
-    """Put honest gains beside those of leaking protocols.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    gained : pandas.DataFrame
-        From `gains`.
-    n_resamples : int
-        Sign patterns of the groups, for the one protocol that is not part of it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, protocol, gain, gain low, gain high, n.
-    """
+    """Put honest gains beside those of leaking protocols."""
     base, known = study.scores[MEASURE][BASELINE], gained.set_index("system")
     columns, rows = ["gain", "gain low", "gain high", "n"], []
     for name in SHOWN_APART:
         leaking = study.leaking[name][MEASURE] - base
-        [found] = difference_intervals(
-            leaking, study.clusters, n_resamples=n_resamples, seed=study.seed
-        )
+        [found] = difference_intervals(leaking, study.clusters, n_resamples=n_resamples, seed=study.seed)
         protocols = {
             "groups held out": known.loc[name, columns],
             "single queries held out": (found.estimate, found.low, found.high, found.n),
@@ -97,37 +62,15 @@ def leakage(study, gained, n_resamples=10_000):
 
 
 def sweep(study, n_resamples=10_000):
-    """Give the gain at each fixed scale: a description, nothing is chosen by it.
-
-    Parameters
-    ----------
-    study : ShiftStudy
-        The study.
-    n_resamples : int
-        Sign patterns of the groups.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns parameter (the system), value, mean, ci_low, ci_high, default (1)
-        and best (the median of the scales that the folds chose).
-    """
+    """Give the gain at each fixed scale: a description, nothing is chosen by it."""
     base, rows = study.scores[MEASURE][BASELINE], []
     for name in SHOWN_APART:
         fit = study.fits[name]
-        moved = {
-            scale: study.data.score(fit.shifted(study.data, scale), None, [MEASURE])
-            for scale in SCALES
-        }
+        moved = {scale: study.data.score(fit.shifted(study.data, scale), None, [MEASURE]) for scale in SCALES}
         table = pd.DataFrame({s: frame[MEASURE] for s, frame in moved.items()})
         table = table.sub(base, axis=0)
-        found = difference_intervals(
-            table, study.clusters, n_resamples=n_resamples, seed=study.seed
-        )
+        found = difference_intervals(table, study.clusters, n_resamples=n_resamples, seed=study.seed)
         middle = float(np.median([s.scale for s in fit.selections]))
-        rows += [
-            (name, scale, i.estimate, i.low, i.high, 1.0, middle)
-            for scale, i in zip(moved, found, strict=True)
-        ]
+        rows += [(name, scale, i.estimate, i.low, i.high, 1.0, middle) for scale, i in zip(moved, found, strict=True)]
     columns = ["parameter", "value", "mean", "ci_low", "ci_high", "default", "best"]
     return pd.DataFrame(rows, columns=columns)

@@ -28,24 +28,7 @@ DECISIONS = ("bound", "point")
 
 @dataclass(frozen=True)
 class Check:
-    """One rule of a gate and how it came out.
-
-    Attributes
-    ----------
-    metric : str
-        ``<evaluator>.delta``.
-    delta, low, high : float or None
-        Mean difference with its interval over groups of queries.
-    n : int
-        Queries.
-    eps : float
-        The delta may be this much below 0.
-    verdict : str
-        ``pass``, ``fail`` or ``undecided`` (the interval contains ``-eps``, or there is
-        none).
-    reason : str or None
-        Why the rule failed without a comparison.
-    """
+    """One rule of a gate and how it came out."""
 
     metric: str
     delta: float | None
@@ -69,15 +52,7 @@ class Check:
 
 @dataclass(frozen=True)
 class GateReport:
-    """Outcome of a gate.
-
-    Attributes
-    ----------
-    profile, decision : str
-        Which rules, and whether bounds or points decided.
-    checks : list of Check
-        All rules; all must hold, so that no correction for their number is needed.
-    """
+    """Outcome of a gate."""
 
     profile: str
     decision: str
@@ -96,25 +71,7 @@ class GateReport:
 
 
 def profile_rules(name, eps=None):
-    """Give the rules of a profile.
-
-    Parameters
-    ----------
-    name : str
-        One of `PROFILES`, or ``rankcosine`` or ``rank-cosine``.
-    eps : float, optional
-        Instead of the profile's thresholds.
-
-    Returns
-    -------
-    dict of float
-        Evaluator to threshold.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown or the threshold is negative or not finite.
-    """
+    """Give the rules of a profile."""
     profile = _ALIASES.get(name, name)
     check_choice("gate profile", profile, PROFILES)
     rules = PROFILES[profile]
@@ -126,38 +83,10 @@ def profile_rules(name, eps=None):
 
 
 def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
-    """Judge a shift by its evaluator run.
-
-    Parameters
-    ----------
-    result : EvaluatorRun
-        With a baseline.
-    profile, eps
-        As for `profile_rules`.
-    decision : {"bound", "point"}
-        ``bound``: the lower bound of the paired interval must reach ``-eps``.
-        ``point``: the mean must, as documented.
-    **draws
-        Passed to `casebook.stats.tests.difference_intervals`: clusters, seed and
-        n_resamples.
-
-    Returns
-    -------
-    GateReport
-        A rule fails if its delta is missing or not a number, or if any vector is
-        degenerate; over fewer than six groups the bound decides nothing.
-
-    Raises
-    ------
-    InputError
-        If profile, eps or decision is wrong.
-    """
+    """Judge a shift by its evaluator run."""
     rules = profile_rules(profile, eps)
     check_choice("decision", decision, DECISIONS)
-    checks = [
-        _check(result, name, threshold, decision, draws)
-        for name, threshold in rules.items()
-    ]
+    checks = [_check(result, name, threshold, decision, draws) for name, threshold in rules.items()]
     return GateReport(profile, decision, checks)
 
 
@@ -184,24 +113,7 @@ def _check(result, name, eps, decision, draws):
 
 
 def write_gate(path, report, metrics, **context):
-    """Write ``acceptance_gate.json`` under the documented names.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    report : GateReport
-        Outcome.
-    metrics : dict
-        All metrics of the evaluator run.
-    **context
-        ``Dataset``, ``RunId``, ``RefsManifestPath``, ``ResultsPath``.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Write ``acceptance_gate.json`` under the documented names."""
     values = {
         **context,
         "CreatedUtc": now().isoformat().replace("+00:00", "Z"),

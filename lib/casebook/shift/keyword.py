@@ -24,13 +24,7 @@ MAP_WEIGHT, NDCG_WEIGHT = 0.7, 0.3
 
 
 class KeywordEncoder:
-    """Counts of seven words in the first dimensions, plus a fixed shift.
-
-    Parameters
-    ----------
-    shift : dict of float, optional
-        Dimension to amount, added to every text.
-    """
+    """Counts of seven words in the first dimensions, plus a fixed shift."""
 
     name = model_hash = "keyword-count"
 
@@ -40,18 +34,7 @@ class KeywordEncoder:
             self.offset[dimension] += amount
 
     def encode_queries(self, texts):
-        """Embed texts.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-
-        Returns
-        -------
-        numpy.ndarray, shape [n, 1536]
-            Counts of the substrings, in any letter case.
-        """
+        """Embed texts."""
         vectors = np.tile(self.offset, (len(texts), 1))
         for row, text in enumerate(texts):
             lowered = normalised_text(text).lower()
@@ -62,21 +45,7 @@ class KeywordEncoder:
 
 
 def first_delta(dataset):
-    """Run the three steps on a dataset.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, queries and judgements.
-
-    Returns
-    -------
-    list of dict
-        One row per measure under the documented keys: ``Metric``, ``Baseline``,
-        ``First``, ``FirstPlusDelta``, ``DeltaFirstVsBaseline`` and
-        ``DeltaFirstPlusDeltaVsBaseline``. Queries whose document is not there
-        count as 0 here.
-    """
+    """Run the three steps on a dataset."""
     both = {d: FIRST.get(d, 0) + DELTA.get(d, 0) for d in FIRST | DELTA}
     means = {}
     for step, shift in zip(STEPS, ({}, FIRST, both), strict=True):
@@ -88,19 +57,7 @@ def first_delta(dataset):
 
 
 def file_order_run(data):
-    """Rank as the documented runner does: ties stay in the order of the documents.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors; every document is ranked for every query.
-
-    Returns
-    -------
-    dict of dict
-        ``{query_id: {doc_id: -place}}``, so that no ties are left. Everywhere else
-        ties are broken by id; here the documented numbers hang on this order.
-    """
+    """Rank as the documented runner does: ties stay in the order of the documents."""
     table = np.round(cosines(data.queries, data.documents), TIE_DECIMALS)
     order = np.argsort(-table, axis=1, kind="stable")
     return {
@@ -122,24 +79,7 @@ def _row(measure, means):
 
 
 def aggregate(comparisons):
-    """Average several comparisons measure by measure.
-
-    Parameters
-    ----------
-    comparisons : sequence of list of dict
-        Results of `first_delta`, or the ``Metrics`` of stored files.
-
-    Returns
-    -------
-    list of dict
-        One row per measure: ``Metric`` and the plain mean of every other key, named
-        ``Average<key>``; in the order of the first comparison.
-
-    Raises
-    ------
-    InputError
-        If there is no comparison, or two do not hold the same measures.
-    """
+    """Average several comparisons measure by measure."""
     tables = [{row["Metric"]: row for row in rows} for rows in comparisons]
     if not tables:
         raise InputError("there is no comparison to aggregate")
@@ -158,15 +98,7 @@ def aggregate(comparisons):
 
 @dataclass(frozen=True)
 class Amplitude:
-    """What the documented trainer makes of an aggregate.
-
-    Attributes
-    ----------
-    ImprovementFirst, ImprovementFirstPlusDelta, DeltaImprovement : float
-        0.7 of the change of map@1 plus 0.3 of that of ndcg@3; their difference.
-    magnitude : float
-        What is written to dimensions 5 and 6.
-    """
+    """What the documented trainer makes of an aggregate."""
 
     ImprovementFirst: float
     ImprovementFirstPlusDelta: float
@@ -175,19 +107,7 @@ class Amplitude:
 
 
 def train_amplitude(averages):
-    """Choose the amplitude of the hand-picked dimensions from an aggregate.
-
-    Parameters
-    ----------
-    averages : sequence of dict
-        From `aggregate`.
-
-    Returns
-    -------
-    Amplitude
-        The amplitude grows with the *size* of the improvement, so harm raises it too;
-        it is halved where the second shift made things worse.
-    """
+    """Choose the amplitude of the hand-picked dimensions from an aggregate."""
     rows = {row["Metric"].lower(): row for row in averages}
     first, both = (
         selection_score(*(rows[measure][f"AverageDelta{step}"] for measure in MEASURES))
@@ -200,16 +120,5 @@ def train_amplitude(averages):
 
 
 def selection_score(delta_map, delta_ndcg):
-    """Weigh two changes as the documented selection does.
-
-    Parameters
-    ----------
-    delta_map, delta_ndcg : float
-        Changes of map@1 and ndcg@3.
-
-    Returns
-    -------
-    float
-        ``0.7 * delta_map + 0.3 * delta_ndcg``.
-    """
+    """Weigh two changes as the documented selection does."""
     return MAP_WEIGHT * delta_map + NDCG_WEIGHT * delta_ndcg

@@ -11,13 +11,7 @@ from casebook.shift.learning_stats import LearningStats, learning_stats
 from casebook.shift.vectors import best_first
 
 DOCUMENTED = "posneg-uniform"
-MODES = (
-    DOCUMENTED,
-    "posneg-unit",
-    "posneg-violation",
-    "posneg-relative",
-    "posneg-contrast",
-)
+MODES = (DOCUMENTED, "posneg-unit", "posneg-violation", "posneg-relative", "posneg-contrast")
 MAX_NORM = 1.5
 CANCEL_EPSILON = 1e-3
 # What the fixed clip of 1.5 is of the length of a simulated sha256 vector, about 11.5.
@@ -27,19 +21,7 @@ _ZERO_SQUARED = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class AdditiveShift:
-    """One vector that is added to every query.
-
-    Attributes
-    ----------
-    vector : numpy.ndarray, shape [D]
-        The shift, clipped.
-    mode : str
-        One of `MODES`.
-    stats : LearningStats
-        How it was learned.
-    cancel_epsilon : float
-        Shorter vectors count as cancelled and are not applied.
-    """
+    """One vector that is added to every query."""
 
     vector: np.ndarray
     mode: str
@@ -59,66 +41,15 @@ class AdditiveShift:
         return f"Delta norm {self.norm:.3g} below epsilon {self.cancel_epsilon:.3g}"
 
     def move(self, queries):
-        """Give the movement of each query at scale 1.
-
-        Parameters
-        ----------
-        queries : numpy.ndarray, shape [n, D]
-            Their vectors.
-
-        Returns
-        -------
-        numpy.ndarray, shape [n, D]
-            The same row for all; zero if the shift is cancelled.
-        """
+        """Give the movement of each query at scale 1."""
         vector = np.zeros_like(self.vector) if self.cancel_reason else self.vector
         return np.broadcast_to(vector, np.shape(queries))
 
 
 def learn_posneg(
-    data,
-    rows=None,
-    mode=DOCUMENTED,
-    *,
-    hard_negatives=1,
-    max_norm=MAX_NORM,
-    cancel_epsilon=CANCEL_EPSILON,
+    data, rows=None, mode=DOCUMENTED, *, hard_negatives=1, max_norm=MAX_NORM, cancel_epsilon=CANCEL_EPSILON
 ):
-    """Learn a shift from the errors of the unshifted ranking.
-
-    For each query whose first document is not relevant, the best ranked relevant
-    document is the positive and the best ranked others are the hard negatives. The
-    shift is the mean of positive minus negative.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    rows : sequence of int, optional
-        Queries to learn from; all by default.
-    mode : str
-        ``posneg-uniform``: the documented rule, directions as long as they are.
-        ``posneg-unit``: directions of length 1. ``posneg-violation``: only negatives
-        ranked above the positive. ``posneg-relative``: clipped at 0.13 of the median
-        length of the queries instead of at `max_norm`. ``posneg-contrast``: from every
-        query, the mean of its relevant documents minus the mean of the others.
-    hard_negatives : int
-        Negatives taken per query, at least 1.
-    max_norm : float or None
-        Length above which the mean is clipped; None turns clipping off.
-    cancel_epsilon : float
-        Length below which the shift counts as cancelled.
-
-    Returns
-    -------
-    AdditiveShift
-        Zero, and cancelled, if there is nothing to learn from.
-
-    Raises
-    ------
-    InputError
-        If the mode is unknown or a number is out of range.
-    """
+    """Learn a shift from the errors of the unshifted ranking."""
     check_choice("mode", mode, MODES)
     check_count("hard_negatives", hard_negatives)
     if not cancel_epsilon >= 0 or not (max_norm is None or max_norm > 0):

@@ -11,31 +11,7 @@ SUSPECT_NORM = 1e-3
 
 @dataclass(frozen=True)
 class LearningStats:
-    """What happened while a shift was learned.
-
-    Attributes
-    ----------
-    Cases, UniquePairs, ZeroDirections : int
-        Directions averaged; distinct pairs of a positive and a negative; pairs left
-        out because their vectors are equal.
-    ContradictoryPairs : int
-        Pairs that occur in both orders, and so cancel each other.
-    AvgDirectionNorm, MinDirectionNorm, MaxDirectionNorm : float
-        Lengths of the directions; 0 without cases.
-    NormClipApplied : bool
-        Whether the mean was shortened.
-    ClipNorm : float or None
-        Length above which it would be; None if clipping is off.
-    PreClipDeltaNorm, PostClipDeltaNorm : float
-        Length of the mean before and after.
-    ResultantLength : float or None
-        Length of the mean of the *unit* directions, 0 (they cancel) to 1 (they
-        agree); None without cases.
-    CancelOutSuspected : bool
-        Cases exist, but the mean is at most 0.001 long.
-    QueriesUsed, QueriesWithoutError : int
-        Queries that gave a case, and queries that were answered well already.
-    """
+    """What happened while a shift was learned."""
 
     Cases: int
     UniquePairs: int
@@ -59,24 +35,7 @@ class LearningStats:
 
 
 def learning_stats(directions, pairs, means, **counts):
-    """Describe how a shift was learned.
-
-    Parameters
-    ----------
-    directions : numpy.ndarray, shape [n, D]
-        Directions averaged, none of them zero.
-    pairs : sequence of (int, int)
-        Positive and negative document of each case.
-    means : (numpy.ndarray, numpy.ndarray)
-        The mean before and after clipping.
-    **counts
-        ``ClipNorm``, ``ZeroDirections``, ``QueriesUsed`` and ``QueriesWithoutError``.
-
-    Returns
-    -------
-    LearningStats
-        The statistics.
-    """
+    """Describe how a shift was learned."""
     lengths = np.linalg.norm(directions, axis=1)
     cases, pairs = len(lengths), set(pairs)
     before, after = (float(np.linalg.norm(mean)) for mean in means)

@@ -12,25 +12,7 @@ KEYS = ("original:map@1", "original:ndcg@3")  # Ap1 and Ndcg3
 
 
 def per_query(data, vectors, rows=None):
-    """Record how each query is answered.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Documents and judgements.
-    vectors : numpy.ndarray, shape [rows, D]
-        Query vectors, shifted or not.
-    rows : sequence of int, optional
-        Which queries; all by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per query with the documented fields. With several relevant documents
-        ``RelevantDocId`` is the best ranked one. Without a second or third document
-        its id is None and its score NaN: undefined is not 0. Written and read by
-        `casebook.runs.per_query`.
-    """
+    """Record how each query is answered."""
     rows = list(range(len(data)) if rows is None else rows)
     run, judged = data.run(vectors, rows), data.qrels(rows)
     scores = evaluate(judged, run, list(KEYS)).frame()

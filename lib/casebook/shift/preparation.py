@@ -16,23 +16,7 @@ from casebook.shift.splits import SHARES, divide
 
 @dataclass(frozen=True)
 class Setup:
-    """What a shift is learned on, and with which settings.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of a dataset, or a folder in BEIR or Mini-Insurance layout.
-    embedder : str
-        As for `casebook.shift.simulators.load_embedder`.
-    mode : str
-        A mode of the learner.
-    hard_negatives : int
-        Negatives per query.
-    by, seed : str, int
-        How queries are divided.
-    noise : float
-        Noise of a simulator, seeded by `seed`.
-    """
+    """What a shift is learned on, and with which settings."""
 
     dataset: str
     embedder: str = "minilm"
@@ -48,17 +32,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A dataset with vectors and its division into train, dev and test.
-
-    Attributes
-    ----------
-    data : EmbeddedDataset
-        All effective queries.
-    division : casebook.shift.splits.Division
-        Their parts.
-    labels : dict
-        Fingerprint of data, split, embedder and settings, for run records.
-    """
+    """A dataset with vectors and its division into train, dev and test."""
 
     data: object
     division: object
@@ -66,23 +40,7 @@ class Prepared:
 
 
 def prepare(setup):
-    """Load, embed and divide a dataset.
-
-    Parameters
-    ----------
-    setup : Setup
-        What to use.
-
-    Returns
-    -------
-    Prepared
-        The same for the same setup and files.
-
-    Raises
-    ------
-    InputError
-        If the dataset or the embedder is unknown, or too few groups can be divided.
-    """
+    """Load, embed and divide a dataset."""
     encoder = load_embedder(setup.embedder, setup.noise, setup.seed)
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
@@ -95,11 +53,7 @@ def prepare(setup):
         "SplitShares": SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
-        "Parameters": {
-            "mode": setup.mode,
-            "hard_negatives": setup.hard_negatives,
-            "noise": setup.noise,
-        },
+        "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives, "noise": setup.noise},
         "Seed": setup.seed,
         "CodeHash": library_digest(),
         "Queries": data.account(),
@@ -108,18 +62,7 @@ def prepare(setup):
 
 
 def load_dataset(name):
-    """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout.
-
-    Parameters
-    ----------
-    name : str or path-like
-        A folder that holds ``policies`` is in the Mini-Insurance layout.
-
-    Returns
-    -------
-    casebook.datasets.corpus.RetrievalDataset
-        The dataset's default split.
-    """
+    """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout."""
     key, folder = data_folder(name) or (None, Path(name))
     if (folder / "policies").is_dir():
         return read_mini_insurance(folder, key=key)

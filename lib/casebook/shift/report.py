@@ -7,14 +7,7 @@ from casebook.inference.intervals import bounds_text
 from casebook.inference.verdicts import count_verdicts
 from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
-from casebook.shift.study import (
-    BASELINE,
-    CHANCE,
-    IN_SAMPLE,
-    MEASURE,
-    RANDOM,
-    SHOWN_APART,
-)
+from casebook.shift.study import BASELINE, CHANCE, IN_SAMPLE, MEASURE, RANDOM, SHOWN_APART
 
 _SHARED = {
     "group": "share no group and no question text",
@@ -26,18 +19,7 @@ _KINDS = {BASELINE: "no shift"} | dict.fromkeys((CHANCE, *_RANDOM), "control")
 
 
 def account(study):
-    """Say how many queries count, in how many folds, why others do not, and ties.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-
-    Returns
-    -------
-    str
-        Two or three sentences.
-    """
+    """Say how many queries count, in how many folds, why others do not, and ties."""
     counts = study.data.account()
     folds = study.fits[DOCUMENTED].folds
     sizes = ", ".join(str(len(fold)) for fold in folds)
@@ -51,22 +33,7 @@ def account(study):
 
 
 def answer(study, gains):
-    """Answer the chapter's question.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-    gains : pandas.DataFrame
-        From `casebook.shift.gains.gains`.
-
-    Returns
-    -------
-    str
-        Markdown: which queries count, baseline, gains of the documented shift and of
-        the ridge map, each with its control, and what looking at the same queries
-        would have claimed.
-    """
+    """Answer the chapter's question."""
     base = study.scores[MEASURE][BASELINE].mean()
     rows = gains.set_index("system")
     lines = [
@@ -96,21 +63,7 @@ def answer(study, gains):
 
 
 def system_table(study, numbers):
-    """Give every system's measures with intervals: systems, controls, bounds.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-    numbers : dict
-        From its ``numbers``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, kind (``no shift``, ``learned``, ``control`` or ``bound``, which
-        is not honest), n, and each measure with low and high.
-    """
+    """Give every system's measures with intervals: systems, controls, bounds."""
     rows = []
     for system, measures in numbers.items():
         kind = "learned" if system in study.fits else _KINDS.get(system, "bound")
@@ -125,21 +78,7 @@ def system_table(study, numbers):
 
 
 def forest_rows(gains, table):
-    """Prepare the gains of systems and controls for `casebook.plots.forest`.
-
-    Parameters
-    ----------
-    gains : pandas.DataFrame
-        From `casebook.shift.gains.gains`.
-    table : pandas.DataFrame
-        From `system_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Without chance and bounds, whose differences would hide all others; the kind
-        stands in the place of the tie class.
-    """
+    """Prepare the gains of systems and controls for `casebook.plots.forest`."""
     kinds = table.set_index("system")["kind"]
     rows = gains.assign(**{"tie class": gains["system"].map(kinds)})
     shown = rows["tie class"].isin(["learned", "control"]) & (rows["system"] != CHANCE)
@@ -147,18 +86,7 @@ def forest_rows(gains, table):
 
 
 def choices(study):
-    """Give what each fold chose for each learner.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns system, fold, held out, scale, length, hard negatives, penalty.
-    """
+    """Give what each fold chose for each learner."""
     parts = [fit.choices().assign(system=name) for name, fit in study.fits.items()]
     frame = pd.concat(parts, ignore_index=True)
     frame = frame.rename(columns={"hard_negatives": "hard negatives"})
@@ -167,19 +95,7 @@ def choices(study):
 
 
 def learning(study):
-    """Give the statistics of the learned vectors, fold by fold.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pos/neg learner and fold: cases, pairs, contradictory pairs,
-        length before and after clipping, resultant length and whether cancelled.
-    """
+    """Give the statistics of the learned vectors, fold by fold."""
     rows = []
     for name, fit in study.fits.items():
         for number, chosen in enumerate(fit.selections, 1):
@@ -197,22 +113,7 @@ def learning(study):
 
 
 def shift_vectors(study, system=DOCUMENTED):
-    """Give the vectors that the folds learned, and how well they agree.
-
-    Parameters
-    ----------
-    study : casebook.shift.study.ShiftStudy
-        The study.
-    system : str
-        A pos/neg learner.
-
-    Returns
-    -------
-    vectors : numpy.ndarray, shape [folds, D]
-        One row per fold.
-    agreement : float or None
-        Mean cosine between two folds; None if fewer than two vectors have a length.
-    """
+    """Give the vectors that the folds learned, and how well they agree."""
     chosen = study.fits[system].selections
     vectors = np.stack([selection.shift.vector for selection in chosen])
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

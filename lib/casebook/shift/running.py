@@ -15,13 +15,7 @@ from casebook.shift.embedded import MEASURES
 from casebook.shift.per_query import per_query
 from casebook.shift.preparation import prepare
 from casebook.shift.splits import group_labels
-from casebook.shift.workflow import (
-    KPI,
-    check_split,
-    names_of,
-    shift_queries,
-    unapplied,
-)
+from casebook.shift.workflow import KPI, check_split, names_of, shift_queries, unapplied
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals
 
@@ -30,21 +24,7 @@ SYSTEMS = ("baseline", "posneg")
 
 @dataclass(frozen=True)
 class RunReport:
-    """Outcome of a run on the test queries.
-
-    Attributes
-    ----------
-    folder : pathlib.Path
-        Documented files.
-    records : list of pathlib.Path
-        The two run folders in the registry.
-    metrics : dict
-        {measure: {"baseline", "posneg", "delta"}}, each a number with interval.
-    values : dict
-        Content of ``metrics-posneg.json``.
-    note : str or None
-        Why no shift was applied.
-    """
+    """Outcome of a run on the test queries."""
 
     folder: Path
     records: list
@@ -54,28 +34,7 @@ class RunReport:
 
 
 def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
-    """Evaluate a stored shift on the test queries and record two runs.
-
-    Parameters
-    ----------
-    setup : Setup
-        The setup of the training.
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-    layout : casebook.runs.layout.Layout
-        Where results and the registry lie.
-    scale : float, optional
-        Instead of the scale chosen in training.
-    seed : int
-        Seed of the intervals.
-    arguments : list of str, optional
-        Arguments of the command line that makes these runs again.
-
-    Returns
-    -------
-    RunReport
-        Plain keys are of the test queries, ``train.*`` keys of the training queries.
-    """
+    """Evaluate a stored shift on the test queries and record two runs."""
     ready, started = prepare(setup), now()
     check_split(ready, result)
     parts = {part: ready.data.take(r) for part, r in ready.division.parts.items()}
@@ -83,27 +42,19 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     test = dict(zip(SYSTEMS, (parts["test"].queries, vectors), strict=True))
     moved, _ = shift_queries(parts["train"], result, scale)
     train = dict(zip(SYSTEMS, (parts["train"].queries, moved), strict=True))
-    trained = {
-        name: parts["train"].score(v, measures=KPI).mean() for name, v in train.items()
-    }
+    trained = {name: parts["train"].score(v, measures=KPI).mean() for name, v in train.items()}
     scores = {name: parts["test"].score(v) for name, v in test.items()}
     groups = group_labels(parts["test"])
     metrics = _intervals(scores, groups, seed)
     values = _documented(ready.data, metrics, trained, started)
     values |= {"Scale": used, "TrainingId": result.folder.name}
-    frames = {
-        name: per_query(parts["test"], v).assign(Group=groups)
-        for name, v in test.items()
-    }
+    frames = {name: per_query(parts["test"], v).assign(Group=groups) for name, v in test.items()}
     folder = _write(layout.results, values, metrics, frames, started)
     records = []
     for name in SYSTEMS:
         labels = {"Training": result.folder.name, "Scale": used * (name == "posneg")}
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
-        means |= {
-            f"train.{key.removeprefix(ORIGINAL)}": float(v)
-            for key, v in trained[name].items()
-        }
+        means |= {f"train.{key.removeprefix(ORIGINAL)}": float(v) for key, v in trained[name].items()}
         record = _record(ready, name, ready.labels | labels, means, started)
         records.append(record_run(layout, record, frames[name], arguments))
     return RunReport(folder, records, metrics, values, unapplied(result, used))
@@ -141,9 +92,7 @@ def _intervals(scores, groups, seed):
         found = mean_intervals(table, groups, seed=seed)
         found += difference_intervals(gain, groups, seed=seed)
         numbers = [interval.number() for interval in found]
-        metrics[measure.removeprefix(ORIGINAL)] = dict(
-            zip((*SYSTEMS, "delta"), numbers, strict=True)
-        )
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
     return metrics
 
 
@@ -178,18 +127,7 @@ def _markdown(metrics, values):
 
 
 def text_of(number):
-    """Write a number with its interval.
-
-    Parameters
-    ----------
-    number : dict
-        ``value``, ``ci`` and ``reason``.
-
-    Returns
-    -------
-    str
-        ``0.754 [0.721, 0.786]``, or the value and why it has no interval.
-    """
+    """Write a number with its interval."""
     low, high = number["ci"]
     why = (number.get("reason") or "no interval").replace("_", " ")
     bounds = f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]"

@@ -12,30 +12,7 @@ SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 
 
 def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
-    """Compare baseline, shifted and segmented answers.
-
-    Parameters
-    ----------
-    segments : Segments
-        Decisions and files.
-    metric : str, optional
-        Primary metric instead of the file's.
-    n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    dict
-        ``metric``, ``counts`` (used, missing, extra, apply, skip, groups), ``kpi``
-        {system: {measure: {"value", "ci", "n"}}} and ``delta`` against the baseline,
-        paired, in the same form.
-
-    Raises
-    ------
-    InputError
-        If no query stands in both files, a query has no decision, or a decision is
-        about an unknown query.
-    """
+    """Compare baseline, shifted and segmented answers."""
     metric = check_metric(metric or segments.metric)
     frames = [read_per_query(segments.baseline), read_per_query(segments.shifted)]
     base, shifted = (f.set_index(f["QueryId"].str.lower()) for f in frames)
@@ -75,32 +52,13 @@ def _applied(segments, known, used):
 
 
 def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
-    """Give the three systems' means and their paired differences, with intervals.
-
-    Parameters
-    ----------
-    base, shifted : pandas.DataFrame
-        Per-query records of the same queries, in the same order.
-    apply : numpy.ndarray of bool
-        Whether the shift is applied to the query.
-    groups : sequence, optional
-        Group of each query; queries of one are not independent.
-    n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    dict
-        ``kpi`` and ``delta`` as in `compare_segments`.
-    """
+    """Give the three systems' means and their paired differences, with intervals."""
     kpi, delta = {s: {} for s in SYSTEMS}, {s: {} for s in SYSTEMS[1:]}
     for measure, column in MEASURES.items():
         before, after = (f[column].to_numpy(float) for f in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
         means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
-        gains = difference_intervals(
-            table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed
-        )
+        gains = difference_intervals(table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed)
         for target, found in ((kpi, means), (delta, gains)):
             for system, interval in zip(target, found, strict=True):
                 target[system][measure] = interval.number()
@@ -108,39 +66,13 @@ def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
 
 
 def gap_gain(base, shifted):
-    """Give how much the shift widens the gap between first and second document.
-
-    Parameters
-    ----------
-    base, shifted : pandas.DataFrame
-        Per-query records of the same queries.
-
-    Returns
-    -------
-    numpy.ndarray, shape [n]
-        Needs no label; -inf where there is no second document, so that such queries
-        keep their answer.
-    """
+    """Give how much the shift widens the gap between first and second document."""
     gaps = [(f["TopScore"] - f["Top2Score"]).to_numpy(float) for f in (base, shifted)]
     return np.nan_to_num(gaps[1] - gaps[0], nan=-np.inf)
 
 
 def fit_tau(gains, differences):
-    """Choose the threshold of the gap rule on development queries.
-
-    Parameters
-    ----------
-    gains : numpy.ndarray, shape [n]
-        From `gap_gain`.
-    differences : numpy.ndarray, shape [n]
-        Measure with the shift minus measure without.
-
-    Returns
-    -------
-    float
-        The shift is applied where the gain is at least this. Of equally good
-        thresholds the highest, which applies the shift least; inf applies it never.
-    """
+    """Choose the threshold of the gap rule on development queries."""
     candidates = np.unique(gains[np.isfinite(gains)])[::-1]
     best, value = np.inf, 0.0
     for tau in candidates:
@@ -151,22 +83,7 @@ def fit_tau(gains, differences):
 
 
 def oracle(base, shifted, metric="ndcg@3", eps=0.0):
-    """Decide with the labels of the reported queries: an upper bound, not a system.
-
-    Parameters
-    ----------
-    base, shifted : pandas.DataFrame
-        Per-query records of the same queries.
-    metric : str
-        ``map@1`` or ``ndcg@3``.
-    eps : float
-        The shift is applied where it gains more than this.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape [n]
-        Whether the shift is applied.
-    """
+    """Decide with the labels of the reported queries: an upper bound, not a system."""
     column = MEASURES[check_metric(metric)]
     gain = shifted[column].to_numpy(float) - base[column].to_numpy(float)
     return gain > eps

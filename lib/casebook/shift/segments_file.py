@@ -17,19 +17,7 @@ _WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta":
 
 @dataclass(frozen=True)
 class Segments:
-    """A segments file.
-
-    Attributes
-    ----------
-    metric : str
-        ``map@1`` or ``ndcg@3``.
-    eps : float or None
-        Threshold the decisions were made with; informational.
-    baseline, shifted : pathlib.Path
-        The two per-query files.
-    decisions : dict of str
-        Query id to ``ApplyShift`` or ``SkipShift``.
-    """
+    """A segments file."""
 
     metric: str
     eps: float | None
@@ -39,25 +27,7 @@ class Segments:
 
 
 def read_segments(path):
-    """Read a segments file in either known spelling.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON with Metric, Eps, BaselinePath and PosNegPath (or VariantAPath and
-        VariantBPath, which win) and Decisions; keys and decisions in any letter case.
-        Relative paths start at the file's folder.
-
-    Returns
-    -------
-    Segments
-        Decisions in the documented words.
-
-    Raises
-    ------
-    InputError
-        If the file is malformed, or a decision is not a known word.
-    """
+    """Read a segments file in either known spelling."""
     path = Path(path)
     try:
         raw = parse_json(path.read_text(encoding="utf-8-sig"))
@@ -69,10 +39,7 @@ def read_segments(path):
         raise InputError(f"{path}: lacks Decisions") from None
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(f"{path}: not a segments file: {error}") from None
-    files = [
-        _file(path, values, *keys)
-        for keys in (("VariantAPath", "BaselinePath"), ("VariantBPath", "PosNegPath"))
-    ]
+    files = [_file(path, values, *keys) for keys in (("VariantAPath", "BaselinePath"), ("VariantBPath", "PosNegPath"))]
     metric = check_metric(values.get("metric") or "ndcg@3", path)
     found = {q: _decision(path, q, word) for q, word in decisions.items()}
     return Segments(metric, values.get("eps"), *files, found)
@@ -95,45 +62,14 @@ def _decision(path, query, word):
 
 
 def check_metric(metric, where="--metric"):
-    """Give the lower-case name of a metric of the per-query files.
-
-    Parameters
-    ----------
-    metric : str
-        In any letter case.
-    where : object
-        Named in the error.
-
-    Returns
-    -------
-    str
-        ``map@1`` or ``ndcg@3``.
-
-    Raises
-    ------
-    InputError
-        If it is another one.
-    """
+    """Give the lower-case name of a metric of the per-query files."""
     if str(metric).lower() not in MEASURES:
         raise InputError(f"{where}: metric {metric!r}: choose {', '.join(MEASURES)}")
     return str(metric).lower()
 
 
 def write_segments(path, segments):
-    """Write a segments file under the documented names.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    segments : Segments
-        Its content.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Write a segments file under the documented names."""
     values = {
         "Metric": segments.metric,
         "Eps": segments.eps,
@@ -145,19 +81,6 @@ def write_segments(path, segments):
 
 
 def decisions_of(query_ids, apply):
-    """Write decisions in the documented words.
-
-    Parameters
-    ----------
-    query_ids : sequence of str
-        Queries.
-    apply : sequence of bool
-        Whether the shift is applied.
-
-    Returns
-    -------
-    dict of str
-        For a segments file.
-    """
+    """Write decisions in the documented words."""
     words = pd.Series(np.where(apply, APPLY, SKIP), index=list(query_ids))
     return words.to_dict()

@@ -22,55 +22,19 @@ ALIASES = dict.fromkeys(("semantic", "semhash", "semantichash"), "semantic-hash"
 
 
 def normalised_text(text):
-    r"""Give a text the same bytes on every platform.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Without byte order marks at the start, newlines as ``\n``.
-    """
+    """Give a text the same bytes on every platform."""
     return re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))
 
 
 def sha256_vector(text):
-    """Embed a text by its hash: no semantics at all.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    numpy.ndarray of float32, shape [1536]
-        ``byte[i mod 32] / 255 - 0.5`` of the SHA-256 of the UTF-8 bytes; not normalised
-        (length about 11.5).
-    """
+    """Embed a text by its hash: no semantics at all."""
     digest = hashlib.sha256(normalised_text(text).encode()).digest()
     values = np.frombuffer(digest, dtype=np.uint8) / np.float32(255) - np.float32(0.5)
     return np.tile(values, DIMENSIONS // len(values))
 
 
 def semantic_hash_vector(text, ngrams=False):
-    """Embed a text by hashing its stemmed words into signed features.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    ngrams : bool
-        Whether the 3-grams of its letters and digits count too.
-
-    Returns
-    -------
-    numpy.ndarray of float32, shape [1536]
-        Length 1; zero for a text without a word that counts.
-    """
+    """Embed a text by hashing its stemmed words into signed features."""
     vector = np.zeros(DIMENSIONS)
     for number, count in hashed_words(normalised_text(text), ngrams):
         places, values = features(number, count, DIMENSIONS)
@@ -80,23 +44,7 @@ def semantic_hash_vector(text, ngrams=False):
 
 
 class SimulatedEncoder:
-    """A simulator that answers what encoders answer.
-
-    Parameters
-    ----------
-    name : {"sha256", "semantic-hash", "semantic-hash+ngrams"}
-        Which simulator.
-    noise : float
-        Amplitude of uniform noise added to each dimension.
-    seed : int
-        Seed of the noise; with the text it fixes the vector, so that a text embedded
-        twice has one vector.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown or the amplitude is out of its range.
-    """
+    """A simulator that answers what encoders answer."""
 
     def __init__(self, name, noise=0.0, seed=0):
         self.name = ALIASES.get(name, name)
@@ -108,18 +56,7 @@ class SimulatedEncoder:
         self.model_hash = hashlib.sha256(identity.encode()).hexdigest()
 
     def encode_queries(self, texts):
-        """Embed queries.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts.
-
-        Returns
-        -------
-        numpy.ndarray of float32, shape [n, 1536]
-            One row per text.
-        """
+        """Embed queries."""
         rows = [self._vector(text) for text in texts]
         return np.array(rows, dtype=np.float32).reshape(len(rows), DIMENSIONS)
 
@@ -139,26 +76,7 @@ class SimulatedEncoder:
 
 
 def load_embedder(name="minilm", noise=0.0, seed=0):
-    """Build an embedder from the name that parameters give it.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES` or its aliases, or any name that
-        `casebook.models.load.load_encoder` takes.
-    noise, seed
-        As for `SimulatedEncoder`; models take no noise.
-
-    Returns
-    -------
-    SimulatedEncoder or encoder
-        Answers ``encode_queries``, ``encode_documents``, ``name``, ``model_hash``.
-
-    Raises
-    ------
-    InputError
-        If noise is asked of a model, or the model does not exist.
-    """
+    """Build an embedder from the name that parameters give it."""
     if ALIASES.get(name, name) in NAMES:
         return SimulatedEncoder(name, noise, seed)
     if noise:

@@ -17,17 +17,7 @@ BY = ("group", "document", "query")
 
 @dataclass(frozen=True)
 class Division:
-    """Queries by part, and what the division depends on.
-
-    Attributes
-    ----------
-    parts : dict of list
-        Part name to rows of the queries, in their order.
-    by, seed : str, int
-        How it was drawn.
-    fingerprint : str
-        Hash of the query ids of every part.
-    """
+    """Queries by part, and what the division depends on."""
 
     parts: dict
     by: str
@@ -36,28 +26,7 @@ class Division:
 
 
 def group_labels(data, by="group"):
-    """Label queries so that queries with one label belong to one part.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Queries and judgements.
-    by : {"group", "document", "query"}
-        ``group``: the dataset's groups where it has them, else relevant documents.
-        ``document``: queries that share a relevant document belong together.
-        ``query``: each query on its own, which leaks and is for comparison only.
-        Queries of identical text belong together in all but the last.
-
-    Returns
-    -------
-    list of str, length n
-        Labels.
-
-    Raises
-    ------
-    InputError
-        If `by` is unknown.
-    """
+    """Label queries so that queries with one label belong to one part."""
     check_choice("grouping", by, BY)
     if by == "query":
         return list(data.query_ids)
@@ -76,29 +45,7 @@ def group_labels(data, by="group"):
 
 
 def divide(data, shares=None, *, by="group", seed=0):
-    """Divide queries into parts that share no group.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Queries and judgements.
-    shares : dict of float, optional
-        Part name to share; train 0.5, dev 0.2 and test 0.3 by default.
-    by : str
-        As for `group_labels`.
-    seed : int
-        Which of the possible divisions.
-
-    Returns
-    -------
-    Division
-        Groups go, the largest first, to the part that lacks most of its share.
-
-    Raises
-    ------
-    InputError
-        If a part stays empty, because there are fewer groups than parts.
-    """
+    """Divide queries into parts that share no group."""
     shares = dict(shares or SHARES)
     if not shares or not all(share > 0 for share in shares.values()):
         raise InputError("shares must be above 0")
@@ -119,37 +66,13 @@ def divide(data, shares=None, *, by="group", seed=0):
 
 
 def folds(data, k=5, *, by="group", seed=0, rows=None):
-    """Divide queries into folds that share no group.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Queries and judgements.
-    k : int
-        Folds, at least 2; with fewer groups, each group is a fold.
-    by, seed
-        As for `divide`.
-    rows : sequence of int, optional
-        Divide these queries only.
-
-    Returns
-    -------
-    list of list of int
-        Rows of each fold.
-
-    Raises
-    ------
-    InputError
-        If there is only one group.
-    """
+    """Divide queries into folds that share no group."""
     check_count("k", k, least=2)
     labels = group_labels(data, by)
     rows = range(len(data)) if rows is None else rows
     groups = largest_first({row: labels[row] for row in rows}, seed)
     if len(groups) < 2:
-        raise InputError(
-            f"{data.dataset.key}: all queries are linked, so nothing can be held out"
-        )
+        raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
     parts = [[] for _ in range(min(k, len(groups)))]
     for group in groups:
         min(parts, key=len).extend(group)
@@ -157,20 +80,7 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
 
 
 def complement(fold, n):
-    """Give the rows that are not in a fold.
-
-    Parameters
-    ----------
-    fold : sequence of int
-        Rows held out.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    list of int
-        The others, ascending.
-    """
+    """Give the rows that are not in a fold."""
     return np.setdiff1d(np.arange(n), fold).tolist()
 
 

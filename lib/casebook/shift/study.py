@@ -20,25 +20,7 @@ MEASURE = evaluate.SELECTION
 
 @dataclass(frozen=True, eq=False)
 class ShiftStudy(ScoredSystems):
-    """Scores of all systems on all queries, and the shifts behind them.
-
-    Attributes
-    ----------
-    data : EmbeddedDataset
-        Vectors and judgements.
-    scores : dict
-        Measure to DataFrame of queries x systems.
-    fits : dict of CrossFit
-        By learner.
-    leaking : dict of pandas.DataFrame
-        By learner: queries x measures under folds of single queries.
-    draws : dict of pandas.DataFrame
-        By learner: draws of a random direction as long as its shift x measures.
-    by : str
-        What the folds keep together.
-    seed : int
-        Seed of folds, controls and intervals.
-    """
+    """Scores of all systems on all queries, and the shifts behind them."""
 
     data: object
     scores: dict
@@ -67,21 +49,7 @@ class ShiftStudy(ScoredSystems):
         return group_labels(self.data)
 
     def numbers(self, gained, **options):
-        """Give every mean, and every gain in the first measure, for ``numbers.json``.
-
-        Parameters
-        ----------
-        gained : pandas.DataFrame
-            From `casebook.shift.gains.gains`.
-        **options
-            ``n_boot`` and ``seed``.
-
-        Returns
-        -------
-        dict
-            {system: {measure: {"value", "ci", "n", "control", "reason"}}}; the control
-            of a mean is chance, that of ``nDCG@10 gain`` what random directions gain.
-        """
+        """Give every mean, and every gain in the first measure, for ``numbers.json``."""
         table = super().numbers(clusters=self.clusters, **options)
         rows = gained.astype(object).where(gained.notna(), None).set_index("system")
         for system, row in rows.iterrows():
@@ -97,33 +65,9 @@ class ShiftStudy(ScoredSystems):
 
 
 def run_study(dataset, embedder="minilm", *, k=5, by="group", seed=0, draws=20):
-    """Learn and evaluate every shift on one dataset.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        Documents, queries and judgements.
-    embedder : str
-        As for `casebook.shift.simulators.load_embedder`.
-    k : int
-        Folds; with fewer groups each group is one.
-    by : str
-        What belongs together, as for `casebook.shift.splits.group_labels`.
-    seed : int
-        Seed of folds and controls.
-    draws : int
-        Random directions of the control.
-
-    Returns
-    -------
-    ShiftStudy
-        Everything that tables and figures show.
-    """
+    """Learn and evaluate every shift on one dataset."""
     data = embed(dataset, load_embedder(embedder))
-    fits = {
-        name: evaluate.cross_fit(data, grid, k=k, by=by, seed=seed)
-        for name, grid in evaluate.LEARNERS.items()
-    }
+    fits = {name: evaluate.cross_fit(data, grid, k=k, by=by, seed=seed) for name, grid in evaluate.LEARNERS.items()}
     frames = {BASELINE: data.score(data.queries)}
     frames |= {name: data.score(fit.shifted(data)) for name, fit in fits.items()}
     frames[CHANCE] = data.chance()
@@ -138,8 +82,5 @@ def run_study(dataset, embedder="minilm", *, k=5, by="group", seed=0, draws=20):
         frames[CEILING.format(name)] = controls.oracle_scale(data, fits[name], MEASURES)
         leak = evaluate.cross_fit(data, grid, k=k, by="query", seed=seed)
         leaking[name] = data.score(leak.shifted(data))
-    scores = {
-        measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
-        for measure in MEASURES
-    }
+    scores = {measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()}) for measure in MEASURES}
     return ShiftStudy(data, scores, fits, leaking, spread, by, seed)

@@ -11,26 +11,14 @@ from casebook.files import write_json, write_text
 from casebook.runs.artifact import now
 from casebook.shift.keyword import selection_score
 
-RESULT, READABLE, STATS = (
-    "shift-training-result.json",
-    "shift-training-result.md",
-    "training_stats.json",
-)
+RESULT, READABLE, STATS = ("shift-training-result.json", "shift-training-result.md", "training_stats.json")
 TIE = 1e-12
 _TOP_DIMENSIONS = 8
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A learned shift as it is stored, under the documented names.
-
-    Attributes
-    ----------
-    values : dict
-        The documented fields, and ``Scale``, ``Labels`` and the selection metrics.
-    folder : pathlib.Path or None
-        Where it was read from.
-    """
+    """A learned shift as it is stored, under the documented names."""
 
     values: dict = field(repr=False)
     folder: Path | None = None
@@ -54,11 +42,7 @@ class TrainingResult:
 
     @property
     def score(self):
-        """What the best result is chosen by, float.
-
-        The selection score on the development queries; files without one fall back to
-        the improvement fields, as documented.
-        """
+        """What the best result is chosen by, float."""
         values = self.values
         if values.get("SelectionScore") is not None:
             return float(values["SelectionScore"])
@@ -68,26 +52,7 @@ class TrainingResult:
 
 
 def training_result(shift, workflow, *, selection=None, labels=None, scale=1.0):
-    """Describe a learned shift.
-
-    Parameters
-    ----------
-    shift : AdditiveShift
-        What was learned.
-    workflow : str
-        Name of the workflow.
-    selection : dict of (float, float), optional
-        ``map@1`` and ``ndcg@3`` before and after, on the development queries.
-    labels : dict, optional
-        Data, split, embedder and seed.
-    scale : float
-        Chosen on the development queries.
-
-    Returns
-    -------
-    TrainingResult
-        Not yet written.
-    """
+    """Describe a learned shift."""
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": now().isoformat().replace("+00:00", "Z"),
@@ -124,22 +89,7 @@ def _selection_fields(selection):
 
 
 def write_training(root, result, stats):
-    """Write the three files of a training.
-
-    Parameters
-    ----------
-    root : path-like
-        Folder of all trainings.
-    result : TrainingResult
-        What was learned.
-    stats : LearningStats
-        How.
-
-    Returns
-    -------
-    pathlib.Path
-        The new folder, ``<workflow>-training_<time>``.
-    """
+    """Write the three files of a training."""
     folder = _claim(Path(root), result)
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, stats.as_dict())
@@ -161,18 +111,7 @@ def _claim(root, result):
 
 
 def as_markdown(values):
-    """Describe a training result for readers.
-
-    Parameters
-    ----------
-    values : dict
-        Fields of the result.
-
-    Returns
-    -------
-    str
-        A table of the fields, and the eight largest dimensions of the shift.
-    """
+    """Describe a training result for readers."""
     scalars = {k: v for k, v in values.items() if not isinstance(v, list | dict)}
     lines = [f"# {values['WorkflowName']}", "", "| field | value |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in scalars.items()]

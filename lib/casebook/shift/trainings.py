@@ -10,23 +10,7 @@ _LEGACY_RESULT = "result.json"
 
 
 def read_training(folder):
-    """Read a training result.
-
-    Parameters
-    ----------
-    folder : path-like
-        Folder of one training, or its file.
-
-    Returns
-    -------
-    TrainingResult
-        Keys in any letter case; a byte order mark is accepted.
-
-    Raises
-    ------
-    InputError
-        If there is no readable result.
-    """
+    """Read a training result."""
     folder = Path(folder)
     names = [folder] if folder.is_file() else [folder / RESULT, folder / _LEGACY_RESULT]
     path = next((p for p in names if p.is_file()), None)
@@ -52,22 +36,7 @@ _FIELDS = (
 
 
 def trainings(root, workflow):
-    """List the trainings of a workflow.
-
-    Parameters
-    ----------
-    root : path-like
-        Folder of all trainings.
-    workflow : str
-        Name of the workflow.
-
-    Returns
-    -------
-    results : list of TrainingResult
-        The newest first, cancelled ones among them.
-    unreadable : dict of str
-        Folder name to reason.
-    """
+    """List the trainings of a workflow."""
     results, unreadable = [], {}
     folders = sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True)
     for folder in folders:
@@ -79,22 +48,7 @@ def trainings(root, workflow):
 
 
 def latest(root, workflow):
-    """Give the newest training, cancelled or not.
-
-    Parameters
-    ----------
-    root, workflow
-        As for `trainings`.
-
-    Returns
-    -------
-    TrainingResult
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Give the newest training, cancelled or not."""
     results, _ = trainings(root, workflow)
     if not results:
         raise InputError(f"{root}: no training of {workflow}: 'casebook shift train'")
@@ -102,24 +56,7 @@ def latest(root, workflow):
 
 
 def best(root, workflow, include_cancelled=False):
-    """Give the training with the highest selection score; of equals the newest.
-
-    Parameters
-    ----------
-    root, workflow
-        As for `trainings`.
-    include_cancelled : bool
-        Whether cancelled trainings count.
-
-    Returns
-    -------
-    TrainingResult
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Give the training with the highest selection score; of equals the newest."""
     results, _ = trainings(root, workflow)
     results = [r for r in results if include_cancelled or not r.cancelled]
     if not results:

@@ -7,36 +7,12 @@ TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
 
 def cosines(queries, documents):
-    """Cosine of every query with every document; 0 where a vector has no length.
-
-    Parameters
-    ----------
-    queries : numpy.ndarray, shape [n, D]
-        Rows.
-    documents : numpy.ndarray, shape [m, D]
-        Rows.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape [n, m]
-        In [-1, 1].
-    """
+    """Cosine of every query with every document; 0 where a vector has no length."""
     return unit_rows(queries) @ unit_rows(documents).T
 
 
 def unit_rows(vectors):
-    """Scale rows to length 1; rows without length (at most 1e-12) become zero.
-
-    Parameters
-    ----------
-    vectors : numpy.ndarray, shape [n, D]
-        Rows.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape [n, D]
-        Rows of length 1 or 0.
-    """
+    """Scale rows to length 1; rows without length (at most 1e-12) become zero."""
     vectors = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     defined = lengths > SMALLEST_NORM
@@ -44,16 +20,5 @@ def unit_rows(vectors):
 
 
 def best_first(scores):
-    """Order the scores of one pool.
-
-    Parameters
-    ----------
-    scores : numpy.ndarray, shape [pool]
-        In the order of the pool, which is document id descending.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape [pool]
-        Places in the pool, best first; ties by document id descending.
-    """
+    """Order the scores of one pool."""
     return np.argsort(-scores, kind="stable")

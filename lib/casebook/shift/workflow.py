@@ -14,21 +14,7 @@ _BOUND = ("DatasetHash", "SplitHash", "EncoderHash")
 
 
 def names_of(dataset):
-    """Give the documented names of a dataset's workflows.
-
-    Parameters
-    ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
-        The dataset.
-
-    Returns
-    -------
-    training : str
-        ``mini-insurance-posneg`` for the dataset ``insurance``, else
-        ``<dataset>-posneg``.
-    run : str
-        ``MiniInsurance-PosNeg``, else ``<dataset>-PosNeg``.
-    """
+    """Give the documented names of a dataset's workflows."""
     key = dataset.key
     if key == "insurance":
         return "mini-insurance-posneg", "MiniInsurance-PosNeg"
@@ -36,34 +22,13 @@ def names_of(dataset):
 
 
 def train(setup, root):
-    """Learn on the training queries, choose the scale on the development queries.
-
-    Parameters
-    ----------
-    setup : Setup
-        What to use.
-    root : path-like
-        Folder of all trainings.
-
-    Returns
-    -------
-    folder : pathlib.Path
-        What was written.
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-    stats : casebook.shift.learner.LearningStats
-        How.
-    """
+    """Learn on the training queries, choose the scale on the development queries."""
     ready = prepare(setup)
     data, parts = ready.data, ready.division.parts
-    shift = learn_posneg(
-        data, parts["train"], setup.mode, hard_negatives=setup.hard_negatives
-    )
+    shift = learn_posneg(data, parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
     scale, selection = _choose_scale(data.take(parts["dev"]), shift)
     name, _ = names_of(data.dataset)
-    result = training.training_result(
-        shift, name, selection=selection, labels=ready.labels, scale=scale
-    )
+    result = training.training_result(shift, name, selection=selection, labels=ready.labels, scale=scale)
     return training.write_training(root, result, shift.stats), result, shift.stats
 
 
@@ -75,39 +40,12 @@ def _choose_scale(dev, shift):
         tried[scale] = dev.score(vectors).mean()
     top = max(means[evaluate.SELECTION] for means in tried.values())
     scale = min(s for s, m in tried.items() if m[evaluate.SELECTION] >= top - 1e-12)
-    pairs = {
-        key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key]))
-        for key in KPI
-    }
+    pairs = {key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key])) for key in KPI}
     return scale, pairs
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
-    """Find the training to apply.
-
-    Parameters
-    ----------
-    dataset : str
-        Name or folder of the dataset.
-    root : path-like
-        Folder of all trainings.
-    newest : bool
-        The newest, even if cancelled, instead of the best that is not.
-    folder : path-like, optional
-        One training instead: a folder, or the name of one below `root`.
-
-    Returns
-    -------
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-    setup : Setup
-        What it was learned with; the dataset is the one named.
-
-    Raises
-    ------
-    InputError
-        If there is no training, or it does not say how it was made.
-    """
+    """Find the training to apply."""
     if folder is not None:
         below = Path(root) / folder
         known = Path(folder).exists() or not below.exists()
@@ -129,42 +67,16 @@ def find_training(dataset, root, *, newest=False, folder=None):
         )
     except (KeyError, TypeError):
         raise InputError(
-            f"{result.folder}: does not say which embedder and split it was made with; "
-            "train again"
+            f"{result.folder}: does not say which embedder and split it was made with; train again"
         ) from None
     return result, setup
 
 
 def shift_queries(data, result, scale=None):
-    """Apply a stored shift.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        The queries.
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-    scale : float, optional
-        Instead of the scale chosen in training.
-
-    Returns
-    -------
-    vectors : numpy.ndarray, shape [n, D]
-        The queries unchanged if the shift is cancelled or empty.
-    scale : float
-        What was used; 0 if nothing was applied.
-
-    Raises
-    ------
-    InputError
-        If the dimensions differ or the scale is out of its range.
-    """
+    """Apply a stored shift."""
     scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
     if not abs(scale) <= LARGEST_SCALE:
-        raise InputError(
-            f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not "
-            f"{scale}"
-        )
+        raise InputError(f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}")
     if result.cancelled or not result.vector.size:
         return data.queries.copy(), 0.0
     if result.vector.size != data.queries.shape[1]:
@@ -176,20 +88,7 @@ def shift_queries(data, result, scale=None):
 
 
 def unapplied(result, scale):
-    """Say why no shift was applied, if none was.
-
-    Parameters
-    ----------
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-    scale : float
-        From `shift_queries`.
-
-    Returns
-    -------
-    str or None
-        One line, None if the queries were moved.
-    """
+    """Say why no shift was applied, if none was."""
     if scale:
         return None
     why = "the scale is 0, which training chooses if no shift is better than none"
@@ -199,24 +98,10 @@ def unapplied(result, scale):
 
 
 def check_split(ready, result):
-    """Refuse a training whose data or division were other ones.
-
-    Parameters
-    ----------
-    ready : Prepared
-        What is to be evaluated.
-    result : casebook.shift.training.TrainingResult
-        What was learned.
-
-    Raises
-    ------
-    InputError
-        If test queries may have been trained on.
-    """
+    """Refuse a training whose data or division were other ones."""
     labels = result.values.get("Labels") or {}
     for key in _BOUND:
         if labels.get(key) != ready.labels[key]:
             raise InputError(
-                f"{result.folder}: was trained with another {key}; train again, so "
-                "that no test query was learned from"
+                f"{result.folder}: was trained with another {key}; train again, so that no test query was learned from"
             )

@@ -44,10 +44,7 @@ def ratio_draws(sums, sizes, n_boot, seed):
 
 
 def cluster_sums(values, clusters=None):
-    """Sum the columns within each cluster: sums [clusters, columns], sizes [clusters].
-
-    Without clusters each unit is its own.
-    """
+    """Sum the columns within each cluster: sums [clusters, columns], sizes [clusters]."""
     if clusters is None:
         return values, np.ones(len(values))
     codes = cluster_codes(clusters, len(values))
@@ -64,15 +61,8 @@ def too_few(groups, clusters):
     return f"fewer_than_six_{kind}" if groups else "no_units"
 
 
-def mean_intervals(
-    values, clusters=None, *, level=0.95, method="hull", n_boot=10_000, seed=0
-):
-    """Interval of the mean of every column; whole clusters are drawn.
-
-    The default is the hull of Student's t over clusters (delete-one-cluster jackknife)
-    and, from twenty clusters, BCa: each fails where the other holds, t on skewed
-    scores and BCa on few. Bounds stay within the range of the scores.
-    """
+def mean_intervals(values, clusters=None, *, level=0.95, method="hull", n_boot=10_000, seed=0):
+    """Interval of the mean of every column; whole clusters are drawn."""
     check_share("level", level)
     check_choice("method", method, METHODS)
     check_count("n_boot", n_boot)
@@ -113,15 +103,8 @@ def _bounds(sums, sizes, means, options):
         draws = ratio_draws(sums, sizes, n_boot, seed)
         places = np.broadcast_to(tails, (len(means), 2))
         if method != "percentile":
-            places = [
-                _bca_tails(tails, d - m, w)
-                for d, m, w in zip(draws.T, means, without.T, strict=True)
-            ]
-        bounds.append(
-            np.array(
-                [np.quantile(d, q) for d, q in zip(draws.T, places, strict=True)]
-            ).T
-        )
+            places = [_bca_tails(tails, d - m, w) for d, m, w in zip(draws.T, means, without.T, strict=True)]
+        bounds.append(np.array([np.quantile(d, q) for d, q in zip(draws.T, places, strict=True)]).T)
     lows, highs = np.stack(bounds).swapaxes(0, 1)
     return np.stack([lows.min(axis=0), highs.max(axis=0)])
 

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.inference.intervals import Interval
-from casebook.inference.samples import (
-    check_count,
-    check_share,
-    number_or_none,
-    score_matrix,
-)
+from casebook.inference.samples import check_count, check_share, number_or_none, score_matrix
 from casebook.inference.signs import all_signs, random_signs
 from casebook.stats.intervals import cluster_sums, too_few
 
@@ -28,18 +23,7 @@ class SignFlips:
 
 
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
-    """Test that mean differences are 0 by turning the signs of whole clusters.
-
-    `sums` [clusters, columns] are the differences summed within clusters of `sizes`.
-    `p_adjusted` is single-step max-T over the columns (Westfall & Young 1993); the
-    interval of a column holds the values that the same test, at the level that max-T
-    leaves to that column, does not reject: the ratios of sums to sizes over random
-    subsets of the clusters (Hartigan 1969). It leaves out 0 exactly where
-    ``p_adjusted <= 1 - level``. Bounds are NaN where no value can be rejected.
-
-    Every drawn pattern comes with its complement, and all ``2**clusters`` patterns are
-    enumerated where that is no more work than `n_resamples`.
-    """
+    """Test that mean differences are 0 by turning the signs of whole clusters."""
     check_share("level", level)
     check_count("n_resamples", n_resamples)
     groups, columns = sums.shape
@@ -67,22 +51,14 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     alpha = 1 - level
     # Rejected is what exceeds the largest statistic of all but `spare` patterns.
     spare = int(np.floor(alpha * drawn + 1e-9)) - 1
-    critical = (
-        largest[len(largest) - 1 - spare] if 0 <= spare < len(largest) else np.inf
-    )
+    critical = largest[len(largest) - 1 - spare] if 0 <= spare < len(largest) else np.inf
     allowed = np.count_nonzero(flipped > critical * unit + slack, axis=0)
     low, high = np.full(columns, np.nan), np.full(columns, np.nan)
     for k in np.flatnonzero(scale > 0):
         if spare < 0:
             continue
         low[k], high[k] = _bounds(
-            subsets[:, k],
-            rest[:, k],
-            weights,
-            sizes.sum(),
-            total[k],
-            allowed[k],
-            adjusted[k] <= alpha,
+            subsets[:, k], rest[:, k], weights, sizes.sum(), total[k], allowed[k], adjusted[k] <= alpha
         )
     low[scale == 0] = high[scale == 0] = 0.0
     return SignFlips(total / sizes.sum(), low, high, p, adjusted, exact)
@@ -112,9 +88,7 @@ def _patterns(groups, n_resamples, exact, seed):
             yield np.pad(bits[bits.any(axis=1)], ((0, 0), (0, 1))) * 1.0
 
 
-def difference_intervals(
-    differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0
-):
+def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Interval of the mean of every column of paired differences, each on its own."""
     X, _ = score_matrix(differences)
     options = {"level": level, "n_resamples": n_resamples, "seed": seed}
