@@ -68,19 +68,25 @@ def test_files_and_folders_take_the_umask(tmp_path, mask, file, folder):
         assert path.stat().st_mode & 0o777 == folder
 
 
-def test_what_a_killed_writer_left_is_swept_and_what_is_written_is_not(tmp_path):
-    code = (
-        "import os, sys; from casebook.files import replacing\n"
-        "with replacing(sys.argv[1]) as t:\n"
-        "    t.write_text('half'); os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], check=False)
-    (left,) = tmp_path.iterdir()
+def test_old_partial_files_are_swept_and_those_being_written_are_not(tmp_path):
+    (tmp_path / ".x.0123.partial").touch()
+    os.utime(tmp_path / ".x.0123.partial", (0, 0))
     with replacing(tmp_path / "y") as temporary:
         temporary.write_text("being written")
         sweep(tmp_path)
-        assert list(tmp_path.iterdir()) == [temporary] != [left]
-    assert (tmp_path / "y").read_text() == "being written"
+        assert list(tmp_path.iterdir()) == [temporary]
+
+
+def test_a_lock_is_held_by_one_process_and_names_it(tmp_path):
+    code = (
+        "import sys, pathlib; from casebook.files import locked\n"
+        "with locked(pathlib.Path(sys.argv[1]), 'held by {}'.format): pass"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "lock")]
+    with locked(tmp_path / "lock", str):
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"InputError: held by pid {os.getpid()} on " in refused.stderr
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
 """Folders appear whole, and temporary ones go with the process that they serve."""
 
 import os
-import signal
-import subprocess
-import sys
-import threading
 
 import pytest
 
-from casebook import folders
-from casebook.folders import SCRATCH, copy_folder, put_in_place, scratch, working
+from casebook.files import SCRATCH, copy_folder, put_in_place, scratch, working
 
 
 @pytest.fixture
@@ -22,46 +17,11 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "temporary"
 
 
-KILLED = (
-    "import os, signal\n"
-    "from casebook.folders import scratch\n"
-    "with scratch() as outer, scratch() as inner:\n"
-    "    (inner / 'file').write_text('x')\n"
-    "    print(outer, flush=True)\n"
-    "    signal.pause()"
-)
-
-
 def test_a_block_within_a_block_shares_its_folder(place):
     with scratch() as outer, scratch() as inner:
         assert inner.parent == outer and outer.parent == place
         assert os.environ[SCRATCH] == str(outer)
     assert SCRATCH not in os.environ and not [*place.iterdir()]
-
-
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(place):
-    command = [sys.executable, "-c", KILLED]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        theirs = process.stdout.readline().strip()
-        with scratch() as ours:
-            assert {str(path) for path in place.iterdir()} == {theirs, str(ours)}
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    assert [str(path) for path in place.iterdir()] == [theirs]
-    with scratch() as ours:
-        assert [*place.iterdir()] == [ours]
-
-
-def test_folders_of_others_stay(place, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / ".owner").write_text("pid 1")
-    (place / "casebook-link").symlink_to(tmp_path / "mine")
-    (place / "casebook-unlocked").mkdir()
-    (place / "casebook-unlocked" / ".owner").touch()
-    (place / "casebook-of-something-else").mkdir()
-    with scratch():
-        pass
-    assert len([*place.iterdir()]) == 3 and (tmp_path / "mine").is_dir()
 
 
 def test_an_outer_folder_that_is_gone_is_not_asked_for(place, monkeypatch):
@@ -70,37 +30,14 @@ def test_an_outer_folder_that_is_gone_is_not_asked_for(place, monkeypatch):
         assert folder.parent == place
 
 
-def test_a_reader_always_finds_one_of_two_folders(tmp_path):
-    path, missed, done = tmp_path / "site", [], threading.Event()
-    for name in ("site", "new"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "index").write_text(name)
-
-    def read():
-        while not done.is_set():
-            if not path.exists():
-                missed.append(path)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for number in range(300):
-        put_in_place(tmp_path / "new", path)
-        assert not (tmp_path / "new").exists()
-        (tmp_path / "new").mkdir()
-        (tmp_path / "new" / "index").write_text(str(number))
-    done.set()
-    reader.join()
-    assert (path / "index").read_text() == "298" and not missed
-
-
 @pytest.mark.parametrize("there", [True, False])
-def test_without_an_exchange_a_folder_takes_its_place_too(tmp_path, monkeypatch, there):
-    monkeypatch.setattr(folders, "_exchanged", lambda *_: False)
+def test_a_folder_takes_the_place_of_another(tmp_path, there):
     for name in ("new", *["site"] * there):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
     put_in_place(tmp_path / "new", tmp_path / "site")
-    assert [p.name for p in tmp_path.rglob("*")] == ["site", "new"]
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["new", "site"]
+    assert (tmp_path / "site" / "new").exists()
 
 
 def test_a_folder_is_copied_without_what_is_hidden(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.plain_json import parse_json, read_json
+from casebook.readers import parse_json, read_json
 
 BROKEN = ["", "{", "[" * 100_000, "9" * 5000, '{"a": 1}}', b"\xff\xfe"]
 BROKEN += ["1" * 400, '{"a": 1, "b": {"c": 1, "c": 2}}', r'["\ud83d"]', r'{"\uDC00": 1}']

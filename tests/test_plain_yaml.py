@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.plain_yaml import LARGEST, parse_yaml, read_yaml
+from casebook.readers import LARGEST, parse_yaml, read_yaml
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -3,7 +3,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.stores import Store
+from casebook.files import Store
 
 
 @pytest.fixture(params=["folder", "memory", "s3"])

@@ -24,7 +24,7 @@ from casebook.factcheck.claimset import read_claims
 from casebook.factcheck.public_judge import SIGNS, joint_features
 from casebook.factcheck.transfer import OWN, gold_claims
 from casebook.factcheck.words import sentences
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
 PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")

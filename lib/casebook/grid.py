@@ -8,7 +8,7 @@ from casebook.errors import InputError
 from casebook.grid_rows import expand
 from casebook.notebook_parameters import parameter_names
 from casebook.paths import NOTEBOOKS, valid_name
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.fingerprint import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"

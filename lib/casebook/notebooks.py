@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from casebook.errors import CasebookError
-from casebook.folders import scratch
+from casebook.files import scratch
 from casebook.kernels import watched
 from casebook.notebook_parameters import check_parameters
 from casebook.paths import FOLDERS, NOTEBOOKS, ROOT, run_dir, valid_name

@@ -23,8 +23,7 @@ from casebook.measures.calibration import calibration
 from casebook.measures.confusion import REASONS
 from casebook.measures.mentions import KINDS as MENTIONS
 from casebook.measures.quotes import STATES
-from casebook.measures.ranking import list_measures
-from casebook.measures.ranking_names import parse_measure
+from casebook.measures.ranking import list_measures, parse_measure
 from casebook.measures.rankshift import ABSENT, AFFECTED
 from casebook.paths import ROOT
 from casebook.shift.evaluators import NAMES

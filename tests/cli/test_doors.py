@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.formats.trec import write_run
 from casebook.paths import DATA
+from casebook.readers import write_run
 
 CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
 

@@ -17,7 +17,7 @@ from casebook.factcheck.public_judge import SIGNS, PublicJudge, joint_features
 from casebook.factcheck.study_sets import run_study
 from casebook.factcheck.transfer import DEFAULT, FITTED_ON_OWN, evaluate, of_claim_set, transfer
 from casebook.factcheck.verdict_report import answer
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 
 FIRE = "Cover for fire ends 30 days after the house is left empty."
 

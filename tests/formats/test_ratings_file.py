@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.formats.ratings import read_ratings
 from casebook.measures.agreement import krippendorff_alpha
+from casebook.readers import read_ratings
 
 
 @pytest.fixture

@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.formats.trec import load, read_beir_qrels, read_qrels, read_run, write_qrels, write_run
-from casebook.formats.trec_columns import Columns
-from casebook.formats.trec_text import QRELS, RUN
 from casebook.measures.ranking import evaluate
+from casebook.readers import read_beir_qrels, read_qrels, read_run, write_qrels, write_run
 
 
 def write(folder, data, name="file.txt"):
@@ -42,7 +40,6 @@ def test_every_accepted_form_gives_the_same_run(tmp_path, text):
 
 def test_lines_of_a_query_need_not_be_together(tmp_path):
     path = write(tmp_path, b"a Q0 x 1 3 t\nb Q0 x 1 2 t\na Q0 y 2 1 t\n")
-    assert isinstance(load(path, RUN), Columns)
     assert read_run(path) == {"a": {"x": 3.0, "y": 1.0}, "b": {"x": 2.0}}
 
 
@@ -168,11 +165,6 @@ def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
 def test_a_fractional_grade_is_not_written(tmp_path):
     with pytest.raises(InputError, match="not an integer"):
         write_qrels(tmp_path / "qrels", {"q": {"d": 0.5}})
-
-
-def test_regular_files_take_the_fast_path(tmp_path):
-    assert isinstance(load(write(tmp_path, RUN_TEXT), RUN), Columns)
-    assert isinstance(load(write(tmp_path, b"q 0 d -1\n"), QRELS), Columns)
 
 
 def test_beir_judgements_are_known_by_their_header(tmp_path):

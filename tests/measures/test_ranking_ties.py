@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.measures.ranking import evaluate
-from casebook.measures.ranking_ties import tie_bounds
+from casebook.measures.ranking import evaluate, tie_bounds
 
 CLOSED = [
     "nDCG",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from casebook.folders import SCRATCH
+from casebook.files import SCRATCH
 from casebook.models.encoders import SentenceEncoder
 from casebook.models.hosted import HostedEncoder, cpu_seconds, with_host
 from casebook.models.hosting import VARIABLE, encoder_host, pack, unpack

@@ -9,9 +9,9 @@ import pytest
 from openpyxl import load_workbook
 from toy_study import RATERS, SECRET, make_study, toy_answers
 
+from casebook import readers as celltext
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.formats import celltext
 from casebook.raters.answers import PDPABENCH, read_answers
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.layouts import LIKERT, SHEET

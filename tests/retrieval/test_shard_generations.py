@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
+from casebook.files import Store
 from casebook.retrieval.scale_out import encode_shards, search_shards
 from casebook.retrieval.shards import INDEX, ShardStore
-from casebook.stores import Store
 
 TEXTS = [f"clause {i}" for i in range(60)]
 

@@ -7,7 +7,7 @@ import pytrec_eval
 import yaml
 
 from casebook.errors import InputError
-from casebook.formats.trec import read_run
+from casebook.readers import read_run
 from casebook.runs.artifact import SCHEMA_FILE, json_schema, read_record, write_record
 from casebook.runs.every_eval import every_eval
 from casebook.runs.export import choose_system, write_trec

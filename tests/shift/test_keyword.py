@@ -4,7 +4,7 @@ import json
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures.ranking_ties import tie_bounds
+from casebook.measures.ranking import tie_bounds
 from casebook.shift.embedded import embed
 from casebook.shift.keyword import KeywordEncoder, aggregate, first_delta, train_amplitude
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.audits.label_set import Labels, labels_of
-from casebook.datasets.records import read_records
 from casebook.errors import InputError
-from casebook.formats.trec_text import read_bytes
+from casebook.readers import read_bytes, read_records
 
 LINK_COLUMNS = {
     "citation_year": "year",

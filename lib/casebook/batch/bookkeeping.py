@@ -4,7 +4,7 @@ from casebook.batch.planning import record_path
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.paths import data_folder, run_dir
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 from casebook.runs.artifact import read_record
 
 

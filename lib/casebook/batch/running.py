@@ -7,8 +7,7 @@ from casebook.batch.bookkeeping import keep, keep_planned
 from casebook.batch.progress import Progress, summary
 from casebook.batch.tasks import Limits, Outcome
 from casebook.errors import BatchFailed, InputError
-from casebook.files import locked
-from casebook.folders import scratch
+from casebook.files import locked, scratch
 from casebook.grid import EVERY
 from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir

@@ -9,8 +9,7 @@ from casebook.book.rendering import rendered, sole_builder
 from casebook.book.site import finish
 from casebook.datasets.cards import cards
 from casebook.errors import InputError
-from casebook.files import write_text
-from casebook.folders import copy_file, copy_folder, put_in_place, working
+from casebook.files import copy_file, copy_folder, put_in_place, working, write_text
 from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.fingerprint import digest, lock_digest, tree_digest

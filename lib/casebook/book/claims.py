@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.paths import ROOT, run_dir
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.outputs import read_numbers
 from casebook.tables import Markup, estimate, to_html
 

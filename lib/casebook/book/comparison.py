@@ -10,9 +10,9 @@ from casebook.book.items import item_links
 from casebook.book.markup import as_cards, raw
 from casebook.errors import InputError
 from casebook.estimates import contrasts
-from casebook.formats.celltext import table_from_csv
 from casebook.inference.verdicts import count_verdicts
 from casebook.paths import run_dir
+from casebook.readers import table_from_csv
 from casebook.tables import Markup, estimate, to_html
 
 # What names a row in the tables that chapters keep, what was measured on it, and the

@@ -8,8 +8,7 @@ from casebook import paths
 from casebook.batch.running import sole_writer
 from casebook.book.rendering import sole_builder
 from casebook.errors import InputError
-from casebook.files import sha256_file
-from casebook.stores import Store
+from casebook.files import Store, sha256_file
 
 MARKER = "published.json"
 _AT_WORK = "publishing.json"

@@ -6,8 +6,7 @@ import shutil
 
 from PIL import Image
 
-from casebook.files import naming, write_text
-from casebook.folders import copy_file, copy_folder
+from casebook.files import copy_file, copy_folder, naming, write_text
 from casebook.paths import run_dir
 
 _DOWNLOADS = ("rows", "tables", "figures", "runs")

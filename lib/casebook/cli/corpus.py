@@ -64,7 +64,7 @@ def search(
 
     Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
     """
-    from casebook.formats.trec import run_lines, write_run
+    from casebook.readers import run_lines, write_run
     from casebook.retrieval.corpus_files import search_folder
     from casebook.retrieval.shards import ShardStore
 

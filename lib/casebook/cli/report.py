@@ -144,7 +144,7 @@ def _execute(planned, run, workers, scheduler, timeout, retries):
 
 def _overrides(pairs):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
-    from casebook.plain_yaml import parse_yaml
+    from casebook.readers import parse_yaml
 
     result = {}
     for pair in pairs:

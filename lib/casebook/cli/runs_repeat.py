@@ -137,7 +137,7 @@ def export(
 ):
     """Export one system of a run as TREC run, MTEB result or Every Eval Ever record."""
     from casebook.files import refuse_overwriting, write_json
-    from casebook.formats.trec import read_run
+    from casebook.readers import read_run
     from casebook.runs import export as library
     from casebook.runs.artifact import read_record
     from casebook.runs.every_eval import every_eval

@@ -34,7 +34,8 @@ def evaluate(
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
     from casebook.inference.bootstrap import bootstrap_mean
-    from casebook.measures import ranking, ranking_ties
+    from casebook.measures import ranking
+    from casebook.measures import ranking as ranking_ties
 
     names = measure or DEFAULT
     options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from casebook.counterfactual.adjacency import section_key
 from casebook.errors import InputError
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 
 ACTS = {
     "IPC-": "ipc.json",

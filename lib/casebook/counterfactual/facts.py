@@ -31,7 +31,7 @@ from casebook.counterfactual.fact_types import (
 )
 from casebook.counterfactual.sections import documented_section, normalise_section
 from casebook.errors import InputError
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 
 __all__ = [
     "EVIDENCE_TYPES",

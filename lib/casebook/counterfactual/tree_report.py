@@ -8,7 +8,7 @@ from casebook.counterfactual.placebo import VACUOUS
 from casebook.counterfactual.sensitivity import sensitivity
 from casebook.errors import InputError
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 
 FORMAT = "casebook sensitivity tree 1"
 _SHOWN = 5  # cases named in a sentence

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.datasets.cards import Card
-from casebook.datasets.jsonl import read_jsonl
+from casebook.readers import read_jsonl
 
 
 @dataclass(frozen=True, eq=False)

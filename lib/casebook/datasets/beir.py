@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from casebook.datasets.corpus import MAX_MISSING, RetrievalDataset, halve, with_titles
-from casebook.datasets.jsonl import read_frame, read_lines
 from casebook.errors import InputError
-from casebook.formats.trec import read_beir_qrels, read_qrels
+from casebook.readers import read_beir_qrels, read_frame, read_lines, read_qrels
 
 
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):

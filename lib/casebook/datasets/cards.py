@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 
 # Loaders that a card may name: module, function, and the kind of data that it gives.
 LOADERS = {

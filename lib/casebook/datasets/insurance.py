@@ -16,7 +16,7 @@ from casebook import paths
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
 from casebook.files import new_folder, write_json
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 
 ROOT_VARIABLES = ("EMBEDDINGSHIFT_DATASET_ROOT", "EMBEDDINGSHIFT_MINIINSURANCE_DATASET_ROOT")
 _DEFAULT = Path("samples") / "insurance"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 _NAMES = {str: "text", dict: "an object", list: "a list"}

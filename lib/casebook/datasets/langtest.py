@@ -5,7 +5,7 @@ import hashlib
 import pandas as pd
 
 from casebook.datasets.corpus import RetrievalDataset, halve
-from casebook.datasets.jsonl import read_jsonl
+from casebook.readers import read_jsonl
 
 SEED = 2022  # of the dev/test halves; changing it changes published numbers
 _HEADING = 10  # words; a longer first line is text, not a heading

@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.datasets.annotated import AnnotatedSet
 from casebook.datasets.claims import ClaimSet
-from casebook.datasets.jsonl import read_jsonl
+from casebook.readers import read_jsonl
 
 _LABELS = {"INSUFFICIENT_EVIDENCE": "INSUFFICIENT"}
 _FIELDS = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str)

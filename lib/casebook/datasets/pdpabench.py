@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.datasets.corpus import RetrievalDataset
-from casebook.datasets.jsonl import read_jsonl
+from casebook.readers import read_jsonl
 
 CORPUS = "corpus/corpus_subsection_v1.jsonl"
 QUESTIONS = "qa/pdpa_qa_500.jsonl"

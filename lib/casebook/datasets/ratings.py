@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.datasets.cards import Card
-from casebook.datasets.jsonl import read_lines
 from casebook.errors import InputError
+from casebook.readers import read_lines
 
 RATERS = 10
 LOWEST, HIGHEST = -4, 4

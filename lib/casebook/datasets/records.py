@@ -5,9 +5,8 @@ import json
 from contextlib import contextmanager
 from pathlib import Path
 
-from casebook.datasets.jsonl import read_lines
 from casebook.errors import InputError
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json, read_lines
 
 LONGEST_FIELD = 2**24  # characters; csv's own limit would refuse a long claim
 

@@ -10,7 +10,8 @@ import os
 import shutil
 from pathlib import Path
 
-from casebook import files, folders, paths
+from casebook import files, paths
+from casebook import files as folders
 from casebook.datasets.downloads import Unavailable, download_url, download_wheel, extract_member
 from casebook.errors import InputError
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from casebook import paths
 from casebook.errors import InputError
 from casebook.factcheck.model import LEVELS
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 
 TABLE = paths.DATA / "factcheck" / "credibility.yml"
 GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}

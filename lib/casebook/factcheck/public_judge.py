@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.stance_features import nearest_clause, negations
 from casebook.factcheck.words import content, names, numbers, stems
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 
 TABLE = paths.DATA / "factcheck" / "judge.yml"
 #: Feature to the sign that its weight has by its meaning, whatever the data say.

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.formats.ratings import names_items
 from casebook.measures.agreement_panel import Panel, tally
+from casebook.readers import names_items
 
 
 def as_panel(ratings, categories=None, wide=False, every_row=False, ids_allowed=False):

@@ -15,7 +15,7 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from casebook.folders import scratch
+from casebook.files import scratch
 
 VARIABLE = "CASEBOOK_ENCODER_HOST"
 _LONGEST_ADDRESS = 100

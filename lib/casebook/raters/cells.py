@@ -2,9 +2,9 @@
 
 import re
 
-from casebook.formats.grids import Formula
 from casebook.raters.defects import LOST, REPAIRED, shortened
 from casebook.raters.layouts import RATINGS
+from casebook.readers import Formula
 
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")

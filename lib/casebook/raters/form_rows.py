@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from casebook.formats.grids import Formula, header_of, value_of
 from casebook.raters import cells
 from casebook.raters.defects import LOST, NOTE, shortened
+from casebook.readers import Formula, header_of, value_of
 
 
 def sheet_rows(path, grid, layout, report):

@@ -6,9 +6,9 @@ import zipfile
 
 import pandas as pd
 
-from casebook.formats.grids import read_book
 from casebook.raters.layouts import SHEET
 from casebook.raters.responses import OWN_SHEETS, read_form
+from casebook.readers import read_book
 
 _SUSPECT = re.compile(r"side|key|mapping|answer_?key|system_?name|solution|arm", re.I)
 _SIDES = {"S1", "S2"}

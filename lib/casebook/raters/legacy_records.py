@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.formats.grids import header_of, read_book, sheet_records
 from casebook.raters.layouts import PAIRED
 from casebook.raters.responses import renamed
 from casebook.raters.unblinding import SCALES, SIDE_COLUMN
+from casebook.readers import header_of, read_book, sheet_records
 
 ANSWERS = [column.name for column in PAIRED.answers]
 

@@ -1,10 +1,10 @@
 """Blind forms for explanations: clarity, legal accuracy and usefulness, 1 to 5."""
 
 from casebook.errors import InputError
-from casebook.formats.celltext import clean
 from casebook.raters.layouts import LIKERT
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import hidden_chance, new_secret, opaque_id
+from casebook.readers import clean
 
 COLUMNS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import new_folder, sha256_file, write_json, write_text
-from casebook.formats.celltext import table_for_csv
 from casebook.raters.documented import read_votes
 from casebook.raters.packing import KEY, PREREGISTRATION, SEALED, read_preregistration
 from casebook.raters.sealing import read_key
 from casebook.raters.unblinding import unblind
+from casebook.readers import table_for_csv
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):

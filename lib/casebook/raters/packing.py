@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from casebook.errors import InputError
 from casebook.files import new_folder, sha256_file, write_json, write_text
 from casebook.paths import valid_name
-from casebook.plain_json import read_json
 from casebook.raters import rubric, workbook
 from casebook.raters.rubric import KINDS
 from casebook.raters.sealing import opaque_id, text_hash, write_key
+from casebook.readers import read_json
 
 FORMS, SEALED = "for_raters", "sealed"
 KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"

@@ -9,7 +9,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 
 KEY_SCHEMA = "casebook-rater-key-1"
 ID_DIGITS = 12

@@ -11,8 +11,8 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.writer.excel import ExcelWriter
 
+from casebook import readers as celltext
 from casebook.files import replacing, write_text
-from casebook.formats import celltext
 from casebook.raters.layouts import RATINGS, SHEET
 
 RUBRIC_SHEET, ABOUT_SHEET = "rubric", "about"

@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.files import sha256_file
-from casebook.stores import Store
+from casebook.files import Store, sha256_file
 
 INDEX = "shards.json"
 _KEY = 16  # digits of a hash in a file name

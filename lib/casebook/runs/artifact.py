@@ -14,7 +14,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 from casebook.runs.metrics import canonical, canonical_metrics
 
 SCHEMA_VERSION = 1

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from casebook.files import sha256_file
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 from casebook.runs import chain
 from casebook.runs.layout import TENANTS
 from casebook.runs.pointers import FOLDER, LOG

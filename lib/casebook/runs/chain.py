@@ -18,7 +18,7 @@ import os
 
 from casebook.errors import InputError
 from casebook.files import locked, write_json
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 
 NO_LINE = "0" * 64
 """Stands for the line before the first one."""

@@ -1,6 +1,6 @@
 """What belongs beside a run's metric: n, interval, control, or why there is none."""
 
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 from casebook.runs.artifact import read_record
 from casebook.runs.metrics import canonical
 from casebook.runs.rows import TOLERANCE, NoRows, query_scores

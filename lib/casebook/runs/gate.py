@@ -10,7 +10,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.plain_yaml import read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.evidence import FAIL, INCOMPARABLE, PASS, UNDECIDED, weigh
 from casebook.runs.metrics import canonical
 

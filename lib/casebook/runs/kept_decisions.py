@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.plain_json import read_json
+from casebook.readers import read_json
 
 COLUMNS = [
     *("when", "metric", "profile", "candidate", "action", "verdict"),

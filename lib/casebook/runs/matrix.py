@@ -9,8 +9,7 @@ from pathlib import Path
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
 from casebook.paths import valid_name
-from casebook.plain_json import parse_json
-from casebook.plain_yaml import read_yaml
+from casebook.readers import parse_json, read_yaml
 from casebook.runs.children import command_line, run_child
 from casebook.runs.metrics import canonical
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.paths import valid_name
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.export import choose_system
 from casebook.runs.metrics import canonical

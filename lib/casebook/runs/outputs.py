@@ -6,8 +6,8 @@ import math
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
-from casebook.formats.celltext import table_for_csv
 from casebook.paths import run_dir, valid_name
+from casebook.readers import table_for_csv
 from casebook.runs.items import as_json, page_address
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise

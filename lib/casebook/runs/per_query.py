@@ -13,7 +13,7 @@ from pathlib import Path
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.paths import valid_name
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 
 PREFIX = "eval.perQuery"
 REQUIRED = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")

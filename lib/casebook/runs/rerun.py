@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from casebook.errors import InputError
 from casebook.paths import valid_name
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 from casebook.runs.artifact import read_record
 from casebook.runs.fingerprint import digest
 from casebook.runs.recording import REQUEST

@@ -15,7 +15,7 @@ other words); a query without one is a group of its own.
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.formats.celltext import table_from_csv
+from casebook.readers import table_from_csv
 from casebook.runs.artifact import read_record
 from casebook.runs.layout import check_tenant, followed, owner_of
 from casebook.runs.metrics import canonical

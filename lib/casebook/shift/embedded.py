@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate
-from casebook.measures.ranking_ties import tie_bounds
+from casebook.measures.ranking import evaluate, tie_bounds
 from casebook.shift.vectors import TIE_DECIMALS, cosines
 
 MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")

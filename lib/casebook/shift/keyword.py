@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate
-from casebook.measures.ranking_documented import ORIGINAL
+from casebook.measures.ranking import ORIGINAL, evaluate
 from casebook.shift.embedded import embed
 from casebook.shift.simulators import DIMENSIONS, normalised_text
 from casebook.shift.vectors import TIE_DECIMALS, cosines

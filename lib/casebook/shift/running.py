@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.files import write_json, write_text
-from casebook.measures.ranking_documented import ORIGINAL
+from casebook.measures.ranking import ORIGINAL
 from casebook.runs.artifact import RunRecord, now
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run

@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 
 MEASURES = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY, SKIP = "ApplyShift", "SkipShift"

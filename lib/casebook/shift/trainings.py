@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.plain_json import parse_json
+from casebook.readers import parse_json
 from casebook.shift.training import RESULT, TIE, TrainingResult
 
 _LEGACY_RESULT = "result.json"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.measures.ranking_documented import ORIGINAL
+from casebook.measures.ranking import ORIGINAL
 from casebook.shift import evaluate, training, trainings
 from casebook.shift.learner import learn_posneg
 from casebook.shift.preparation import Setup, load_dataset, prepare
