@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -335,14 +335,14 @@ class Layout(NamedTuple):
 
 def _score(text):
     value = float(text)
-    if not math.isfinite(value) or b"_" in text:
+    if not math.isfinite(value):
         raise ValueError(text)
     return value
 
 
 def _grade(text):
     grade = int(text)
-    if abs(grade) >= GRADE_LIMIT or b"_" in text:
+    if abs(grade) >= GRADE_LIMIT:
         raise ValueError(text)
     return grade
 
@@ -352,7 +352,6 @@ _RUN = Layout(
 )
 _QRELS = Layout(("query", "iteration", "document", "grade"), 2, 3, _grade, "grade {} is not an integer")
 _BEIR = Layout(("query-id", "corpus-id", "score"), 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
-_BLOCK = 1 << 22
 
 
 def read_run(path):
@@ -362,7 +361,13 @@ def read_run(path):
     blank lines are skipped, as are fields after the sixth.
     """
     raw = read_bytes(path)
-    return _regular_table(raw, _RUN) or _table_by_line(path, raw, _RUN)
+    return _table_at_once(raw, _RUN) or _table_by_line(path, raw, _RUN)
+
+
+def run_table(path):
+    """Read a TREC run as `Columns` if it is regular, which is faster, else as `read_run`."""
+    raw = read_bytes(path)
+    return _columns(raw) or _table_by_line(path, raw, _RUN)
 
 
 def read_qrels(path):
@@ -370,7 +375,7 @@ def read_qrels(path):
     raw = read_bytes(path)
     if b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]:
         return _table_by_line(path, raw, _BEIR)
-    return _regular_table(raw, _QRELS) or _table_by_line(path, raw, _QRELS)
+    return _table_at_once(raw, _QRELS) or _table_by_line(path, raw, _QRELS)
 
 
 def read_beir_qrels(path):
@@ -392,44 +397,152 @@ def read_bytes(path):
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
-def _regular_table(raw, layout):
-    """Read a file whose every line has just the expected fields; None for any other.
-
-    Whole blocks are split at once, four times as fast as line by line. A NUL stands for
-    the end of each line, so that a field too many or too few shows.
-    """
-    if b"\0" in raw or raw.startswith(b"#") or b"\n#" in raw:
+def _table_at_once(raw, layout):
+    """Read a file whose every line has just the expected fields, None for any other: three times as fast."""
+    number = "([-+.0-9eE]+)" if layout is _RUN else r"(-?\d{1,9})"
+    fields = {0: r"([^\s#]\S*)", layout.document: r"(\S+)", layout.value: number}
+    pattern = r"[ \t]+".join(fields.get(place, r"\S+") for place in range(len(layout.fields)))
+    table = {}
+    try:
+        text = raw.decode()
+        found = re.findall(f"^{pattern}[ \\t]*$", text, re.ASCII | re.MULTILINE)
+        for query, document, value in found:
+            table.setdefault(query, {})[document] = layout.parse(value)
+    except ValueError:
         return None
-    table, width, rows, start = {}, len(layout.fields) + 1, 0, 0
-    while start < len(raw):
-        stop = raw.find(b"\n", start + _BLOCK) + 1 or len(raw)
-        lines = raw[start:stop].rstrip(b"\n")
-        tokens = [*lines.replace(b"\n", b" \0 ").split(), b"\0"]
-        start = stop
-        ends = tokens[width - 1 :: width]
-        if len(ends) * width != len(tokens) or set(ends) != {b"\0"} or len(ends) != lines.count(b"\n") + 1:
-            return None
-        try:
-            values = _values_of(tokens[layout.value :: width], layout)
-            documents = [name.decode() for name in tokens[layout.document :: width]]
-            low = 0
-            for query, lines in groupby(tokens[::width]):
-                high = low + sum(1 for _ in lines)
-                table.setdefault(query.decode(), {}).update(zip(documents[low:high], values[low:high], strict=True))
-                low = high
-        except ValueError:  # of a number, or of text that is not UTF-8
-            return None
-        rows += low
-    return table if sum(map(len, table.values())) == rows else None  # a document stands twice
+    lines = text.count("\n") + (not text.endswith("\n"))
+    whole = len(found) == lines == sum(map(len, table.values()))  # else a line is odd, or a document stands twice
+    return table if whole else None
 
 
-def _values_of(texts, layout):
-    if b"_" in b"".join(texts):
-        raise ValueError("int and float take 1_0 for a number")
-    values = list(map(float if layout is _RUN else int, texts))
-    if not (np.isfinite(values).all() if layout is _RUN else max(map(abs, values)) < GRADE_LIMIT):
-        raise ValueError("out of range")
-    return values
+@dataclass(frozen=True)
+class Columns:
+    """A TREC run as columns, the rows of a query together, document ids left where they stand in the text."""
+
+    text: bytes
+    query_ids: list
+    offsets: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+
+    def document_ids(self, low, high):
+        """Ids of some rows."""
+        places = zip(self.start[low:high].tolist(), self.end[low:high].tolist(), strict=True)
+        return [self.text[a:b].decode() for a, b in places]
+
+    @cached_property
+    def by_key(self):
+        """Order of the rows by key, and the keys in that order."""
+        order = np.argsort(self.key)
+        return order, self.key[order]
+
+    def find(self, query, ids):
+        """Row of each document (-1: absent) of the queries of the given numbers (-1: absent)."""
+        order, keys = self.by_key
+        names = [name.encode() for name in ids]
+        end = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)))
+        start = np.concatenate([[0], end[:-1]])
+        wanted = _keys(query, _hashes(np.frombuffer(b"".join(names) + bytes(8), np.uint8), start, end))
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        rows = np.where((keys[place] == wanted) & (query >= 0), order[place], -1)
+        found = np.flatnonzero(rows >= 0)
+        places = zip(found.tolist(), self.start[rows[found]].tolist(), self.end[rows[found]].tolist(), strict=True)
+        for number, a, b in places:
+            if self.text[a:b] != names[number]:  # another document of the same key
+                rows[number] = -1
+        return rows
+
+
+def _columns(raw):
+    """Split a run at once whose every line has just the expected fields; None for any other."""
+    raw = raw if raw.endswith(b"\n") else raw + b"\n"
+    text = np.frombuffer(raw + bytes(8), np.uint8)
+    blocks, low = [], 0
+    while low < len(raw):  # about a megabyte at once stays in the processor's cache
+        high = raw.find(b"\n", min(low + (1 << 20), len(raw) - 1)) + 1
+        ends = _field_ends(text[low:high], len(_RUN.fields))
+        if ends is None:
+            return None
+        first = np.concatenate([[0], ends[:-1, -1] + 1])
+        if (text[low:high][first] == ord("#")).any():
+            return None
+        block = text[low : high + 8]
+        query, start, end = ends[:, 0], ends[:, _RUN.document - 1] + 1, ends[:, _RUN.document]
+        columns = (
+            first + low,
+            query + low,
+            _hashes(block, first, query),
+            start + low,
+            end + low,
+            _hashes(block, start, end),
+        )
+        blocks.append(columns)
+        low = high
+    if not blocks:
+        return None
+    first, last, same, start, end, hashes = map(np.concatenate, zip(*blocks, strict=True))
+    try:
+        raw.isascii() or raw.decode()
+        options = {"header": None, "quoting": csv.QUOTE_NONE, "na_filter": False, "dtype": float}
+        blank = r"\s+" if b"\t" in raw else " "
+        value = pd.read_csv(io.BytesIO(raw), sep=blank, usecols=[_RUN.value], **options)[_RUN.value].to_numpy()
+    except ValueError:
+        return None
+    if not np.isfinite(value).all():
+        return None
+    turns = np.flatnonzero(np.concatenate([[True], same[1:] != same[:-1]]))
+    codes = {}
+    names = (raw[a:b] for a, b in zip(first[turns].tolist(), last[turns].tolist(), strict=True))
+    query = np.repeat([codes.setdefault(name, len(codes)) for name in names], np.diff(turns, append=len(first)))
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        query, start, end, hashes, value = (column[order] for column in (query, start, end, hashes, value))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(query))])
+    columns = Columns(raw, [name.decode() for name in codes], offsets, start, end, _keys(query, hashes), value)
+    keys = columns.by_key[1]
+    return None if (keys[1:] == keys[:-1]).any() else columns  # a document may stand twice
+
+
+def _field_ends(block, fields):
+    """Where each field of each line ends, shape [lines, fields], or None if a line is irregular."""
+    ends = np.flatnonzero(block <= ord(" "))
+    marks = block[ends]
+    lines = marks == ord("\n")
+    if len(ends) != fields * np.count_nonzero(lines) or not lines[fields - 1 :: fields].all():
+        return None
+    blank = lines | (marks == ord(" ")) | (marks == ord("\t"))
+    if not blank.all() or ends[0] == 0 or (np.diff(ends) == 1).any():  # another control character, an empty field
+        return None
+    return ends.reshape(-1, fields)
+
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def _hashes(text, start, end):
+    """Hash each field of a text, eight bytes at once; the text has eight spare ones at its end."""
+    eight = np.ndarray((len(text) - 7,), "V8", text, strides=(1,))  # starting at every byte
+    length = end - start
+    hashes = length.astype(np.uint64) * _MIX
+    for done in range(0, int(length.max(initial=0)), 8):
+        live = slice(None) if done < length.min() else np.flatnonzero(length > done)
+        word = eight[start[live] + done].view(np.uint64)
+        word &= _FIRST_BYTES[np.minimum(length[live] - done, 8)]
+        mixed = (hashes[live] ^ word) * _MIX
+        hashes[live] = mixed ^ (mixed >> np.uint64(32))
+    return hashes
+
+
+def _keys(query, hashes):
+    """Query and document as one number, in the order of the queries.
+
+    Two documents of a query may share a key: once in a trillion pairs. Then the file is
+    read line by line, and `Columns.find` compares the texts.
+    """
+    return (query.astype(np.uint64) << np.uint64(40)) | (hashes >> np.uint64(24))
 
 
 def _table_by_line(path, raw, layout):
@@ -455,7 +568,7 @@ def _table_by_line(path, raw, layout):
             raise InputError.at(path, number, "an id is empty")
         text = fields[layout.value]
         try:
-            value = layout.parse(text)
+            value = layout.parse(text.replace(b"_", b"?"))  # int and float take 1_0 for a number
         except ValueError as error:
             shown = repr(text.decode(errors="replace"))
             raise InputError.at(path, number, layout.number.format(shown)) from error

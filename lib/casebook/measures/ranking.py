@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError, MeasureNote
-from casebook.readers import GRADE_LIMIT, read_qrels, read_run
+from casebook.readers import GRADE_LIMIT, Columns, read_qrels, run_table
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
 ORIGINAL = "original:"
@@ -202,12 +202,14 @@ def _judged(qrels, run, judged_only, missing, no_relevant):
         if value not in ("zero", "skip"):
             raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")
     qrels = _table(qrels, read_qrels, "relevance", "qrels")
-    run = _table(run, read_run, "score", "run")
-    if not qrels.keys() & run.keys():
-        theirs = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run))!r}"
+    run = _table(run, run_table, "score", "run")
+    regular = isinstance(run, Columns)
+    run_ids = dict.fromkeys(run.query_ids) if regular else run
+    if not qrels.keys() & run_ids.keys():
+        theirs = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run_ids))!r}"
         raise InputError(f"qrels and run share no query id: {theirs}")
     judged = _ranked(qrels, run)
-    absent = np.array([query not in run for query in qrels])
+    absent = np.array([query not in run_ids for query in qrels])
     irrelevant = judged.total(judged.grade >= 1) == 0
     keep = ~(absent & (missing == "skip")) & ~(irrelevant & (no_relevant == "skip"))
     if not keep.any():
@@ -215,11 +217,11 @@ def _judged(qrels, run, judged_only, missing, no_relevant):
     names = np.array(judged.query_ids, dtype=object)
     accounting = Accounting(
         judged=len(names),
-        retrieved=len(run),
+        retrieved=len(run_ids),
         evaluated=int(keep.sum()),
         missing=tuple(names[absent]),
-        extra=tuple(query for query in run if query not in qrels),
-        empty=tuple(query for query, row in run.items() if not row),
+        extra=tuple(query for query in run_ids if query not in qrels),
+        empty=() if regular else tuple(query for query, row in run.items() if not row),
         no_relevant=tuple(names[irrelevant]),
     )
     if not keep.all():
@@ -389,6 +391,33 @@ class JudgedRanks:
 
 def _ranked(qrels, run):
     """Look the judged documents up in a run and rank them."""
+    scores, offsets, place, wanted, items = (_in_columns if isinstance(run, Columns) else _in_dicts)(qrels, run)
+    ordered = _descending(scores, offsets)
+    begin = np.where(place < 0, 0, offsets[place])
+    length = np.where(place < 0, 0, offsets[place + 1] - begin)
+    row = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
+    present = np.flatnonzero(~np.isnan(wanted))
+    first, size, score = begin[row[present]], length[row[present]], wanted[present]
+    above = _count_leading(ordered, first, size, score, np.greater)
+    follower = np.minimum(first + above + 1, len(ordered) - 1)
+    shared = (above + 1 < size) & (ordered[follower] == score)
+    alike = np.ones(len(present), dtype=np.int64)
+    reach = _count_leading(ordered, first[shared], size[shared], score[shared], np.greater_equal)
+    alike[shared] = reach - above[shared]
+    rank = np.full(len(wanted), np.inf)
+    ahead, tied = np.zeros(len(rank), np.int64), np.ones(len(rank), np.int64)
+    rank[present], ahead[present], tied[present] = above + 1.0, above, alike
+    entries = present[shared]
+    if len(entries):
+        ids = [str(name) for grades in qrels.values() for name in grades]
+        rank[entries] += _places_in_ties(items, row[entries], wanted[entries], [ids[entry] for entry in entries])
+    return JudgedRanks(list(qrels), row, _grades(qrels), rank, ahead, tied, length).sorted_by_rank()
+
+
+def _in_dicts(qrels, run):
+    """Scores of a run end to end, their offsets, the place of each judged query among them (-1: absent),
+    the score of each judged document (NaN: not retrieved), and a function that lists a query's items.
+    """
     rows = [run.get(query, {}) for query in qrels]
     sizes = np.array([(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)])
     # All numbers of a query in one pass: its scores, then those of its judged documents.
@@ -402,25 +431,22 @@ def _ranked(qrels, run):
     scores, wanted = numbers[in_run], numbers[~in_run]
     if not np.isfinite(scores).all():
         raise _number_error(run, "run", "a finite number", _is_finite)
-    offsets = _offsets(sizes[:, 0])
-    ordered = _descending(scores, offsets)
-    row = np.repeat(np.arange(len(rows)), sizes[:, 1])
-    present = np.flatnonzero(~np.isnan(wanted))
-    first, size, score = offsets[row[present]], sizes[row[present], 0], wanted[present]
-    above = _count_leading(ordered, first, size, score, np.greater)
-    follower = np.minimum(first + above + 1, len(ordered) - 1)
-    shared = (above + 1 < size) & (ordered[follower] == score)
-    alike = np.ones(len(present), dtype=np.int64)
-    reach = _count_leading(ordered, first[shared], size[shared], score[shared], np.greater_equal)
-    alike[shared] = reach - above[shared]
-    rank = np.full(len(wanted), np.inf)
-    ahead, tied = np.zeros(len(rank), np.int64), np.ones(len(rank), np.int64)
-    rank[present], ahead[present], tied[present] = above + 1.0, above, alike
-    entries = present[shared]
-    if len(entries):
-        ids = [str(name) for grades in qrels.values() for name in grades]
-        rank[entries] += _places_in_ties(rows, row[entries], wanted[entries], [ids[entry] for entry in entries])
-    return JudgedRanks(list(qrels), row, _grades(qrels), rank, ahead, tied, sizes[:, 0]).sorted_by_rank()
+    return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), wanted, lambda row: rows[row].items()
+
+
+def _in_columns(qrels, run):
+    """The same for a run as columns."""
+    known = {query: number for number, query in enumerate(run.query_ids)}
+    place = np.array([known.get(query, -1) for query in qrels])
+    query = np.repeat(place, [len(grades) for grades in qrels.values()])
+    rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
+    wanted = np.where(rows < 0, np.nan, run.value[rows])
+
+    def items(row):
+        low, high = run.offsets[place[row] : place[row] + 2]
+        return zip(run.document_ids(low, high), run.value[low:high].tolist(), strict=True)
+
+    return run.value, run.offsets, place, wanted, items
 
 
 def _offsets(sizes):
@@ -454,13 +480,13 @@ def _count_leading(values, first, size, target, precedes):
     return count
 
 
-def _places_in_ties(rows, numbers, scores, names):
+def _places_in_ties(items, numbers, scores, names):
     """Count the tied documents whose id is greater than that of each entry."""
     places = np.zeros(len(numbers), dtype=np.int64)
     for number in np.unique(numbers).tolist():
         mine = slice(*np.searchsorted(numbers, [number, number + 1]))
         wanted, groups = set(scores[mine].tolist()), defaultdict(list)
-        for name, score in rows[number].items():
+        for name, score in items(number):
             if score in wanted:
                 groups[score].append(str(name))
         place = {name: i for group in groups.values() for i, name in enumerate(sorted(group, reverse=True))}
