@@ -85,6 +85,11 @@ def linked(frame, column, address, prefix=""):
     return frame.assign(**{column: links})
 
 
+def bullets(lines):
+    """Write sentences as a Markdown list."""
+    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
+
+
 def with_interval(frame, value, low, high, digits=3, name=None):
     """Join a value and its interval into one readable column."""
     name = name or value

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook import plots
 from casebook.measures import agreement
-from casebook.plots import agreement as plots
 
 mpl.use("Agg")
 
@@ -49,14 +49,3 @@ def test_matrix_says_what_it_shows(ratings):
     assert (np.diff(means) >= 0).all()
     many = pd.DataFrame(np.ones((1000, 3)))
     assert title(plots.rating_matrix(many, (1, 5)).axes[0]).startswith("400 of 1,0")
-
-
-def test_influence_of_raters(ratings):
-    full = agreement.krippendorff_alpha(ratings, n_boot=50)
-    table = agreement.leave_one_rater_out(ratings)
-    axes = plots.rater_influence(table, full).axes[0]
-    drawn = axes.collections[-1].get_offsets()[:, 0]
-    np.testing.assert_allclose(drawn[::-1], table["estimate"].astype(float))
-    two = agreement.leave_one_rater_out(ratings[["A", "B"]])
-    axes = plots.rater_influence(two, full).axes[0]
-    assert words(axes) == ["undefined: fewer than two raters"] * 2

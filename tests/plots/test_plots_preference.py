@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 from casebook.inference.position import position_effect
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_rates import preference_intervals
-from casebook.plots.preference import position_forest, power_curves, preference_forest, rating_distributions
+from casebook.plots import position_forest, power_curves, preference_forest, rating_distributions
 
 mpl.use("Agg")
 

@@ -117,7 +117,9 @@ def _write(out, found):
 
 
 def _figures(found):
-    from casebook.plots import agreement, preference, use_style
+    from casebook import plots as agreement
+    from casebook import plots as preference
+    from casebook.plots import use_style
 
     use_style()
     panel, tables = found.panel, found.tables
