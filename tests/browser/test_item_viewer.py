@@ -173,7 +173,7 @@ def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):
 
     import pandas as pd
 
-    from casebook.readers import from_csv
+    from casebook.sheets import from_csv
     from casebook.tables import to_html, with_interval
 
     names = ["=1+1", "@x", "＝cmd|x", "-3", 'plain, "quoted"', "'=1"]

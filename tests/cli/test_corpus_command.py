@@ -13,10 +13,10 @@ from casebook.cli.corpus import _cluster
 from casebook.errors import InputError
 from casebook.models.load import load_encoder
 from casebook.paths import DATA
-from casebook.readers import read_run
 from casebook.retrieval.dense import DenseIndex
 from casebook.retrieval.scale_out import encode_shards, search_shards
 from casebook.retrieval.shards import ShardStore
+from casebook.trec import read_run
 
 SMOKE = DATA / "smoke"
 QRELS = SMOKE / "qrels" / "test.tsv"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
 from casebook.paths import DATA
-from casebook.readers import write_run
+from casebook.trec import write_run
 
 CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
 

@@ -5,7 +5,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate, parse_measure
-from casebook.readers import read_qrels, read_run
+from casebook.trec import read_qrels, read_run
 
 pytestmark = pytest.mark.data
 

@@ -19,14 +19,16 @@ from casebook.factcheck.joining import read_labels
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.responses import read_form
-from casebook.readers import read_beir_qrels, read_book, read_qrels, read_ratings, read_records, read_run, read_yaml
+from casebook.readers import read_records, read_yaml
 from casebook.runs.artifact import read_record
 from casebook.runs.chain import read_entries
 from casebook.runs.gate import read_gate
 from casebook.runs.manifest import read_manifest
 from casebook.runs.matrix import read_matrix
 from casebook.runs.per_query import read_per_query
+from casebook.sheets import read_book, read_ratings
 from casebook.shift.segments_file import read_segments
+from casebook.trec import read_beir_qrels, read_qrels, read_run
 
 MUTANTS = 300  # of each reader
 SECONDS = 10  # for one input; more is a hang

@@ -5,16 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.readers import (
-    read_beir_qrels,
-    read_frame,
-    read_json,
-    read_qrels,
-    read_ratings,
-    read_records,
-    read_run,
-    read_yaml,
-)
+from casebook.readers import read_frame, read_json, read_records, read_yaml
+from casebook.sheets import read_ratings
+from casebook.trec import read_beir_qrels, read_qrels, read_run
 
 PARTS = {
     "run": [b"q1", b"Q0", b"d1", b"1", b"2.5", b"s", b"nan", b"-1e400"],

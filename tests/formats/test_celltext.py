@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.readers import for_csv, from_csv, table_for_csv, table_from_csv
+from casebook.sheets import for_csv, from_csv, table_for_csv, table_from_csv
 
 SIGNS = "=+-@＝＋－＠"
 RUN = [

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.measures import ranking
-from casebook.readers import read_beir_qrels, read_jsonl, read_lines, read_qrels, read_ratings, read_records, read_run
+from casebook.readers import read_jsonl, read_lines, read_records
+from casebook.sheets import read_ratings
+from casebook.trec import read_beir_qrels, read_qrels, read_run
 
 TEXTS = {
     "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),

@@ -6,7 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.readers import read_ratings
+from casebook.sheets import read_ratings
 
 
 @pytest.fixture

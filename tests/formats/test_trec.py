@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate
-from casebook.readers import read_beir_qrels, read_qrels, read_run, write_qrels, write_run
+from casebook.trec import read_beir_qrels, read_qrels, read_run, write_qrels, write_run
 
 
 def write(folder, data, name="file.txt"):

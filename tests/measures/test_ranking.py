@@ -7,7 +7,7 @@ import pytest
 
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking import DEFAULT, describe, evaluate, list_measures
-from casebook.readers import write_qrels, write_run
+from casebook.trec import write_qrels, write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
 RUN = {

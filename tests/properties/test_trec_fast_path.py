@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.readers import read_qrels, read_run
+from casebook.trec import read_qrels, read_run
 
 blank = st.sampled_from([" ", " ", " ", "\t", "  ", "\r", "\x0b", "\x00", ""])
 tokens = st.one_of(

@@ -7,12 +7,12 @@ import pytrec_eval
 import yaml
 
 from casebook.errors import InputError
-from casebook.readers import read_run
 from casebook.runs.artifact import SCHEMA_FILE, json_schema, read_record, write_record
 from casebook.runs.every_eval import every_eval
 from casebook.runs.export import choose_system, write_trec
 from casebook.runs.mteb import mteb_result, read_mteb
 from casebook.runs.reports import ranking
+from casebook.trec import read_run
 
 METRICS = {
     "set.dense.ndcg@10": 0.656,

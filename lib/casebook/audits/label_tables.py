@@ -8,7 +8,8 @@ import pandas as pd
 
 from casebook.audits.label_set import Labels, labels_of
 from casebook.errors import InputError
-from casebook.readers import read_bytes, read_records
+from casebook.readers import read_records
+from casebook.trec import read_bytes
 
 LINK_COLUMNS = {
     "citation_year": "year",

@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.estimates import contrasts
 from casebook.inference.verdicts import count_verdicts
 from casebook.paths import run_dir
-from casebook.readers import table_from_csv
+from casebook.sheets import table_from_csv
 from casebook.tables import Markup, estimate, to_html
 
 # What names a row in the tables that chapters keep, what was measured on it, and the

@@ -117,7 +117,7 @@ def _plain(value):
 def print_frame(frame, form="text", digits="z.4f"):
     """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
     if form == "csv":
-        from casebook.readers import table_for_csv
+        from casebook.sheets import table_for_csv
 
         typer.echo(table_for_csv(frame).to_csv(index=False, lineterminator="\n"), nl=False)
         return

@@ -62,9 +62,9 @@ def search(
 
     Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
     """
-    from casebook.readers import run_lines, write_run
     from casebook.retrieval.corpus_files import search_folder
     from casebook.retrieval.shards import ShardStore
+    from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
     refuse_overwriting(out, queries)

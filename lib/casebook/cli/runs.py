@@ -637,10 +637,10 @@ def export(
     Example: casebook runs export RUN --ranking ranking.trec --out system.trec
     """
     from casebook.files import refuse_overwriting
-    from casebook.readers import read_run
     from casebook.runs.artifact import read_record
     from casebook.runs.export import choose_system, write_trec
     from casebook.runs.ordering import find
+    from casebook.trec import read_run
 
     if form != "trec":
         raise InputError(f"--format {form}: runs are exported as trec")

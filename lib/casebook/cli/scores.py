@@ -127,7 +127,7 @@ def agreement(
     from casebook.inference.intervals import bounds_text
     from casebook.measures.agreement import agreement_results
     from casebook.measures.agreement_input import as_panel
-    from casebook.readers import read_ratings
+    from casebook.sheets import read_ratings
 
     if resamples < 100 and resamples != 0:
         raise InputError(f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none")

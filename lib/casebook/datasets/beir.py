@@ -6,7 +6,8 @@ from pathlib import Path
 
 from casebook.datasets.corpus import MAX_MISSING, RetrievalDataset, halve, with_titles
 from casebook.errors import InputError
-from casebook.readers import read_beir_qrels, read_frame, read_lines, read_qrels
+from casebook.readers import read_frame, read_lines
+from casebook.trec import read_beir_qrels, read_qrels
 
 
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook.datasets.cards import Card
 from casebook.errors import InputError
-from casebook.readers import read_book, sheet_records
+from casebook.sheets import read_book, sheet_records
 
 RATINGS = ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
 VOTES = ["rater", "row", "item", "rag_side", "preferred", *RATINGS]

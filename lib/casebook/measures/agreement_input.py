@@ -5,7 +5,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.agreement_panel import Panel, tally
-from casebook.readers import names_items
+from casebook.sheets import names_items
 
 
 def as_panel(ratings, categories=None, wide=False, every_row=False, ids_allowed=False):

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError, MeasureNote
-from casebook.readers import GRADE_LIMIT, Columns, read_qrels, run_table
+from casebook.trec import GRADE_LIMIT, Columns, read_qrels, run_table
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
 ORIGINAL = "original:"

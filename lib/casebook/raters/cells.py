@@ -4,7 +4,7 @@ import re
 
 from casebook.raters.defects import LOST, REPAIRED, shortened
 from casebook.raters.layouts import RATINGS
-from casebook.readers import Formula
+from casebook.sheets import Formula
 
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")

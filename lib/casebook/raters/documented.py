@@ -5,7 +5,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.raters.defects import LOST, Defect, shortened
 from casebook.raters.unblinding import SIDE_COLUMN, Votes, judgement
-from casebook.readers import value_of
+from casebook.sheets import value_of
 
 RAG, BASE = "RAG", "BASE"
 _OTHER = {"S1": "S2", "S2": "S1"}

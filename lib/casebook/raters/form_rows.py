@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.raters import cells
 from casebook.raters.defects import LOST, NOTE, shortened
-from casebook.readers import Formula, header_of, value_of
+from casebook.sheets import Formula, header_of, value_of
 
 
 def sheet_rows(path, grid, layout, report):

@@ -13,7 +13,7 @@ from casebook.raters.item_draw import draw_items
 from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import new_secret, opaque_id
-from casebook.readers import clean
+from casebook.sheets import clean
 
 STUDIES = 400
 TEST = "paired randomisation of item net votes, two-sided"

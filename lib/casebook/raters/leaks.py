@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook.raters.layouts import SHEET
 from casebook.raters.responses import OWN_SHEETS, read_form
-from casebook.readers import read_book
+from casebook.sheets import read_book
 
 _SUSPECT = re.compile(r"side|key|mapping|answer_?key|system_?name|solution|arm", re.I)
 _SIDES = {"S1", "S2"}

@@ -6,7 +6,7 @@ from casebook.errors import InputError
 from casebook.raters.layouts import PAIRED
 from casebook.raters.responses import renamed
 from casebook.raters.unblinding import SCALES, SIDE_COLUMN
-from casebook.readers import header_of, read_book, sheet_records
+from casebook.sheets import header_of, read_book, sheet_records
 
 ANSWERS = [column.name for column in PAIRED.answers]
 

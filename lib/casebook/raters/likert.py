@@ -4,7 +4,7 @@ from casebook.errors import InputError
 from casebook.raters.layouts import LIKERT
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import hidden_chance, new_secret, opaque_id
-from casebook.readers import clean
+from casebook.sheets import clean
 
 COLUMNS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 

@@ -8,7 +8,7 @@ from casebook.raters.documented import read_votes
 from casebook.raters.packing import KEY, PREREGISTRATION, SEALED, read_preregistration
 from casebook.raters.sealing import read_key
 from casebook.raters.unblinding import unblind
-from casebook.readers import table_for_csv
+from casebook.sheets import table_for_csv
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):

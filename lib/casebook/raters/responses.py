@@ -11,7 +11,7 @@ from casebook.raters.defects import NOTE, Defect
 from casebook.raters.form_rows import sheet_rows
 from casebook.raters.layouts import GUESS, LIKERT, PAIRED, PAIRED_WITH_GUESS, SHEET
 from casebook.raters.workbook import ABOUT_SHEET, RUBRIC_SHEET
-from casebook.readers import KINDS, Grid, header_of, read_book
+from casebook.sheets import KINDS, Grid, header_of, read_book
 
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 

@@ -13,7 +13,7 @@ from casebook.inference.vote_simulation import marginal_probability
 from casebook.raters.layouts import SHEET
 from casebook.raters.packing import FORMS, KEY, SEALED
 from casebook.raters.sealing import read_key
-from casebook.readers import read_book
+from casebook.sheets import read_book
 
 RATED = ("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2")
 

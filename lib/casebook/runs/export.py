@@ -4,7 +4,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import replacing
-from casebook.readers import write_run
+from casebook.trec import write_run
 
 
 def systems_of(record):

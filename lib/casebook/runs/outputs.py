@@ -7,8 +7,8 @@ import math
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import run_dir, valid_name
-from casebook.readers import table_for_csv
 from casebook.runs.items import as_json, page_address
+from casebook.sheets import table_for_csv
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
 

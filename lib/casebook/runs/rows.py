@@ -15,11 +15,11 @@ other words); a query without one is a group of its own.
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.readers import table_from_csv
 from casebook.runs.artifact import read_record
 from casebook.runs.layout import check_tenant, followed, owner_of
 from casebook.runs.metrics import canonical
 from casebook.runs.per_query import PREFIX, query_groups, read_per_query
+from casebook.sheets import table_from_csv
 
 TOLERANCE = 2e-6
 """Stored numbers are rounded to six digits; a mean of such rows differs by less."""
