@@ -10,8 +10,6 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from casebook.errors import InputError
 from casebook.readers import csv_rows, unreadable
 
@@ -247,6 +245,8 @@ def read_ratings(path, *, numbers=None, id_column=None):
     >>> read_ratings(path).to_dict("index")
     {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
     """
+    import pandas as pd  # who only reads or marks cells starts faster without
+
     path = Path(path)
     found = [(line, cells) for line, cells in _rating_rows(path) if cells]
     if not found:

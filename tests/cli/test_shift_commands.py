@@ -13,7 +13,7 @@ from casebook.paths import DATA
 from casebook.runs.artifact import read_record
 from casebook.shift.segments_file import decisions_of
 
-FAST = ("--embedder", "semantic-hash")
+FAST = ("--encoder", "semantic-hash")
 LOW_BAR = ("--gate-eps", "0.9")
 
 
@@ -72,6 +72,7 @@ def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
     found = json.loads(casebook("shift", "run", "./mine", "--scale", 0.5, "--json")[1])
     monkeypatch.chdir(tmp_path / "elsewhere")
     # The repetition is a process of its own, which finds the results by the variable.
+    monkeypatch.delenv("CASEBOOK_ROOT", raising=False)
     monkeypatch.setenv("EMBEDDINGSHIFT_ROOT", str(tmp_path))
     for folder in map(Path, found["runs"]):
         code, out, err = casebook("runs", "rerun", folder.name)
@@ -221,8 +222,6 @@ BAD = [
     (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
-    (["shift", "train", "smoke", "--noise", "1e308", *FAST], "noise must be between"),
-    (["shift", "train", "smoke", "--noise", "nan", *FAST], "--noise"),
     (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk means nothing"),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
     (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),

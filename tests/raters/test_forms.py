@@ -9,7 +9,7 @@ import pytest
 from openpyxl import load_workbook
 from toy_study import RATERS, SECRET, make_study, toy_answers
 
-from casebook import readers as celltext
+from casebook import sheets as celltext
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.raters.answers import PDPABENCH, read_answers

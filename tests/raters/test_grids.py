@@ -7,7 +7,7 @@ import pytest
 from forms_as_documented import repacked
 from openpyxl import Workbook, load_workbook
 
-from casebook import readers as grids
+from casebook import sheets as grids
 from casebook.errors import InputError
 from casebook.raters.responses import read_form, read_forms
 

@@ -161,7 +161,6 @@ def compare(
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
-    from casebook.inference.intervals import bounds_text
     from casebook.runs.metrics import label
     from casebook.runs.ordering import no_run_holds
     from casebook.runs.reports import comparison_report, ranking, write_report
@@ -179,6 +178,8 @@ def compare(
         _written(write_report(listing.root, "compare", report, out))
     lines = [f"{listing.root}: {label(report['metricKey'])}, {len(listing.runs)} runs"]
     if any(row["rank"] for row in rows):
+        from casebook.inference.intervals import bounds_text  # imports pandas
+
         shown = [row | {"95 %": bounds_text(*(row["ci"] or (None, None)), "z.4f")} for row in rows]
         columns = ("rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId")
         lines += table_lines(shown, columns)

@@ -11,7 +11,7 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.writer.excel import ExcelWriter
 
-from casebook import readers as celltext
+from casebook import sheets as celltext
 from casebook.files import replacing, write_text
 from casebook.raters.layouts import RATINGS, SHEET
 
