@@ -228,7 +228,7 @@ def csv_rows(path, text, delimiters=","):
     try:
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:  # such as a file cut within a quoted cell
-        raise InputError.at(path, reader.line_num, f"is not CSV: {error}") from error
+        raise InputError.at(path, reader.line_num, f"is not CSV, is damaged or cut: {error}") from error
     finally:
         csv.field_size_limit(usual)
 
