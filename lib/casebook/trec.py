@@ -129,7 +129,7 @@ class Columns:
     offsets: np.ndarray
     start: np.ndarray
     end: np.ndarray
-    key: np.ndarray
+    hash: np.ndarray
     value: np.ndarray
 
     def document_ids(self, low, high):
@@ -139,25 +139,22 @@ class Columns:
 
     @cached_property
     def by_key(self):
-        """Order of the rows by key, and the keys in that order."""
-        order = np.argsort(self.key)
-        return order, self.key[order]
+        """Order of the rows by query and hash of the document, and the keys of this order."""
+        key = _keys(np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)), self.hash)
+        order = np.argsort(key)
+        return order, key[order]
 
     def find(self, query, ids):
         """Row of each document (-1: absent) of the queries of the given numbers (-1: absent)."""
         order, keys = self.by_key
         names = [name.encode() for name in ids]
         end = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)))
-        start = np.concatenate([[0], end[:-1]])
-        wanted = _keys(query, _hashes(np.frombuffer(b"".join(names) + bytes(8), np.uint8), start, end))
+        text = np.frombuffer(b"".join(names) + bytes(8), np.uint8)
+        hashes = _hashes(text, np.concatenate([[0], end[:-1]]), end)
+        wanted = _keys(query, hashes)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        rows = np.where((keys[place] == wanted) & (query >= 0), order[place], -1)
-        found = np.flatnonzero(rows >= 0)
-        places = zip(found.tolist(), self.start[rows[found]].tolist(), self.end[rows[found]].tolist(), strict=True)
-        for number, a, b in places:
-            if self.text[a:b] != names[number]:  # another document of the same key
-                rows[number] = -1
-        return rows
+        rows = order[place]
+        return np.where((keys[place] == wanted) & (self.hash[rows] == hashes) & (query >= 0), rows, -1)
 
 
 def _columns(raw):
@@ -165,8 +162,8 @@ def _columns(raw):
     raw = raw if raw.endswith(b"\n") else raw + b"\n"
     text = np.frombuffer(raw, np.uint8)
     blocks, codes, low = [], {}, 0
-    while low < len(raw):  # about a megabyte at once stays in the processor's cache
-        high = raw.find(b"\n", min(low + (1 << 20), len(raw) - 1)) + 1
+    while low < len(raw):  # what is worked on at once stays in the processor's cache
+        high = raw.find(b"\n", min(low + (1 << 18), len(raw) - 1)) + 1
         ends = _field_ends(text[low:high], len(_RUN.fields))
         if ends is None:
             return None
@@ -198,7 +195,7 @@ def _columns(raw):
         order = np.argsort(query, kind="stable")
         query, start, end, hashes, value = (column[order] for column in (query, start, end, hashes, value))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(query))])
-    columns = Columns(raw, [name.decode() for name in codes], offsets, start, end, _keys(query, hashes), value)
+    columns = Columns(raw, [name.decode() for name in codes], offsets, start, end, hashes, value)
     keys = columns.by_key[1]
     return None if (keys[1:] == keys[:-1]).any() else columns  # a document may stand twice
 
@@ -237,8 +234,8 @@ def _hashes(text, start, end):
 def _keys(query, hashes):
     """Query and document as one number, in the order of the queries.
 
-    Two documents of a query may share a key: once in a trillion pairs. Then the file is
-    read line by line, and `Columns.find` compares the texts.
+    Two documents of a query share a key once in a trillion pairs: then the file is read
+    line by line, and `Columns.find` compares the whole hash.
     """
     return (query.astype(np.uint64) << np.uint64(40)) | (hashes >> np.uint64(24))
 
