@@ -60,10 +60,36 @@ _BEIR = Layout(("query-id", "corpus-id", "score"), 1, 2, _grade, "grade {} is no
 
 
 def read_run(path):
-    """Read a TREC run, ``query Q0 document rank score tag``, as {query: {document: score}}.
+    """Read a TREC run: lines of ``query Q0 document rank score tag``.
 
-    Scores are exactly ``float(text)``. Comments (``#`` as first character of a line) and
-    blank lines are skipped, as are fields after the sixth.
+    Parameters
+    ----------
+    path : path-like
+        Plain or gzip-compressed text in UTF-8.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Query id to document id to score, which is exactly ``float(text)``. Ranks and tags
+        are not read: evaluation ranks by score.
+
+    Raises
+    ------
+    InputError
+        Names file and line, if a line has not six fields, a score is not a finite number,
+        a document stands twice for a query, an id is not UTF-8, or no line holds data.
+
+    Notes
+    -----
+    Comments (``#`` as first character of a line) and blank lines are skipped, as are
+    fields after the sixth, as trec_eval does.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
+    >>> read_run(write_run(path, {"q": {"a": 1.5, "b": 2}}))
+    {'q': {'b': 2.0, 'a': 1.5}}
     """
     raw = read_bytes(path)
     return _table_at_once(raw, _RUN) or _table_by_line(path, raw, _RUN)
@@ -76,7 +102,31 @@ def run_table(path):
 
 
 def read_qrels(path):
-    """Read TREC judgements, ``query iteration document grade``; BEIR's are known by their header."""
+    """Read TREC judgements: lines of ``query iteration document grade``; BEIR's are known by their header.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain or gzip-compressed text in UTF-8.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        Query id to document id to grade; below 1 is not relevant, below 0 unjudged.
+
+    Raises
+    ------
+    InputError
+        Names file and line, if a line has not four fields, a grade is not an integer
+        below 2**31, a document stands twice for a query, or no line holds data.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> read_qrels(write_qrels(path, {"q": {"a": 2, "b": 0}}))
+    {'q': {'a': 2, 'b': 0}}
+    """
     raw = read_bytes(path)
     if b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]:
         return _table_by_line(path, raw, _BEIR)
@@ -276,7 +326,34 @@ def _table_by_line(path, raw, layout):
 
 
 def write_run(path, run, tag="casebook"):
-    """Write a TREC run, plain or .gz, best document first, ties by document id descending."""
+    """Write a TREC run, best document first, ties by document id descending.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write, whole or not at all; ``.gz`` compresses.
+    run : dict of str to dict of str to float
+        Query id to document id to score.
+    tag : str
+        Name of the system, without white space.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If an id holds white space or a score is not finite: it would not read back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = write_run(pathlib.Path(tempfile.mkdtemp(), "run.txt"), {"q": {"a": 1.5}}, "bm25")
+    >>> print(path.read_text().strip())
+    q Q0 a 1 1.5 bm25
+    """
     return _write_lines(path, run_lines(run, tag))
 
 
