@@ -1,3 +1,5 @@
+"""Files and folders appear whole or not at all; locks; stores at any address."""
+
 import json
 import os
 import subprocess
@@ -5,7 +7,23 @@ import sys
 
 import pytest
 
-from casebook.files import locked, naming, new_folder, replacing, sha256_file, sweep, write_json, write_text
+from casebook.errors import InputError
+from casebook.files import (
+    SCRATCH,
+    Store,
+    copy_folder,
+    locked,
+    naming,
+    new_folder,
+    put_in_place,
+    replacing,
+    scratch,
+    sha256_file,
+    sweep,
+    working,
+    write_json,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
@@ -101,3 +119,100 @@ def test_an_error_tells_which_file_it_is_about(names, told):
     with pytest.raises(OSError, match="No space") as caught, naming("final"):
         raise OSError(28, "No space", *names)
     assert (caught.value.filename, caught.value.filename2) == (told, None)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Give a folder for temporary files that is ours alone."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.delenv(SCRATCH, raising=False)
+    return tmp_path / "temporary"
+
+
+def test_a_block_within_a_block_shares_its_folder(place):
+    with scratch() as outer, scratch() as inner:
+        assert inner.parent == outer and outer.parent == place
+        assert os.environ[SCRATCH] == str(outer)
+    assert SCRATCH not in os.environ and not [*place.iterdir()]
+
+
+def test_an_outer_folder_that_is_gone_is_not_asked_for(place, monkeypatch):
+    monkeypatch.setenv(SCRATCH, str(place / "gone"))
+    with scratch() as folder:
+        assert folder.parent == place
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_takes_the_place_of_another(tmp_path, there):
+    for name in ("new", *["site"] * there):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    put_in_place(tmp_path / "new", tmp_path / "site")
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["new", "site"]
+    assert (tmp_path / "site" / "new").exists()
+
+
+def test_a_folder_is_copied_without_what_is_hidden(tmp_path):
+    for name in ("a/b/ü .txt", "a/.hidden/c", "a/.d", "a/e"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    copy_folder(tmp_path / "a", tmp_path / "copy")
+    found = {str(p.relative_to(tmp_path / "copy")) for p in tmp_path.glob("copy/**/*")}
+    assert found == {"b", "b/ü .txt", "e"}
+    with pytest.raises(FileNotFoundError, match="absent"):
+        copy_folder(tmp_path / "absent", tmp_path / "copy")
+    (tmp_path / "a" / "gone").symlink_to("nowhere")
+    with pytest.raises(FileNotFoundError, match="gone"):
+        copy_folder(tmp_path / "a", tmp_path / "copy")
+
+
+def test_a_place_to_work_in_starts_empty_and_is_gone_after_an_error(tmp_path):
+    (tmp_path / "work-of-a-killed-process").mkdir()
+    (tmp_path / "html").mkdir()
+    with pytest.raises(RuntimeError), working(tmp_path) as work:
+        assert {path.name for path in tmp_path.iterdir()} == {"html", work.name}
+        assert not [*work.iterdir()]
+        (work / "new").touch()
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["html"]
+
+
+@pytest.fixture(params=["folder", "memory", "s3"])
+def url(request, tmp_path):
+    if request.param == "s3":
+        return f"{request.getfixturevalue('object_store')}/deep/place"
+    return tmp_path / "place" if request.param == "folder" else "memory://place"
+
+
+def test_what_is_written_is_read_wherever_it_lies(url, tmp_path):
+    store, name = Store(url), "a/ä b.json"
+    assert store.read(name) is store.size(name) is None
+    store.remove(name)
+    store.write(name, b"one")
+    assert (store.read(name), store.size(name)) == (b"one", 3)
+    (tmp_path / "source").write_bytes(b"another")
+    store.copy(name, tmp_path / "source")
+    assert Store(url).read(name) == b"another"
+    store.remove(name)
+    assert store.read(name) is None
+
+
+def test_only_a_folder_is_a_folder(url):
+    assert Store(url).is_folder == ("://" not in str(url))
+
+
+@pytest.mark.parametrize("write", ["write", "copy"])
+def test_a_bucket_that_is_not_there_is_one_clear_line(object_store, tmp_path, write):
+    (tmp_path / "source").write_bytes(b"x")
+    content = b"x" if write == "write" else tmp_path / "source"
+    with pytest.raises(InputError, match=r"^s3://absent-bucket/x: \w+: .*bucket") as e:
+        getattr(Store("s3://absent-bucket/x"), write)("a", content)
+    assert "\n" not in str(e.value)
+    assert Store("s3://absent-bucket/x").read("a") is None
+
+
+def test_an_unknown_kind_of_address_is_refused():
+    with pytest.raises(InputError, match="nowhere://x: ValueError: Protocol not known"):
+        Store("nowhere://x")

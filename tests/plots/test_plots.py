@@ -3,12 +3,18 @@
 from types import SimpleNamespace
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
 from casebook import plots
+from casebook.inference.position import position_effect
+from casebook.inference.preference_power import simulated_power
+from casebook.inference.preference_rates import preference_intervals
+from casebook.measures import agreement
+from casebook.plots import position_forest, power_curves, preference_forest, rating_distributions
 
 mpl.use("Agg")
 
@@ -156,3 +162,93 @@ def test_confusion_counts_are_written_with_their_share_of_the_gold_label():
 def test_an_audit_names_what_is_flagged():
     axes = FIGURES["audit_matrix"]().axes[0]
     assert [text.get_text() for text in axes.texts] == ["FLAG", "passed"]
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(30, 1)) + rng.normal(size=(30, 4))
+    values = np.digitize(latent, [-1, 0, 1]) + 1.0
+    values[rng.random(values.shape) < 0.1] = np.nan
+    return pd.DataFrame(values, columns=list("ABCD"))
+
+
+def words(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_undefined_coefficients_keep_their_row(ratings):
+    table = agreement.agreement_table(ratings, n_boot=50)
+    axes = plots.agreement_intervals(table).axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(names) == len(table)
+    assert f"Krippendorff's alpha  (n = {table['n_items'].max()})" in names
+    assert words(axes).count("undefined: needs two raters") == 4
+
+
+def title(axes):
+    """Give the title, wherever the style in force puts it."""
+    return axes.get_title() or axes.get_title(loc="left")
+
+
+def test_matrix_says_what_it_shows(ratings):
+    axes = plots.rating_matrix(ratings).axes[0]
+    missing = ratings.isna().to_numpy().sum()
+    assert title(axes) == f"30 of 30 items x 4 raters, {missing} ratings missing"
+    shown = axes.images[0].get_array()
+    assert shown.shape == (4, 30)
+    assert shown.mask.sum() == missing
+    means = shown.mean(axis=0)
+    assert (np.diff(means) >= 0).all()
+    many = pd.DataFrame(np.ones((1000, 3)))
+    assert title(plots.rating_matrix(many, (1, 5)).axes[0]).startswith("400 of 1,0")
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(figure):
+        figure.savefig(tmp_path / "figure.png")
+        plt.close(figure)
+        return figure.axes[0]
+
+    return save
+
+
+def test_forest_shows_every_interval(example, saved):
+    intervals = preference_intervals(example, n_boot=200)
+    axes = saved(preference_forest(intervals, "RAG"))
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[0] == "new votes\n(n = 176, 200)"
+    assert labels[3] == "new items and raters\n(n = 50)"
+    lines = [x for x in axes.collections if isinstance(x, LineCollection)]
+    drawn = {tuple(path.vertices[:, 0]) for x in lines for path in x.get_paths()}
+    bounds = intervals[["ci_low", "ci_high"]].dropna().itertuples(index=False)
+    assert {tuple(pair) for pair in bounds} == drawn and len(drawn) == 6
+
+
+def test_forest_without_bounds(saved):
+    intervals = preference_intervals([[1, -1, 0]], n_boot=50)
+    assert saved(preference_forest(intervals, "RAG")).get_xlabel().startswith("win rate")
+
+
+def test_positions(example, saved):
+    axes = saved(position_forest(position_effect(example, example > -2), "RAG"))
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == ["not defined", "not defined"]
+
+
+def test_ratings(example_rows, saved):
+    parts = [
+        pd.DataFrame({"scale": s, "system": a, "rating": example_rows[f"{s}_{a}"]})
+        for s in ("factuality", "usefulness")
+        for a in ("rag", "base")
+    ]
+    axes = saved(rating_distributions(pd.concat(parts)))
+    assert axes.get_yticklabels()[1].get_text() == "factuality, rag\n(4.500, n = 200)"
+    assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(400)
+
+
+def test_power(saved):
+    table = simulated_power(items=(20, 50), raters=(2, 4), win_rates=(0.5, 0.6, 0.7), studies=50)
+    axes = saved(power_curves(table, "item sign-flip"))
+    assert len(axes.get_legend().get_texts()) == 4

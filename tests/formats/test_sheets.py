@@ -1,12 +1,17 @@
-"""Tables of ratings: what is an id, what is missing, and what is refused where."""
+"""Tables of ratings, and cells that a spreadsheet would run."""
+
+import csv
+import io
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.sheets import read_ratings
+from casebook.sheets import for_csv, from_csv, read_ratings, table_for_csv, table_from_csv
 
 
 @pytest.fixture
@@ -76,9 +81,9 @@ def test_ids_are_recognised_or_refused(table, name):
     with pytest.raises(InputError, match=f"column '{name}' looks like names of the"):
         read_ratings(last)
     assert read_ratings(last, id_column=name).index.name == name
-    for given in (first, first[[*RATED, name]]):
+    for table_given in (first, first[[*RATED, name]]):
         with pytest.raises(InputError, match=r"ratings\.set_index"):
-            krippendorff_alpha(given)
+            krippendorff_alpha(table_given)
 
 
 def test_raters_are_not_taken_for_ids(table):
@@ -155,3 +160,57 @@ def test_defects_of_a_workbook(tmp_path):
     path.write_text("A,B\n1,2\n")
     with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
         read_ratings(path)
+
+
+SIGNS = "=+-@＝＋－＠"
+RUN = [
+    *('=HYPERLINK("http://x","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\tx"),
+    *(" =1", "\u3000=1", "\xa0@x", "\ufeff=1", "\n+1", "'=1", "＝1+1", " ＠x", "-cmd|x"),
+]
+cells = st.text() | st.builds(
+    "".join,
+    st.tuples(
+        st.text("'", max_size=2),
+        st.sampled_from(["", " ", "\t", "\r", "\u3000", "\ufeff"]),
+        st.sampled_from(SIGNS),
+        st.text(max_size=5),
+    ),
+)
+
+
+@pytest.mark.parametrize("text", RUN)
+def test_what_runs_is_marked(text):
+    assert for_csv(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-0.5", "+3", "-1e-05", "12", "a=b", "x -1", "", "'x"])
+def test_numbers_and_other_text_stay_as_they_are(text):
+    assert for_csv(text) == text
+
+
+@given(cells)
+def test_every_cell_comes_back(text):
+    written = for_csv(text)
+    assert from_csv(written) == text
+    # Nothing but blanks may stand before a sign, unless all of it is one number.
+    bare = written.lstrip(" \t\r\n\u3000\ufeff\xa0\u200b")
+    if bare[:1] and bare[0] in SIGNS:
+        float(written)
+
+
+def test_a_line_end_within_a_cell_begins_no_row():
+    frame = pd.DataFrame({"a": ["x\r=1", "y\r\n@z"]})
+    written = table_for_csv(frame).to_csv(index=False, lineterminator="\n")
+    assert written == 'a\n"x\n=1"\n"y\n@z"\n'
+
+
+@given(st.lists(st.tuples(cells, st.floats(allow_nan=False, allow_infinity=False))))
+def test_tables_keep_their_numbers_and_their_ids(rows):
+    rows = [(text.replace("\r\n", "\n").replace("\r", "\n"), n) for text, n in rows]
+    frame = pd.DataFrame(rows, columns=["=id", "value"])
+    text = table_for_csv(frame).to_csv(index=False)
+    found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert found[0] == ["'=id", "value"]
+    assert [float(row[1]) for row in found[1:]] == [value for _, value in rows]
+    table = pd.DataFrame([[r[0], float(r[1])] for r in found[1:]], columns=found[0])
+    assert table_from_csv(table).to_numpy().tolist() == [list(row) for row in rows]
