@@ -375,13 +375,6 @@ def test_wrong_use_is_one_clear_line(casebook, arguments, message):
     assert message in err
 
 
-@pytest.mark.parametrize("command", [*(["runs", name] for name in EACH), ["gate"]])
-def test_every_command_has_an_example(casebook, command):
-    code, out, _ = casebook(*command, "--help")
-    assert code == 0
-    assert f"Example: casebook {' '.join(command)}" in out
-
-
 def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
     code = (
         "import sys; from casebook.cli import main\n"
