@@ -100,17 +100,18 @@ def say(line):
 
 
 def print_json(value):
-    """Print JSON: frames as lists of rows, what is undefined as null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    """Print JSON, see `plain`."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
 
 
-def _plain(value):
+def plain(value):
+    """What JSON can hold: frames as lists of rows, undefined numbers as None."""
     if hasattr(value, "to_json"):
         return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
     if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, print_json, say, show_tables
+from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, plain, print_json, say, show_tables
 from casebook.errors import CheckFailed, InputError
 
 app = typer.Typer(help="Double-blind human evaluation: forms, audit, analysis.", no_args_is_help=True)
@@ -332,7 +332,7 @@ def _analysis(votes, key, against, draws, out, as_json):
     found = analyse(votes, against, Options(**draws, **({"margin": margin} if margin else {})))
     values = {"answer": answer(found), "tables": found.tables}
     if out:
-        write_tables(out, found.tables, {**values, "tables": _records(found.tables)}, _figures(found))
+        write_tables(out, found.tables, plain(values), _figures(found))
     if as_json:
         print_json(values)
         return
@@ -340,10 +340,6 @@ def _analysis(votes, key, against, draws, out, as_json):
         typer.echo(f"- {line}")
     show_tables({name: found.tables[name] for name in SHOWN} | {"cohen_kappa": kappa_pairs(found)}, False)
     typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
-
-
-def _records(tables):
-    return {name: json.loads(table.to_json(orient="records", double_precision=15)) for name, table in tables.items()}
 
 
 def _figures(found):
@@ -383,7 +379,7 @@ def _likert(returned, key, force, out, seed, as_json):
     }
     values = {"documented": documented_means(ratings), "tables": tables}
     if out:
-        write_tables(out, tables, {**values, "tables": _records(tables)}, {})
+        write_tables(out, tables, plain(values), {})
     if as_json:
         print_json(values)
     else:
