@@ -1,5 +1,6 @@
 """JSON, YAML and lines of others: what they say, or one clear line."""
 
+import csv
 import json
 from functools import partial
 
@@ -219,3 +220,74 @@ def test_any_bytes_are_read_or_refused_in_one_line(name, tmp_path_factory, data)
         READERS[name](path)
     except InputError as error:
         assert "\n" not in str(error) and name in str(error)
+
+
+def lines_of(tmp_path, *records):
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_documents_come_with_their_metadata_and_copies_are_told(tmp_path):
+    first = {"_id": "a", "text": "one", "title": "T", "metadata": {"year": 1999}, "kind": "x"}
+    path = lines_of(tmp_path, first, {"_id": "b", "text": "two"}, first)
+    frame = read_frame(path, "_id", "doc_id", ("title", "text"))
+    assert frame.columns.to_list() == ["doc_id", "title", "text", "kind", "year"]
+    assert frame["title"].to_list() == ["T", ""] and frame["year"].to_list()[0] == 1999
+    assert frame.attrs["copies"] == ["line 3: a, as in line 1"]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"text": "x"}, "has no field '_id'"),
+        ({"_id": 3, "text": "x"}, "field '_id' is not text"),
+        ({"_id": " ", "text": "x"}, "field '_id' is empty"),
+        ({"_id": "b", "text": " "}, "'b' has no text"),
+        ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
+        ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
+        ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another column"),
+        ({"_id": "b", "text": "x", "year": 1, "metadata": {"year": 2}}, "'year' has the name of another column"),
+        ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
+    ],
+)
+def test_a_document_that_cannot_be_names_its_line(tmp_path, record, problem):
+    path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
+    with pytest.raises(InputError, match=rf"x\.jsonl:2: .*{problem}"):
+        read_frame(path, "_id", "doc_id", ("title", "text"))
+
+
+def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerated(tmp_path):
+    rows = [{"id": "1", "label": "a"}, {"id": "2", "label": "b"}]
+    texts = {
+        "x.csv": "id,label\n1,a\n\n2,b\n",
+        "x.json": json.dumps(rows),
+        "x.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        found, broken = read_records(tmp_path / name)
+        assert [row for _, row in found] == rows and broken == 0
+    assert [line for line, _ in read_records(tmp_path / "x.csv")[0]] == [2, 4]
+    (tmp_path / "x.jsonl").write_text(texts["x.jsonl"] + '{"id": ')
+    assert read_records(tmp_path / "x.jsonl", tolerate_truncation=True)[1] == 1
+    with pytest.raises(InputError, match=r"x\.jsonl:3: is not JSON: the last line breaks off"):
+        read_records(tmp_path / "x.jsonl")
+    for name, text, problem in (
+        ("x.csv", "id,id\n1,2\n", "x.csv:1: a column stands twice"),
+        ("x.csv", "id,label\n1\n", "x.csv:2: has not the 2 fields"),
+        ("x.json", '{"id": 1}', "is not a list of objects"),
+        ("x.json", "[3]", "element 1 is not an object"),
+        ("x.jsonl", "[3]\n", "x.jsonl:1: is not a JSON object"),
+        ("x.txt", "", "name a .csv, .json or .jsonl file"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=problem):
+            read_records(tmp_path / name)
+
+
+def test_long_cells_are_read_and_usual_limits_come_back(tmp_path):
+    before = csv.field_size_limit()
+    (tmp_path / "x.csv").write_text(f'id,label\n1,"{"x" * 200_000}"\n')
+    assert len(read_records(tmp_path / "x.csv")[0][0][1]["label"]) == 200_000
+    assert csv.field_size_limit() == before
