@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.sheets import for_csv, from_csv, read_ratings, table_for_csv, table_from_csv
+from casebook.sheets import for_csv, from_csv, names_items, read_ratings, table_for_csv, table_from_csv
 
 
 @pytest.fixture
@@ -214,3 +214,10 @@ def test_tables_keep_their_numbers_and_their_ids(rows):
     assert [float(row[1]) for row in found[1:]] == [value for _, value in rows]
     table = pd.DataFrame([[r[0], float(r[1])] for r in found[1:]], columns=found[0])
     assert table_from_csv(table).to_numpy().tolist() == [list(row) for row in rows]
+
+
+def test_from_five_rows_on_numbers_of_their_own_name_the_items():
+    ids, ratings = [101, 102, 103, 107, 110], [[4, 2, 4, 2, 5], [4, 1, 5, 4, 1]]
+    assert names_items("who", ids, ratings)
+    assert not names_items("who", ids[:4], [column[:4] for column in ratings])
+    assert not names_items("who", ids, ratings[:1])
