@@ -181,9 +181,6 @@ def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path,
 
 
 BAD = [
-    (["encode", "{dir}/good", "--out", ""], "--out: it is empty"),
-    (["encode", "{dir}/good", "--out", " "], "--out: it is empty"),
-    (["search", "", "{dir}/good"], "an argument: it is empty"),
     (
         [*("search", "{dir}/x", "{dir}/good", "--workers", "2"), "--scheduler=x"],
         "--workers means nothing beside --scheduler",

@@ -67,13 +67,6 @@ def test_a_folder_that_exists_is_refused_before_the_analysis(casebook, study):
     assert code == 1 and "pilot: exists: name a new folder" in err
 
 
-def test_a_run_is_not_published_to_the_present_folder_by_accident(casebook, tmp_path):
-    before = sorted(tmp_path.rglob("*"))
-    code, out, err = casebook("publish", "smoke", "")
-    assert (code, out) == (1, "") and "an argument: it is empty" in err
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [

@@ -74,6 +74,7 @@ def test_verdicts_are_exit_codes(casebook):
     for name, code in codes.items():
         assert casebook("runs", "decide", "--run", name, "--no-write")[0] == code, name
         assert casebook("gate", name)[0] == code, name
+    assert "incomparable: True" in casebook("runs", "decide", "--run", "other", "--no-write")[1]
     assert casebook("runs", "best")[0] == 5
     arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
     assert casebook(*arguments)[0] == 5
@@ -220,15 +221,6 @@ def test_an_identical_run_leaves_nothing_to_promote(casebook):
     assert casebook("gate", "again", "--margin", 0)[0] == 0
     code, out, _ = casebook("runs", "decide", "--run", "one")
     assert code == 0 and "verdict: same" in out and "nothing to promote" in out
-
-
-def test_incomparable_is_said_where_it_is_the_verdict(casebook):
-    add("old", WEAK, DatasetHash="1")
-    casebook("runs", "promote", "--run", "old", "--reason", "first")
-    add("other", np.ones(100, int), DatasetHash="2")
-    code, out, _ = casebook("runs", "decide", "--run", "other")
-    assert code == 5 and "incomparable: True" in out
-    assert "incomparable: False" not in out
 
 
 def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):

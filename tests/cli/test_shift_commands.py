@@ -121,19 +121,6 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
     assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 
 
-def test_segments_over_groups(casebook, trained, tmp_path):
-    folder = json.loads(casebook("shift", "run", "smoke", "--json")[1])["folder"]
-    names = [Path(folder) / f"eval.perQuery.{n}.json" for n in ("baseline", "posneg")]
-    queries = [record["QueryId"] for record in read_json(names[0])]
-    values = {"BaselinePath": str(names[0]), "PosNegPath": str(names[1])}
-    values["Decisions"] = decisions_of(queries, [True] * len(queries))
-    path = tmp_path / "segments.json"
-    path.write_text(json.dumps(values))
-    found = json.loads(casebook("segments", "compare", "--segments", path, "--json")[1])
-    groups = {record["Group"] for record in read_json(names[0])}
-    assert found["counts"]["groups"] == len(groups)
-
-
 def test_run_can_be_segmented(casebook, trained, tmp_path):
     _, out, _ = casebook("shift", "run", "smoke", "--scale", 1, "--json")
     folder = json.loads(out)["folder"]
@@ -151,6 +138,7 @@ def test_run_can_be_segmented(casebook, trained, tmp_path):
     found = json.loads(out)
     assert code == 0
     assert found["kpi"]["Segmented"] == found["kpi"]["PosNeg"]
+    assert found["counts"]["groups"] == len({record["Group"] for record in read_json(name.format("baseline"))})
     assert "apply" in casebook("segments", "compare", "--segments", path)[1]
 
 
