@@ -10,7 +10,7 @@ from casebook.runs import fingerprint
 
 LAYERS = [
     {"paths", "errors", "files", "folders", "formats", "plain_json", "plain_yaml", "ragged", "stores"},
-    {"measures", "inference", "stats", "estimates"},
+    {"measures", "inference", "stats", "estimates", "text"},
     {"datasets", "runs", "models"},
     {"retrieval", "shift", "counterfactual", "raters", "factcheck", "audits"},
     {"plots", "tables"},

@@ -4,19 +4,38 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+from dataclasses import asdict, dataclass
+
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import score_matrix
 from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
-from casebook.stats.tests import sign_flips
+from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.samples import check_share, score_matrix, system_pairs
+from casebook.stats.tests import (
+    effect_sizes,
+    holm,
+    paired_t,
+    randomised_tukey_hsd,
+    sign_flips,
+    wilcoxon_signed_rank,
+    win_tie_loss,
+)
 
 BETTER, WORSE, SAME = "better", "worse", "same"
 EQUIVALENT, UNDECIDED = "equivalent", "undecided"
+UNTESTED = "not tested"
+MOST_TUKEY_RESAMPLES = 10_000
+"""Permuting systems costs ten times what flipping signs does."""
 CONTRASTS = [
     *("system", "against", "difference", "low", "high", "n", "groups"),
     *("p", "p_adjusted", "verdict", "reason"),
+]
+PAIR_COLUMNS = [
+    *("system_a", "system_b", "difference", "ci_low", "ci_high", "n", "groups"),
+    *("p_randomisation", "p_max_t", "verdict", "p_holm", "p_tukey", "p_t"),
+    *("p_wilcoxon", "dz", "wins", "ties", "losses", "mde", "reason"),
 ]
 
 
@@ -177,3 +196,144 @@ def _verdict(low, high, margin):
     if low > 0:
         return BETTER
     return WORSE if high < 0 else UNDECIDED
+
+
+def count_verdicts(words, what):
+    """Say how many differences are decided, and that the others are not."""
+    tested = [word for word in words if word != UNTESTED]
+    same, unclear = (tested.count(word) for word in (SAME, UNDECIDED))
+    parts = [f"{len(tested) - same - unclear} decided"]
+    parts += [f"{same} the same throughout"] if same else []
+    return f"Of {len(tested)} {what}: {', '.join(parts)}, {unclear} undecided, which is not to say equal."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems compared on the same units: one frame of systems, one of pairs."""
+
+    systems: pd.DataFrame
+    pairs: pd.DataFrame
+    level: float
+    n_boot: int
+    n_resamples: int
+    n_tukey: int
+    seed: int
+
+
+def compare_systems(
+    scores, *, clusters=None, baseline=None, pairs=None, level=0.95, n_boot=10_000, n_resamples=10_000, seed=0
+):
+    """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame or array_like, shape [units, systems]
+        Scores on one scale, higher is better.
+    clusters : array_like, shape [units], optional
+        What units belong to; see `estimates`.
+    baseline : label, optional
+        Test only the pairs of another system (a) with this one (b).
+    pairs : sequence of (label, label), optional
+        Test only these planned contrasts. The family of adjusted p-values is what is
+        tested; tie classes need all pairs and are None otherwise.
+    level : float, default 0.95
+        Coverage; the intervals of differences hold for the whole family at once.
+    n_boot : int, default 10000
+        Bootstrap draws.
+    n_resamples : int, default 10000
+        Sign patterns; Tukey's test takes at most 10000 permutations.
+    seed : int, default 0
+        Seed.
+
+    Returns
+    -------
+    Comparison
+        Two systems share a tie class exactly if their ``p_max_t`` exceeds
+        ``1 - level``, which is exactly if the verdict on the pair is neither better
+        nor worse.
+
+    Raises
+    ------
+    InputError
+        If there are no units, a score is missing or a system is unknown.
+
+    Examples
+    --------
+    >>> scores = {"full": [3, 4, 5, 5, 4, 5, 4], "bm25": [2, 2, 3, 4, 2, 4, 4]}
+    >>> found = compare_systems(pd.DataFrame(scores))
+    >>> found.pairs["verdict"].tolist(), found.systems["tie_class"].tolist()
+    (['better'], ['1', '2'])
+    """
+    check_share("level", level)
+    X, labels = score_matrix(scores)
+    if not X.size:
+        raise InputError("there are no units to compare")
+    table = pd.DataFrame(X, columns=labels)
+    chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)] if pairs is None else list(pairs)
+    n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
+    pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
+    if chosen:
+        found = contrasts(table, chosen, clusters, level=level, n_resamples=n_resamples, seed=seed)
+        found = found.rename(
+            columns={"system": "system_a", "against": "system_b", "low": "ci_low", "high": "ci_high"}
+            | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
+        )
+        found["p_holm"] = holm(found["p_randomisation"])
+        others = _classical(table, chosen, 1 - level, n_tukey, seed, clusters)
+        pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
+    systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(columns="control")
+    systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype({"system": object})
+    order = sorted(systems.index, key=lambda k: (-systems["mean"][k], str(systems["system"][k])))
+    systems = systems.loc[order].reset_index(drop=True)
+    systems.insert(6, "tie_class", None)
+    if baseline is None and pairs is None:
+        place = {label: k for k, label in enumerate(systems["system"])}
+        apart = np.zeros((len(systems), len(systems)), dtype=bool)
+        for row in pair_frame[pair_frame["verdict"].isin((BETTER, WORSE))].itertuples():
+            i, j = place[row.system_a], place[row.system_b]
+            apart[i, j] = apart[j, i] = True
+        systems["tie_class"] = tie_classes(apart)
+    return Comparison(systems, pair_frame, level, n_boot, n_resamples, n_tukey, seed)
+
+
+def _classical(table, pairs, alpha, n_tukey, seed, clusters):
+    """Classical tests, effect size, counts and detectable effect of every pair."""
+    tukey = {}
+    if clusters is None:
+        found = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
+        tukey = dict(zip(map(frozenset, found.pairs), found.pvalue, strict=True))
+    rows = []
+    for first, second in pairs:
+        a, b = table[first].to_numpy(), table[second].to_numpy()
+        row = {"p_tukey": tukey.get(frozenset((first, second))), "p_t": None, "p_wilcoxon": None, "mde": None}
+        if clusters is None:
+            test = paired_t(a, b)
+            row |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
+            if test.reason is None:
+                row["mde"] = minimal_detectable_effect(float(np.std(a - b, ddof=1)), len(a), alpha=alpha)
+        row["dz"] = effect_sizes(a, b).dz.estimate
+        row = {name: np.nan if x is None else x for name, x in row.items()}
+        rows.append(row | asdict(win_tie_loss(a, b)))
+    return pd.DataFrame(rows)
+
+
+def tie_classes(told_apart):
+    """Group systems into the maximal sets of which no two are told apart, as text like ``"1,2"``."""
+    ties = ~np.asarray(told_apart, dtype=bool)
+    np.fill_diagonal(ties, False)
+    neighbours = [set(np.flatnonzero(row)) for row in ties]
+    cliques = sorted(_maximal_cliques(set(), set(range(len(ties))), set(), neighbours))
+    return [",".join(str(k) for k, clique in enumerate(cliques, 1) if system in clique) for system in range(len(ties))]
+
+
+def _maximal_cliques(clique, candidates, excluded, neighbours):
+    """Yield maximal cliques as sorted tuples (Bron & Kerbosch 1973, with pivot)."""
+    if not candidates and not excluded:
+        yield tuple(sorted(clique))
+        return
+    pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
+    for vertex in sorted(candidates - neighbours[pivot]):
+        near = neighbours[vertex]
+        yield from _maximal_cliques(clique | {vertex}, candidates & near, excluded & near, neighbours)
+        candidates = candidates - {vertex}
+        excluded = excluded | {vertex}

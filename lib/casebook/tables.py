@@ -5,7 +5,7 @@ import math
 
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text
+from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
 

@@ -11,8 +11,8 @@ from casebook.inference.resampling import resample_means
 from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
-from casebook.inference.comparison import compare_systems
-from casebook.inference.permutation import paired_randomization
+from casebook.estimates import compare_systems
+from casebook.stats.tests import paired_randomization
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
 PAIRS = list(itertools.combinations(range(SYSTEMS), 2))

@@ -12,8 +12,7 @@ import pytest
 from casebook.audits.labels import CHECKS
 from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
-from casebook.inference.comparison import PAIR_COLUMNS
-from casebook.inference.effects import EffectSizes
+from casebook.estimates import PAIR_COLUMNS
 from casebook.inference.preference import item_tests
 from casebook.inference.preference_rates import UNITS
 from casebook.inference.votes import TIES
@@ -30,6 +29,7 @@ from casebook.paths import ROOT
 from casebook.shift.evaluators import NAMES
 from casebook.shift.gate import PROFILES
 from casebook.shift.learner import MODES
+from casebook.stats.tests import EffectSizes
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 

@@ -16,10 +16,10 @@ from casebook.counterfactual.planted import VALUES, WEIGHTS, plant_cases
 from casebook.counterfactual.single_edits import drill_down
 from casebook.counterfactual.tree import TreeSettings
 from casebook.errors import InputError
-from casebook.inference import counts, permutation
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.stats import intervals
+from casebook.stats import intervals as counts
+from casebook.stats import tests as permutation
+from casebook.stats.intervals import bootstrap_mean, bounds_text, estimate_text
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from casebook.counterfactual.plausibility import (
     validator_table,
 )
 from casebook.errors import InputError
-from casebook.inference.proportions import wilson
 from casebook.models.language_model import Endpoint
+from casebook.stats.intervals import wilson
 
 
 def sheet(sections=(), **more):

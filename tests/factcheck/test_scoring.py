@@ -13,7 +13,7 @@ from casebook.errors import InputError
 from casebook.factcheck.comparing import compare_verdicts, is_right
 from casebook.factcheck.joining import join_labels, read_labels
 from casebook.factcheck.scoring import score_files, score_joined
-from casebook.inference.mcnemar import mcnemar
+from casebook.stats.tests import mcnemar
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean, bootstrap_statistic
-from casebook.stats.intervals import cluster_sums, mean_intervals, ratio_draws
+from casebook.stats.intervals import bootstrap_mean, bootstrap_statistic, cluster_sums, mean_intervals, ratio_draws
 
 SAMPLES = {
     "skewed": np.random.default_rng(1).exponential(size=40),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.inference.clustered_shares import clustered_wilson
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import clustered_wilson, wilson
 
 
 def test_single_units_give_wilsons_interval_but_for_one_degree_of_freedom():

@@ -3,13 +3,10 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.comparison import PAIR_COLUMNS, compare_systems
-from casebook.inference.effects import effect_sizes
-from casebook.inference.multiplicity import holm
-from casebook.inference.paired import paired_t, win_tie_loss
-from casebook.inference.permutation import paired_randomization, randomised_tukey_hsd
-from casebook.inference.power import minimal_detectable_effect
+from casebook.estimates import PAIR_COLUMNS, compare_systems
+from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.tests import effect_sizes, holm, paired_randomization, paired_t, randomised_tukey_hsd, win_tie_loss
 
 OPTIONS = {"n_boot": 1000, "n_resamples": 2000, "seed": 3}
 

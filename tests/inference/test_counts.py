@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.inference.counts import resample_tables, unit_counts
+from casebook.stats.intervals import resample_tables, unit_counts
 
 
 def test_counts_are_kept_and_every_resample_has_n_units():

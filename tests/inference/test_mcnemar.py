@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar as peer
 
 from casebook.errors import InputError
-from casebook.inference.mcnemar import mcnemar, mcnemar_counts
-from casebook.inference.mcnemar_power import mcnemar_power, minimal_detectable_difference
+from casebook.stats.power import mcnemar_power, minimal_detectable_difference
+from casebook.stats.tests import mcnemar, mcnemar_counts
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from casebook.errors import InputError
-from casebook.inference.multiplicity import benjamini_hochberg, holm
+from casebook.stats.tests import benjamini_hochberg, holm
 
 PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 

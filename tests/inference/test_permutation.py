@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference.permutation import paired_randomization, randomised_tukey_hsd
+from casebook.stats.tests import paired_randomization, randomised_tukey_hsd
 
 # Darwin's maize, crossed minus self-fertilised, in eighths of an inch: Fisher, The
 # Design of Experiments, 1935, sections 17 and 21. He counts 863 of 32768 sign vectors
@@ -203,7 +203,7 @@ def test_tukey_of_two_systems_is_the_randomisation_test():
 
 SCRIPT = """
 import hashlib, numpy as np
-from casebook.inference.permutation import paired_randomization, randomised_tukey_hsd
+from casebook.stats.tests import paired_randomization, randomised_tukey_hsd
 X = np.random.default_rng(0).random((700, 6)) / 3
 test = paired_randomization(X, n_resamples=20_000, seed=5)
 tukey = randomised_tukey_hsd(X, 200, seed=5)

@@ -9,7 +9,6 @@ from scipy import stats
 
 from casebook.errors import InputError
 from casebook.inference import preference
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.preference import (
     NEW_RATERS,
     THESE_RATERS,
@@ -22,6 +21,7 @@ from casebook.inference.preference import (
 )
 from casebook.inference.preference_rates import UNITS, preference_intervals, win_rate
 from casebook.inference.votes import item_means
+from casebook.stats.intervals import bootstrap_mean
 
 PANELS = hnp.arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=st.sampled_from([-1.0, 0.0, 1.0]))
 

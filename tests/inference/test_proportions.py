@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from casebook.errors import InputError
-from casebook.inference.intervals import clopper_pearson
-from casebook.inference.proportions import newcombe, wilson
+from casebook.stats.intervals import clopper_pearson, newcombe, wilson
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from casebook.inference.multiplicity import benjamini_hochberg, holm
-from casebook.inference.paired import sign_test, wilcoxon_signed_rank
+from casebook.stats.tests import benjamini_hochberg, exact_sign_test, holm, wilcoxon_signed_rank, win_tie_loss
 
 THROMBOLYSIS = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
 THROMBOLYSIS += [0.0459, 0.324, 0.4262, 0.5719, 0.6528, 0.759, 1.0]
@@ -32,6 +31,6 @@ def test_wilcoxon():
 
 
 def test_sign_test_of_the_same_visits():
-    test = sign_test(FIRST, SECOND)
-    assert (test.counts.wins, test.counts.losses) == (7, 2)
-    assert test.pvalue == pytest.approx(0.1796875)
+    counts = win_tie_loss(FIRST, SECOND)
+    assert (counts.wins, counts.losses) == (7, 2)
+    assert exact_sign_test(7, 2).pvalue == pytest.approx(0.1796875)

@@ -1,23 +1,13 @@
 import itertools
-import math
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.inference.samples import (
-    fixed_point,
-    paired_differences,
-    paired_scores,
-    score_matrix,
-    stream,
-    system_pairs,
-)
+from casebook.stats.samples import paired_differences, paired_scores, score_matrix, stream, system_pairs
 
 
 def test_units_without_a_score_are_counted_and_named_not_dropped():
@@ -73,18 +63,6 @@ def test_differences_within_rounding_are_zero():
     assert differences.tolist() == [0.0, 0.5]
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60), st.randoms(use_true_random=False))
-def test_fixed_point_sums_are_exact_in_any_order(values, random):
-    array = np.array(values)
-    integers, exponent = fixed_point(array, math.fsum(np.abs(values)))
-    shuffled = integers.tolist()
-    random.shuffle(shuffled)
-    assert sum(shuffled) == integers.sum() == math.fsum(integers)
-    # Half a unit for each value, and the rounding of the two sums.
-    bound = np.ldexp(len(values) / 2, exponent) + 2 * np.spacing(abs(math.fsum(values)))
-    assert abs(np.ldexp(integers.sum(), exponent) - math.fsum(values)) <= bound
-
-
 def test_streams_depend_on_seed_purpose_and_block_only():
     draws = {key: stream(*key).random_raw() for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))}
     assert len(set(draws.values())) == len(draws)
@@ -103,7 +81,7 @@ def test_pairs_of_a_baseline_put_it_second():
 
 
 def test_import_leaves_scipy_stats_out():
-    code = "import sys, casebook.inference.comparison; print(*sys.modules)"
+    code = "import sys, casebook.estimates; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "casebook.inference.comparison" in run.stdout.split()
+    assert "casebook.estimates" in run.stdout.split()
     assert "scipy.stats" not in run.stdout.split()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
+from casebook.stats.tests import documented_sign_test, exact_sign_test
 
 DOCUMENT = {
     (13, 20): 0.296206368599087,

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.inference.tie_classes import tie_classes
+from casebook.estimates import tie_classes
 
 
 def table(size, *pairs):

@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from casebook.inference.two_way import crossed_mean
+from casebook.stats.intervals import crossed_mean
 
 
 def test_the_variance_is_that_of_a_two_way_layout():

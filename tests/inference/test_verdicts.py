@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.comparison import compare_systems
-from casebook.inference.verdicts import count_verdicts
+from casebook.estimates import compare_systems, count_verdicts
 
 
 def test_distant_systems_are_decided_and_few_units_decide_nothing():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies_of_text import few, text
 
-from casebook.measures.legal_text import STOP_LIST, content_words, fold, passages, sentences, tokens
+from casebook.text import STOP_LIST, content_words, fold, passages, sentences, tokens
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats import inter_rater
 
-from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
 from casebook.raters.reconstruction import RATERS, reconstruct
+from casebook.stats.tests import documented_sign_test, exact_sign_test
 
 PRINTED = {
     "rater1": (13, 20, 17, 0.296206368599087, 4.26, 4.14, 4.36, 4.34),

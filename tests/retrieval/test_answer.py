@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from casebook.estimates import contrasts
-from casebook.inference.multiplicity import holm
 from casebook.paths import NOTEBOOKS
 from casebook.plots import pair_matrix
 from casebook.retrieval import report
 from casebook.retrieval.ablation import Ablation
 from casebook.retrieval.config import config_for
 from casebook.retrieval.tuning import TUNED
+from casebook.stats.tests import holm
 
 OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "no_mmr", "no_reranker"]
 
@@ -129,7 +129,7 @@ def test_headline_intervals_are_over_groups_and_five_groups_give_none():
 def drawn(monkeypatch):
     """Record with how many draws, and with which seed, every interval is made."""
     from casebook import estimates
-    from casebook.inference import bootstrap
+    from casebook.stats import intervals as bootstrap
 
     seen = set()
 

@@ -7,7 +7,6 @@ import pytest
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
-from casebook.inference.power import minimal_detectable_effect
 from casebook.runs.decision import apply, decide
 from casebook.runs.evidence import judge, settle
 from casebook.runs.gate import Gate, apply_gate, read_gate
@@ -16,6 +15,7 @@ from casebook.runs.pairing import compare_runs
 from casebook.runs.promotion import Reason, active, history, promote, rollback
 from casebook.runs.registry import REPO, discover
 from casebook.runs.reports import decision_report, write_report
+from casebook.stats.power import minimal_detectable_effect
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 200)

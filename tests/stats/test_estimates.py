@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.estimates import contrasts, estimates
-from casebook.inference.comparison import compare_systems
-from casebook.inference.multiplicity import holm
+from casebook.estimates import compare_systems, contrasts, estimates
+from casebook.stats.tests import holm
 
 DESIGNS = {
     "6 x 20": np.repeat(np.arange(6), 20),

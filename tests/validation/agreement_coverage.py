@@ -8,13 +8,13 @@ import pandas as pd
 from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.files import write_text
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import stream
 from casebook.measures.agreement_input import as_panel
 from casebook.measures.agreement_measure import measure
 from casebook.measures.agreement_recipes import TITLES, recipe
 from casebook.measures.agreement_result import Settings
 from casebook.paths import ROOT
+from casebook.stats.intervals import wilson
+from casebook.stats.samples import stream
 
 TABLE = ROOT / "book" / "methods" / "agreement_coverage.csv"
 COEFFICIENTS = (

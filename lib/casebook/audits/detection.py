@@ -8,7 +8,7 @@ import pandas as pd
 from casebook.audits.findings import FLAGGED
 from casebook.audits.label_set import Labels
 from casebook.audits.labels import round_robin
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import wilson
 
 QUESTIONS, DOCUMENTS, RELEVANT = 120, 60, 4
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)

@@ -19,9 +19,8 @@ from scipy.sparse.csgraph import connected_components
 
 from casebook.audits.findings import NOTED, Audit, Finding, judged, not_applicable, p_value
 from casebook.audits.label_tables import read_labels
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import stream
+from casebook.stats.intervals import bootstrap_mean, wilson
+from casebook.stats.samples import stream
 
 __all__ = ["audit_labels", "read_labels"]
 

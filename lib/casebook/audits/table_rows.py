@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 MEASURES = ("accuracy", "precision", "recall", "f1")
 ROUNDINGS = ("either", "half", "down")

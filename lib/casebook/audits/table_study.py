@@ -10,9 +10,9 @@ from casebook.audits.table_files import read_tables
 from casebook.audits.table_rows import MEASURES, check_row
 from casebook.audits.tables import check_tables, summary
 from casebook.datasets.sources import MIRROR_VARIABLE
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import stream
 from casebook.retrieval.report import bullets
+from casebook.stats.intervals import wilson
+from casebook.stats.samples import stream
 
 SIZES = (10, 20, 50, 100, 200)
 TRUE = "true rows"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from casebook.audits.table_rows import DECIMALS, MEASURES, SLACK, check_row
 from casebook.errors import InputError
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import wilson
 
 PERCENT = 1.5  # median of a column from which its values are percent
 

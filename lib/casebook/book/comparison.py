@@ -9,9 +9,8 @@ from casebook.book.history import same_data
 from casebook.book.items import item_links
 from casebook.book.markup import as_cards, raw
 from casebook.errors import InputError
-from casebook.estimates import contrasts
+from casebook.estimates import contrasts, count_verdicts
 from casebook.formats.celltext import table_from_csv
-from casebook.inference.verdicts import count_verdicts
 from casebook.paths import run_dir
 from casebook.tables import Markup, estimate, to_html
 

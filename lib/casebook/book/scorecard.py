@@ -8,9 +8,9 @@ from casebook.book.history import history, sparkline
 from casebook.book.items import items_file
 from casebook.book.reproduce import reproduce_line
 from casebook.datasets.cards import card_of
-from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
 from casebook.runs.headlines import headlines
+from casebook.stats.intervals import bounds_text
 from casebook.tables import Markup, estimate, to_html
 
 _METHODS = {"factcheck_confusion": "factcheck"}  # pages not named after experiments

@@ -105,7 +105,7 @@ def _print(frame, level, found):
 
 
 def _line(name, result):
-    from casebook.inference.intervals import bounds_text
+    from casebook.stats.intervals import bounds_text
 
     if result.estimate is None:
         return f"{name:22}{'-':>7}  {result.reason}"

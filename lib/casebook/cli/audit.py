@@ -93,7 +93,7 @@ def finish(audit, as_json):
 
 
 def _line(finding):
-    from casebook.inference.intervals import bounds_text
+    from casebook.stats.intervals import bounds_text
 
     head = f"{finding.verdict:14} {finding.check}"
     if finding.value is None:

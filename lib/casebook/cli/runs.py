@@ -99,7 +99,7 @@ def compare(
 
 def _ranked_lines(rows):
     """Lay out a ranking, every score with n, interval and control."""
-    from casebook.inference.intervals import bounds_text
+    from casebook.stats.intervals import bounds_text
 
     columns = ("rank", "score", "95 %", "n", "control", "metric")
     columns += ("workflowName", "comparability", "runId")

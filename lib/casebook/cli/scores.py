@@ -33,8 +33,8 @@ def evaluate(
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
-    from casebook.inference.bootstrap import bootstrap_mean
     from casebook.measures import ranking, ranking_ties
+    from casebook.stats.intervals import bootstrap_mean
 
     names = measure or DEFAULT
     options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
@@ -51,7 +51,7 @@ def evaluate(
 
 
 def _print_evaluation(result, intervals, tied):
-    from casebook.inference.intervals import bounds_text
+    from casebook.stats.intervals import bounds_text
 
     for name, interval in intervals.items():
         bounds = bounds_text(interval.low, interval.high, "z.4f")
@@ -108,7 +108,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Of resamples.")] = 0,
 ):
     """Compare runs query by query: intervals, corrected tests, effect sizes."""
-    from casebook.inference.comparison import compare_systems
+    from casebook.estimates import compare_systems
 
     exclusive(context, "as_json", "latex", "markdown")
     exclusive(context, "latex", "markdown")

@@ -143,7 +143,7 @@ def _show(report, output):
 
 
 def _line(score):
-    from casebook.inference.intervals import bounds_text
+    from casebook.stats.intervals import bounds_text
 
     if score["normalised_footrule"]["value"] is None:
         return score["reason"]

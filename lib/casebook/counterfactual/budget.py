@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 BUDGETS = ("stratified", "first")
 

@@ -5,8 +5,7 @@ import pandas as pd
 
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
 from casebook.counterfactual.facts import FACT_TYPES
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
+from casebook.stats.intervals import bootstrap_mean, bounded
 
 
 def coverage(edges, cases, least=1):

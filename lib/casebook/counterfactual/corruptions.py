@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-from casebook.inference.samples import stream
 from casebook.measures.quotes import find_quotes
+from casebook.stats.samples import stream
 
 KINDS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")
 _NUMBER = re.compile(r"(?<![\w.(\[])\d{1,3}(?:,\d{3})*(?![\w)\]])")

@@ -8,10 +8,10 @@ from casebook.counterfactual.corruptions import KINDS, corrupt
 from casebook.measures.auroc import auroc
 from casebook.measures.faithfulness import faithfulness
 from casebook.measures.faithfulness_documented import documented_shares
-from casebook.measures.legal_text import sentences
 from casebook.measures.mentions import agreement
 from casebook.measures.polarity import find_flip
 from casebook.measures.quotes import STATES, quote_states
+from casebook.text import sentences
 
 DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quotes")
 

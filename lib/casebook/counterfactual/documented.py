@@ -6,8 +6,7 @@ import pandas as pd
 from casebook.counterfactual.edges import OK, PARITY
 from casebook.counterfactual.evaluation import THRESHOLD, documented_evaluation, sweep
 from casebook.counterfactual.sensitivity import documented_scores
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
+from casebook.stats.intervals import bootstrap_mean, bounded
 
 THRESHOLDS = tuple(np.arange(0, 6.6, 0.25))
 _KINDS = {

@@ -17,7 +17,7 @@ from casebook.counterfactual.facts import (
 )
 from casebook.counterfactual.number_targets import targets
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 SWAPS = (
     ("Individual", "Minor"),

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.counterfactual.annotations import score_pairs
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.counts import percentile_interval, resample_tables, unit_counts
-from casebook.inference.samples import number_or_none
 from casebook.measures.auroc import auroc
 from casebook.measures.confusion import formulas
 from casebook.measures.rank_agreement import mean_spearman_test
-from casebook.stats.intervals import too_few
+from casebook.stats.intervals import bootstrap_mean, percentile_interval, resample_tables, too_few, unit_counts
+from casebook.stats.samples import number_or_none
 
 THRESHOLD = 1.5  # documented, of the mean rank displacement
 LEAST_COMMON = 3  # fact types that a documented rank correlation needs

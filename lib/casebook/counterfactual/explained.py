@@ -12,7 +12,7 @@ from casebook.counterfactual.explained_makers import (
     template_explanations,
 )
 from casebook.errors import InputError
-from casebook.inference.samples import stream
+from casebook.stats.samples import stream
 
 __all__ = ["Explained", "explain"]
 

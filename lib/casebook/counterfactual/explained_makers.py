@@ -10,8 +10,8 @@ from casebook.counterfactual.extraction import extract_sheet
 from casebook.datasets.jsonl import read_jsonl
 from casebook.datasets.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.measures.legal_text import content_words, sentences
 from casebook.paths import valid_name
+from casebook.text import content_words, sentences
 
 MOST_QUESTION = 60  # words of a question that the template repeats
 CITATION = "[?CITATION?]"

@@ -6,7 +6,7 @@ from casebook.counterfactual.explanation_facts import KIND_OF_GROUP, group_of, k
 from casebook.counterfactual.explanation_terms import TermWeights
 from casebook.counterfactual.explanations import Passage, explain_result
 from casebook.errors import InputError
-from casebook.inference.clustered_shares import clustered_wilson
+from casebook.stats.intervals import clustered_wilson
 
 KINDS = ("sections", "petitioner", "respondent", "evidence", "numbers")
 RULES = ("documented", "corrected")

@@ -19,7 +19,7 @@ from casebook.counterfactual.explanation_types import (
 )
 from casebook.counterfactual.facts import query_text
 from casebook.errors import InputError
-from casebook.measures.legal_text import passages
+from casebook.text import passages
 
 __all__ = [
     "Explainer",

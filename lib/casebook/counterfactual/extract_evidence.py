@@ -8,7 +8,7 @@ import re
 
 from casebook.counterfactual.fact_types import EVIDENCE_TYPES, EvidenceItem
 from casebook.counterfactual.spans import Found
-from casebook.measures.legal_text import sentences
+from casebook.text import sentences
 
 SCOPE = 6  # words between trigger and term
 _DOCUMENTS = (

@@ -3,7 +3,7 @@
 import re
 
 from casebook.counterfactual.spans import Found
-from casebook.measures.legal_text import sentences
+from casebook.text import sentences
 
 _VERDICTS = (
     (

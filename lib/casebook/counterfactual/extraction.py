@@ -14,7 +14,7 @@ from casebook.counterfactual.extract_times import ages, durations
 from casebook.counterfactual.fact_types import FactSheet, NumericalFacts, Parties
 from casebook.counterfactual.spans import Found
 from casebook.errors import InputError
-from casebook.measures.legal_text import fold
+from casebook.text import fold
 
 RULES = "rules"
 PARTIAL = "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"

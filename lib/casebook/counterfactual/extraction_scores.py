@@ -6,8 +6,8 @@ import pandas as pd
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.fact_keys import fact_fields, fact_key
 from casebook.errors import InputError
-from casebook.inference.clustered_shares import clustered_wilson
-from casebook.inference.samples import stream
+from casebook.stats.intervals import clustered_wilson
+from casebook.stats.samples import stream
 
 TYPES = {
     "Amount": ("Amount",),

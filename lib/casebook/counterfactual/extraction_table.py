@@ -10,8 +10,7 @@ from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.extraction_gold import case_texts, read_gold, read_passages, read_sides
 from casebook.counterfactual.extraction_scores import IN_PASSAGES, TYPES, extraction_scores
 from casebook.datasets.registry import load
-from casebook.inference.intervals import bounded
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import bounded, wilson
 
 SETS = {
     "dev": "ours, for the rules",

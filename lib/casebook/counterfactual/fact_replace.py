@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from casebook.counterfactual.fact_types import EvidenceItem
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 NUMBERS = ("amounts", "ages", "durations")
 SIDES = ("petitioner", "respondent")

@@ -6,11 +6,10 @@ import pandas as pd
 from casebook.counterfactual.edges import distances
 from casebook.counterfactual.searching import CaseSearch
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
-from casebook.inference.permutation import paired_randomization
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.tests import paired_randomization
 
 LEAST_COSINE = 0.45  # below it two wordings do not ask the same
 PARAPHRASE, STRANGER = "paraphrase", "other question"

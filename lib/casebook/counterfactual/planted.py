@@ -16,7 +16,7 @@ import pandas as pd
 from casebook.counterfactual.facts import FACT_TYPES, from_dict
 from casebook.counterfactual.placebo import COUNSEL, DOCKETS, MONTHS
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
+from casebook.stats.samples import check_count
 
 WEIGHTS = {
     "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},

@@ -12,9 +12,7 @@ from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
 from casebook.counterfactual.plausibility_rules import ACCEPT, OUTCOMES, REJECT, UNDETERMINED, Decision, rules
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import CasebookError, InputError
-from casebook.inference.clustered_shares import clustered_wilson
-from casebook.inference.intervals import bounded
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
 __all__ = [
     "ACCEPT",

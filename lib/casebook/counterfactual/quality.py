@@ -7,12 +7,11 @@ import pandas as pd
 
 from casebook.counterfactual.detection import detect
 from casebook.counterfactual.explained import Explained
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.clustered_shares import clustered_wilson
 from casebook.measures import faithfulness_controls as controls
 from casebook.measures import faithfulness_sweeps as sweeps
 from casebook.measures.citations import find_citations
 from casebook.measures.faithfulness import THRESHOLD, inverse_frequency
+from casebook.stats.intervals import bootstrap_mean, clustered_wilson
 
 LENGTHS = (50, 100, 200, 400, 800, 1600, 3200)
 CITED_COLUMNS = ["condition", "state", "count", "share", "low", "high", "n"]

@@ -5,10 +5,9 @@ import pandas as pd
 from casebook.counterfactual.annotations import type_scores
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
 from casebook.counterfactual.evaluation import THRESHOLD, development_threshold, evaluate, placebo_threshold
-from casebook.inference.clustered_shares import clustered_wilson
-from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.rank_agreement import cases_needed
 from casebook.retrieval.report import bullets
+from casebook.stats.intervals import bounds_text, clustered_wilson, estimate_text
 
 TYPE_ALONE = "type alone"
 _NOT_TOLD = "Whether the excess tells facts that decide from others is undefined"

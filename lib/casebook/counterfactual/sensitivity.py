@@ -8,11 +8,9 @@ import pandas as pd
 
 from casebook.counterfactual.edges import EMPTY, INVALID, MANUAL, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.counterfactual.facts import FACT_TYPES
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
-from casebook.inference.multiplicity import holm
-from casebook.inference.permutation import paired_randomization
-from casebook.inference.samples import check_choice
+from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.samples import check_choice
+from casebook.stats.tests import holm, paired_randomization
 
 CLUSTERS = ("case", "parent", "item")
 WEIGHTS = ("edge", "item", "case")

@@ -8,8 +8,8 @@ from casebook.counterfactual.facts import FACT_TYPES
 from casebook.counterfactual.informative import LEAST_TERMS
 from casebook.counterfactual.placebo import SIZE, VACUOUS, Writer
 from casebook.counterfactual.searching import Found
-from casebook.inference.samples import check_choice, check_count
 from casebook.measures.rankshift import mean_displacement
+from casebook.stats.samples import check_choice, check_count
 
 
 @dataclass(frozen=True)

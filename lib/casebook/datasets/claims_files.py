@@ -9,7 +9,7 @@ from casebook.datasets.claims import LONG, ClaimSet
 from casebook.datasets.claims_formats import FORMATS, LABEL_MAPS
 from casebook.datasets.records import read_records
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 _ORDER = ["claim_id", "claim", "label", "original_label"]

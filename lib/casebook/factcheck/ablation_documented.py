@@ -7,7 +7,7 @@ from scipy import stats
 
 from casebook.errors import InputError
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
-from casebook.inference.samples import stream
+from casebook.stats.samples import stream
 
 BASE_ACCURACY, LEAST_ACCURACY = 0.80, 0.1
 BASE_SECONDS = 2.5

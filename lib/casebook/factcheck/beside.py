@@ -9,8 +9,7 @@ from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.runlog import log_run, performance_score
 from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.stance_study import stance_study
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
+from casebook.stats.intervals import bootstrap_mean, bounded
 
 _QUALITY = ("coverage", "influence_coverage", "soundness", "readability", "overall", "deletion", "insertion")
 _BOUNDS = ("", " low", " high")

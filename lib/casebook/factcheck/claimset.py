@@ -11,7 +11,7 @@ from casebook.datasets.records import read_records
 from casebook.datasets.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.model import VERDICTS
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 CORPORA = ("smoke", "insurance")

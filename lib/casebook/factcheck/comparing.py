@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.estimates import contrasts
-from casebook.inference.mcnemar import mcnemar
 from casebook.measures import confusion, verdict_labels
+from casebook.stats.tests import mcnemar
 
 COLUMNS = [
     *("rival", "n", "groups", "accuracy", "rival accuracy", "system_only"),

@@ -15,11 +15,10 @@ from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.stance_features import features, negations
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
-from casebook.inference.samples import stream
 from casebook.measures.auroc import auroc
 from casebook.models.logistic import logistic_regression, settled
+from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.samples import stream
 
 RETRIEVED, GOLD, SHUFFLED = "retrieved clause", "gold clause", "shuffled clause"
 QUESTION, MAJORITY = "question only", "majority"

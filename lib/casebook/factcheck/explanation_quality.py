@@ -13,7 +13,7 @@ import numpy as np
 
 from casebook.factcheck.verdict import decide, judge_subclaim, support_score
 from casebook.factcheck.words import sentences
-from casebook.inference.samples import stream
+from casebook.stats.samples import stream
 
 
 def documented_quality(importance_ids, evidence, subclaim_ids, text):

@@ -5,7 +5,7 @@ import pandas as pd
 from casebook.factcheck.explain import explain
 from casebook.factcheck.explain_documented import explain_documented
 from casebook.factcheck.explanation_quality import documented_quality, quality
-from casebook.inference.bootstrap import bootstrap_mean
+from casebook.stats.intervals import bootstrap_mean
 
 DOCUMENTED = ("coverage", "soundness", "readability", "overall")
 CORRECTED = (

@@ -7,7 +7,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.factcheck.words import sentences
-from casebook.inference.samples import stream
+from casebook.stats.samples import stream
 
 KIND = "forum"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

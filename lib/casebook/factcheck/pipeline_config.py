@@ -6,7 +6,7 @@ from casebook.errors import InputError
 from casebook.factcheck.credibility import GATES
 from casebook.factcheck.queries import MOST, documented_queries, queries
 from casebook.factcheck.verdict import DOCUMENTED, Rule
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from casebook.factcheck.joining import Joined
-from casebook.inference.intervals import bounds_text
 from casebook.measures.calibration import Calibration
 from casebook.measures.classification import Scores, documented_metrics
+from casebook.stats.intervals import bounds_text
 
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a missing "

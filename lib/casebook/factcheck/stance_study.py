@@ -6,9 +6,9 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.factcheck.model import NEUTRAL, STANCES, SUPPORTS
 from casebook.factcheck.stance import FeatureStance
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.samples import stream
 from casebook.measures.auroc import auroc
+from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.samples import stream
 
 EVIDENCE, SHUFFLED, REFITTED = "evidence", "shuffled evidence", "fitted on shuffled"
 MAJORITY = "majority"

@@ -10,8 +10,8 @@ from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.stance_features import features
 from casebook.factcheck.verdict_study import CLAIM_ONLY, WRONG, VerdictStudy, of_verdict
 from casebook.factcheck.votes import any_any
-from casebook.inference.samples import stream
 from casebook.models.logistic import logistic_regression, settled
+from casebook.stats.samples import stream
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 _STANCE = {S: "supports", N: "refutes"}

@@ -5,8 +5,8 @@ from collections import Counter
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY
 from casebook.factcheck.verdict_study import PASS_GATE
 from casebook.factcheck.verdict_tables import evidence_table
-from casebook.inference.intervals import bounds_text
 from casebook.retrieval.report import bullets
+from casebook.stats.intervals import bounds_text
 
 
 def answer(study, scores, two_class, comparisons, moved=None):

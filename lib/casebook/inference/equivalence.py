@@ -6,11 +6,11 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
 from casebook.inference.preference_rates import win_rate
-from casebook.inference.samples import check_share
-from casebook.inference.sign_tests import positive
 from casebook.inference.votes import item_means
+from casebook.stats.intervals import Interval
+from casebook.stats.samples import check_share
+from casebook.stats.tests import positive
 
 MARGIN = (0.45, 0.55)
 """Region of practical equivalence of a win rate."""

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casebook.inference.intervals import Interval
-from casebook.inference.proportions import newcombe, wilson
-from casebook.inference.sign_tests import ExactPValue, exact_sign_test
 from casebook.inference.votes import check_sides, check_votes, count_votes
+from casebook.stats.intervals import Interval, newcombe, wilson
+from casebook.stats.tests import ExactPValue, exact_sign_test
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from casebook.inference.intervals import Interval
-from casebook.inference.multiplicity import holm
-from casebook.inference.paired import WinTieLoss, paired_t, wilcoxon_signed_rank
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import check_count, check_share
-from casebook.inference.sign_tests import documented_sign_test, exact_sign_test
-from casebook.inference.two_way import at_least, crossed_mean
 from casebook.inference.votes import check_votes, count_votes, item_means
-from casebook.stats.intervals import too_few
-from casebook.stats.tests import sign_flips
+from casebook.stats.intervals import Interval, at_least, crossed_mean, too_few, wilson
+from casebook.stats.samples import check_count, check_share
+from casebook.stats.tests import (
+    WinTieLoss,
+    documented_sign_test,
+    exact_sign_test,
+    holm,
+    paired_t,
+    sign_flips,
+    wilcoxon_signed_rank,
+)
 
 EXACT = "all sign patterns"
 MOST_STEPS = 5e8

@@ -8,8 +8,8 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.preference_study import rejection_rates
-from casebook.inference.samples import check_count, check_share
 from casebook.inference.vote_simulation import simulate_votes
+from casebook.stats.samples import check_count, check_share
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 MOST_VOTES = 200_000

@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import check_choice, check_count, check_share
-from casebook.inference.two_way import crossed_mean
 from casebook.inference.votes import TIES, preference_scores
-from casebook.stats.intervals import mean_intervals
+from casebook.stats.intervals import crossed_mean, mean_intervals, wilson
+from casebook.stats.samples import check_choice, check_count, check_share
 
 UNITS = ("vote", "item", "rater", "item and rater")
 

@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import check_count, check_share, stream
-from casebook.inference.two_way import FEWEST_RATERS, crossed_pvalues, crossed_variance
-from casebook.stats.intervals import FEWEST
+from casebook.stats.intervals import FEWEST, FEWEST_RATERS, crossed_pvalues, crossed_variance, wilson
+from casebook.stats.samples import check_count, check_share, stream
 
 TESTS = ("pooled sign", "item majority sign", "item sign-flip", "item t", "rater t", "item and rater t")
 RECOMMENDED, NEW_RATERS = "item sign-flip", "item and rater t"

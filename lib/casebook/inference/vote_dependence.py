@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from casebook.inference.bootstrap import bootstrap_statistic
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import number_or_none
 from casebook.inference.votes import check_votes, preference_scores
+from casebook.stats.intervals import Interval, bootstrap_statistic
+from casebook.stats.samples import number_or_none
 
 LEAST_EXPECTED = 5
 """Expected count below which the chi-square approximation is doubtful."""

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count, check_share, stream
+from casebook.stats.samples import check_count, check_share, stream
 
 NODES, WEIGHTS = special.roots_hermitenorm(40)
 FARTHEST = 40.0

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 TIES = ("drop", "half")
 

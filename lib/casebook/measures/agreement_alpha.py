@@ -3,9 +3,9 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.measures.agreement_coefficient import Coefficient
 from casebook.measures.agreement_weights import relative_distance, weight_matrix
+from casebook.stats.samples import check_choice
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from casebook.inference.samples import check_choice, check_share
+from casebook.stats.samples import check_choice, check_share
 
 SCALES = {
     "landis-koch": (

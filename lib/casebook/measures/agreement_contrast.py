@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
 from casebook.measures.agreement_input import as_frame, as_panel
 from casebook.measures.agreement_intervals import bootstrap_interval, item_draws, whole, widened
 from casebook.measures.agreement_measure import measure, without_each_rater
 from casebook.measures.agreement_recipes import panel_options, recipe
 from casebook.measures.agreement_result import Settings
+from casebook.stats.samples import check_count
 
 
 @dataclass(frozen=True)

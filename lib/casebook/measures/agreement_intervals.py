@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy import special
 
-from casebook.inference.samples import number_or_none
 from casebook.stats.intervals import resample_counts
+from casebook.stats.samples import number_or_none
 
 RESOLUTION = 1e-12
 LEAST_ROWS = 16

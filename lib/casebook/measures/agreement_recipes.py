@@ -1,7 +1,6 @@
 """The coefficients by name."""
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.measures.agreement_alpha import LEVELS, KrippendorffAlpha
 from casebook.measures.agreement_chance import (
     BrennanPrediger,
@@ -18,6 +17,7 @@ from casebook.measures.agreement_input import as_panel
 from casebook.measures.agreement_light import LightKappa
 from casebook.measures.agreement_measure import Recipe, measure
 from casebook.measures.agreement_result import Settings
+from casebook.stats.samples import check_choice
 
 _WEIGHTED = {"weights": "identity"}
 _BASIC = {

@@ -1,8 +1,8 @@
 """Krippendorff's alpha, intraclass correlation and Kendall's W."""
 
-from casebook.inference.samples import check_choice
 from casebook.measures.agreement_icc import FORMS
 from casebook.measures.agreement_recipes import measure_one
+from casebook.stats.samples import check_choice
 
 
 def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):

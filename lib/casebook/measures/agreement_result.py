@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
-from casebook.inference.samples import check_count, check_share
+from casebook.stats.samples import check_count, check_share
 
 
 @dataclass(frozen=True)

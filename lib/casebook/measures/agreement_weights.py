@@ -3,7 +3,7 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 
 def _linear(v):

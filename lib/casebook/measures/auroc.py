@@ -6,10 +6,8 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.clusters import cluster_codes
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import check_share
-from casebook.stats.intervals import too_few
+from casebook.stats.intervals import Interval, cluster_codes, too_few
+from casebook.stats.samples import check_share
 
 
 def auroc(positive, scores, *, level=0.95, clusters=None):

@@ -7,14 +7,11 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.clusters import cluster_codes
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import check_count, check_share, stream
 from casebook.measures.auroc import auroc
 from casebook.measures.calibration_statistics import CalibrationStatistics, mass_bins
 from casebook.measures.calibration_tables import bin_table, coverage_curve
-from casebook.stats.intervals import resample_counts
+from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts
+from casebook.stats.samples import check_count, check_share, stream
 
 BLOCK = 2**21
 

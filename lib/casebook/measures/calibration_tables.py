@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.proportions import wilson
+from casebook.stats.intervals import wilson
 
 
 def bin_table(y, p, bins, level):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from casebook.errors import InputError
 from casebook.measures.citations import find_citations
-from casebook.measures.legal_text import fold
 from casebook.measures.mentions import PARTY
+from casebook.text import fold
 
 _NAME = re.compile(rf"{PARTY} (?:v|vs)\.? (?:the )?{PARTY}[,:;]? ?$")
 _NO_NAME = {"and", "anr", "co", "de", "for", "ltd", "of", "ors", "pvt", "r", "state"}

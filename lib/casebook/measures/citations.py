@@ -10,7 +10,7 @@ citation, and ``[2019]`` alone no pinpoint.
 import re
 from dataclasses import dataclass
 
-from casebook.measures.legal_text import fold
+from casebook.text import fold
 
 _YEAR = r"(?:1[6-9]|20)\d\d"
 _DIVISION = r"(?: ?\((?:[A-Z][A-Za-z]*|[A-Z])\))?"

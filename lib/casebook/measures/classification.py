@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
-from casebook.inference.proportions import wilson
 from casebook.measures import confusion, verdict_labels
 from casebook.measures.classification_documented import BEHAVIOURS, documented_metrics
 from casebook.measures.classification_scorer import VerdictScorer, members
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
+from casebook.stats.intervals import Interval, wilson
 
 __all__ = ["Scores", "documented_metrics", "score_predictions"]
 

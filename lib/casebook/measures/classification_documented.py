@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from casebook.inference.samples import check_choice
 from casebook.measures.verdict_labels import NOT_SUPPORTED, SUPPORTED, factorise, paired_labels
+from casebook.stats.samples import check_choice
 
 BEHAVIOURS = ("S", "L")
 

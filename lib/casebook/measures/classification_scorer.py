@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference import counts
-from casebook.inference.clusters import cluster_codes
-from casebook.inference.proportions import wilson
 from casebook.measures import confusion, verdict_labels
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
+from casebook.stats import intervals as counts
+from casebook.stats.intervals import cluster_codes, wilson
 
 UNKNOWN = "unknown"
 _SHAPE = (-1, len(GOLD), len(OUTCOMES))

@@ -7,8 +7,8 @@ bootstrap resample is one draw of 24 numbers.
 
 import numpy as np
 
-from casebook.inference.samples import check_choice
 from casebook.measures.verdict_labels import GOLD, OUTCOMES
+from casebook.stats.samples import check_choice
 
 CELLS = len(GOLD) * len(OUTCOMES)
 OFF_LABEL_POLICIES = ("wrong", "drop", "negative")

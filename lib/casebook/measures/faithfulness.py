@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from casebook.errors import InputError
-from casebook.measures.legal_text import content_words, passages, sentences
+from casebook.text import content_words, passages, sentences
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200

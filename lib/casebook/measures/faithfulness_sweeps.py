@@ -5,8 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.samples import check_count
 from casebook.measures.faithfulness_controls import (
     MATCHED,
     MISMATCHED,
@@ -16,6 +14,8 @@ from casebook.measures.faithfulness_controls import (
     sentence_rows,
     source_clusters,
 )
+from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.samples import check_count
 
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from casebook.measures.citations import find_citations
-from casebook.measures.legal_text import fold, sentences
+from casebook.text import fold, sentences
 
 _WORDS = r"\w+"
 KINDS = ("number", "date", "provision", "party")

@@ -6,7 +6,7 @@ at, and its rate is reported beside that of mismatched sources.
 
 from dataclasses import dataclass
 
-from casebook.measures.legal_text import STOP_LIST, content_words, tokens
+from casebook.text import STOP_LIST, content_words, tokens
 
 LEAST_OVERLAP = 0.5
 SCOPE = 4

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from casebook.errors import InputError
 from casebook.measures.citations import find_citations
-from casebook.measures.legal_text import STOP_LIST, fold, sentences
+from casebook.text import STOP_LIST, fold, sentences
 
 STATES = ("verbatim", "repaired", "misattributed", "stitched", "absent")
 LEAST_WORDS = 3

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice, check_count, check_share
+from casebook.stats.samples import check_choice, check_count, check_share
 
 AFFECTED = ("union", "moved", "before")
 ABSENT = ("k+1", "len_aware")

@@ -7,10 +7,9 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import check_count, stream
 from casebook.models.logistic import logistic_regression
+from casebook.stats.intervals import Interval, wilson
+from casebook.stats.samples import check_count, stream
 
 MOST_FEATURES = 20_000
 LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
+from casebook.stats.intervals import Interval
 
 
 @dataclass(frozen=True)

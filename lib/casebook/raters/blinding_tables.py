@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.intervals import bounded
 from casebook.raters.arm_guess import guess_arms
 from casebook.raters.blinding import blinding_index
+from casebook.stats.intervals import bounded
 
 FOLDS = 10
 GUESSES = ("S1", "S2", "DK")

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.inference.intervals import bounded
-from casebook.inference.multiplicity import holm
 from casebook.inference.position import position_effect
 from casebook.inference.preference_rates import win_rate
-from casebook.inference.samples import number_or_none
 from casebook.inference.votes import count_votes, item_means
 from casebook.raters.rows import bounded_mean
+from casebook.stats.intervals import bounded
+from casebook.stats.samples import number_or_none
+from casebook.stats.tests import holm
 
 
 def position_table(panel):

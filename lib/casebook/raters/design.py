@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
 from casebook.raters.balance import balanced_sides
 from casebook.raters.sealing import hidden_chance
+from casebook.stats.samples import check_count
 
 ATTEMPTS = 200
 

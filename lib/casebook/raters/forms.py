@@ -8,12 +8,12 @@ from casebook.errors import InputError
 from casebook.formats.celltext import clean
 from casebook.inference.preference_power import simulated_power
 from casebook.inference.preference_study import RECOMMENDED
-from casebook.inference.samples import check_share
 from casebook.raters.design import make_design
 from casebook.raters.item_draw import draw_items
 from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
 from casebook.raters.packing import Form, Packing, pack
 from casebook.raters.sealing import new_secret, opaque_id
+from casebook.stats.samples import check_share
 
 STUDIES = 400
 TEST = "paired randomisation of item net votes, two-sided"

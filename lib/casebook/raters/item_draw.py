@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count, stream
+from casebook.stats.samples import check_count, stream
 
 
 def draw_items(items, count=None, strata=None, seed=0):

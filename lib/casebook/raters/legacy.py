@@ -9,9 +9,9 @@ from collections import Counter
 
 import numpy as np
 
-from casebook.inference.sign_tests import documented_sign_test
 from casebook.raters.documented import BASE, RAG
 from casebook.raters.unblinding import SCALES
+from casebook.stats.tests import documented_sign_test
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"

@@ -4,16 +4,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.inference.bootstrap import bootstrap_statistic
-from casebook.inference.effects import effect_sizes
-from casebook.inference.intervals import bounded
-from casebook.inference.multiplicity import holm
-from casebook.inference.paired import paired_t, wilcoxon_signed_rank
 from casebook.inference.preference import item_flips
-from casebook.inference.samples import number_or_none
-from casebook.inference.two_way import at_least, crossed_mean
 from casebook.raters.rows import bounded_mean, rating_shares
 from casebook.raters.unblinding import SCALES
+from casebook.stats.intervals import at_least, bootstrap_statistic, bounded, crossed_mean
+from casebook.stats.samples import number_or_none
+from casebook.stats.tests import effect_sizes, holm, paired_t, wilcoxon_signed_rank
 
 
 def rating_means(panel, *, n_boot=10_000, seed=0):

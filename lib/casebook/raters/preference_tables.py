@@ -3,9 +3,9 @@
 import pandas as pd
 
 from casebook.inference.equivalence import equivalence
-from casebook.inference.intervals import bounded
 from casebook.inference.preference_power import power_table
 from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
+from casebook.stats.intervals import bounded
 
 
 def dependence(panel, *, n_boot=2_000, seed=0):

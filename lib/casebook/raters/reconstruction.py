@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.files import write_text
-from casebook.inference.samples import stream
+from casebook.stats.samples import stream
 
 RATERS = ("rater1", "rater2", "rater3", "rater4")
 LABELS = ("RAG", "BASE", "Tie")

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.inference.samples import stream
 from casebook.raters.analysis import Analysis, analyse
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.opening import open_forms
 from casebook.raters.responses import read_forms
 from casebook.raters.simulated import Truth, fill_forms
+from casebook.stats.samples import stream
 
 SECRET = "of the simulated panel, which has nothing to hide"
 WORDS = [

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import bounded
+from casebook.stats.intervals import bootstrap_mean, bounded
 
 RATING_SCALE = (1, 2, 3, 4, 5)
 

@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text
 from casebook.inference.preference import NEW_RATERS, THESE_RATERS
-from casebook.stats.intervals import FEWEST
+from casebook.stats.intervals import FEWEST, bounds_text
 
 
 def answer(analysis):

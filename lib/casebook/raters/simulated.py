@@ -9,11 +9,11 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.formats.grids import read_book
-from casebook.inference.samples import stream
 from casebook.inference.vote_simulation import marginal_probability
 from casebook.raters.layouts import SHEET
 from casebook.raters.packing import FORMS, KEY, SEALED
 from casebook.raters.sealing import read_key
+from casebook.stats.samples import stream
 
 RATED = ("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2")
 

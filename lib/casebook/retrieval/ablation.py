@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.config import MODES
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.scoring import ScoredSystems, retrieve, score
+from casebook.stats.intervals import bootstrap_mean
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")

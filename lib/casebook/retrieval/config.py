@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.retrieval.checks import between, whole_number
 from casebook.retrieval.modes import MODES
 from casebook.retrieval.sparse import PRESETS
+from casebook.stats.samples import check_choice
 
 LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
 # Lists that also match what is not the same word lose weight as queries grow: by this

@@ -13,9 +13,9 @@ import faiss
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import ABSENT, RankedLists, from_scores, positive_depth, stack
+from casebook.stats.samples import check_choice
 
 #: Below this many vectors the search is exact by default.
 EXACT_LIMIT = 200_000

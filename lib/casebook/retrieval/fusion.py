@@ -9,8 +9,8 @@ References
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.retrieval.rankings import ABSENT, RankedLists, stack
+from casebook.stats.samples import check_choice
 
 # Queries fused together, so that the working arrays stay in the processor's cache.
 _BLOCK = 128

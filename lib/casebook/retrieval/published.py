@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from casebook.datasets import load
-from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.scoring import retrieve, score
+from casebook.stats.intervals import bootstrap_mean
 
 _MTEB = "embeddings-benchmark/results, LegalBenchConsumerContractsQA"
 _STUDY = "PDPABench repository, stored retrieval report"

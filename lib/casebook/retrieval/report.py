@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from casebook.inference.intervals import bounded, bounds_text
-from casebook.inference.verdicts import count_verdicts
+from casebook.estimates import count_verdicts
 from casebook.measures.ranking import describe
 from casebook.retrieval.ablation import CONTROL, CONTROLS, PARITY
 from casebook.retrieval.tuning import TUNED
+from casebook.stats.intervals import bounded, bounds_text
 
 
 def data_table(dataset):

@@ -6,11 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.estimates import BETTER, WORSE, estimates
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.comparison import compare_systems
-from casebook.inference.tie_classes import tie_classes
+from casebook.estimates import BETTER, WORSE, compare_systems, estimates, tie_classes
 from casebook.measures.ranking import evaluate
+from casebook.stats.intervals import bootstrap_mean
 
 
 def retrieve(dataset, retriever):

@@ -16,10 +16,10 @@ import scipy.sparse
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.retrieval.filters import candidate_mask
 from casebook.retrieval.rankings import from_scores, positive_depth, stack
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
+from casebook.stats.samples import check_choice
 
 _PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
 #: Settings by name. ``default``: those of bm25s. ``leaderboard``: those of the MTEB

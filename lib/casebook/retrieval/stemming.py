@@ -14,7 +14,7 @@ References
 
 import Stemmer
 
-from casebook.inference.samples import check_choice
+from casebook.stats.samples import check_choice
 
 _STEMMERS = ("english", "porter", "porter_extended")
 _IRREGULAR = {

@@ -17,7 +17,7 @@ def figure(folder, metric):
         rows = query_scores(folder, metric)
     except NoRows as reason:
         return UNKNOWN | {"reason": str(reason)}
-    from casebook.inference.bootstrap import bootstrap_mean
+    from casebook.stats.intervals import bootstrap_mean
 
     found = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
     bounds = {"n": found.n, "ci": [found.low, found.high]}

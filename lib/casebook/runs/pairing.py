@@ -7,10 +7,10 @@ import pandas as pd
 
 from casebook.errors import Incomparable, InputError
 from casebook.estimates import contrasts
-from casebook.inference.power import minimal_detectable_effect
 from casebook.runs.metrics import higher_is_better
 from casebook.runs.rows import TOLERANCE, query_scores
 from casebook.stats.intervals import FEWEST, cluster_sums
+from casebook.stats.power import minimal_detectable_effect
 
 
 @dataclass(frozen=True)

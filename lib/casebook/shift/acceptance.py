@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casebook.files import write_json
-from casebook.inference.samples import check_choice
 from casebook.runs.artifact import now
 from casebook.shift import evaluators, gate
 from casebook.shift.preparation import prepare
 from casebook.shift.simulators import NAMES
 from casebook.shift.splits import group_labels
 from casebook.shift.workflow import check_split, shift_queries, unapplied
+from casebook.stats.samples import check_choice
 
 SHIFTS = ("learned", "identity", "zero")
 

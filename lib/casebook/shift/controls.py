@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.samples import check_count, stream
 from casebook.shift.evaluate import SCALES, SELECTION, learn
+from casebook.stats.samples import check_count, stream
 
 
 def in_sample(data, grid, *, scales=SCALES, **settings):

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.measures.ranking import evaluate
 from casebook.shift.vectors import SMALLEST_NORM, TIE_DECIMALS, best_first, cosines
+from casebook.stats.samples import check_choice
 
 COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
 NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"

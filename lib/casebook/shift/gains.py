@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.estimates import contrasts
-from casebook.inference.verdicts import UNTESTED
+from casebook.estimates import UNTESTED, contrasts
 from casebook.shift.evaluate import SCALES
 from casebook.shift.study import BASELINE, IN_SAMPLE, MEASURE, SHOWN_APART
 from casebook.stats.tests import difference_intervals

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice, check_count
 from casebook.shift.directions import contrast, mean_direction
 from casebook.shift.learning_stats import LearningStats, learning_stats
 from casebook.shift.vectors import best_first
+from casebook.stats.samples import check_choice, check_count
 
 DOCUMENTED = "posneg-uniform"
 MODES = (DOCUMENTED, "posneg-unit", "posneg-violation", "posneg-relative", "posneg-contrast")

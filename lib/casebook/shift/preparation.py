@@ -5,13 +5,13 @@ from pathlib import Path
 
 from casebook.datasets import load
 from casebook.datasets.insurance import read_mini_insurance
-from casebook.inference.samples import check_choice
 from casebook.paths import data_folder
 from casebook.runs.fingerprint import library_digest
 from casebook.shift.embedded import embed
 from casebook.shift.learner import DOCUMENTED, MODES
 from casebook.shift.simulators import load_embedder
 from casebook.shift.splits import SHARES, divide
+from casebook.stats.samples import check_choice
 
 
 @dataclass(frozen=True)

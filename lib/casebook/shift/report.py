@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text
-from casebook.inference.verdicts import count_verdicts
+from casebook.estimates import count_verdicts
 from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.study import BASELINE, CHANCE, IN_SAMPLE, MEASURE, RANDOM, SHOWN_APART
+from casebook.stats.intervals import bounds_text
 
 _SHARED = {
     "group": "share no group and no question text",

@@ -12,8 +12,8 @@ import re
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
 from casebook.shift.words import features, hashed_words
+from casebook.stats.samples import check_choice
 
 DIMENSIONS = 1536
 MOST_NOISE = 1e6  # drowns any signal; more would leave the range of float32

@@ -7,9 +7,9 @@ import numpy as np
 from casebook.datasets.corpus import largest_first
 from casebook.datasets.langtest import connected_components
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice, check_count
 from casebook.runs.fingerprint import digest
 from casebook.shift.simulators import normalised_text
+from casebook.stats.samples import check_choice, check_count
 
 SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
 BY = ("group", "document", "query")

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from casebook.inference.samples import check_count
+from casebook.stats.samples import check_count
 
 _STOP_LIST_WORDS = """
 a about above after again against all also although am among an and any are as at

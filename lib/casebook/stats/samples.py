@@ -1,4 +1,4 @@
-"""What every procedure here shares: checked samples, exact sums, random streams."""
+"""What all procedures share: checks of samples and options, and random streams."""
 
 import itertools
 import math
@@ -11,8 +11,6 @@ from casebook.errors import InputError
 
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding error granted to a score that a few operations produced."""
-
-FIXED_POINT_BITS = 51
 
 
 def score_matrix(scores):
@@ -79,12 +77,6 @@ def system_pairs(systems, baseline=None):
         names = ", ".join(map(str, systems))
         raise InputError(f"unknown baseline {baseline!r}: choose from {names}")
     return np.array(pairs, dtype=int).reshape(-1, 2)
-
-
-def fixed_point(values, total):
-    """Round to multiples of a power of two so that sums of the values are exact."""
-    exponent = np.frexp(total)[1] - FIXED_POINT_BITS
-    return np.rint(np.ldexp(values, -exponent)), exponent
 
 
 def stream(seed, purpose, block=0):
