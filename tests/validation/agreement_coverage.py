@@ -8,10 +8,7 @@ import pandas as pd
 from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.files import write_text
-from casebook.measures.agreement_input import as_panel
-from casebook.measures.agreement_measure import measure
-from casebook.measures.agreement_recipes import TITLES, recipe
-from casebook.measures.agreement_result import Settings
+from casebook.measures.agreement import TITLES, agreement_results
 from casebook.paths import ROOT
 from casebook.stats.intervals import wilson
 from casebook.stats.samples import stream
@@ -51,16 +48,14 @@ def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFIC
         coverage with its 95 % bounds low and high, mean width, studies, and undefined:
         studies without that interval, which count as not covered.
     """
-    recipes = [recipe(name) for name in names]
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
     for study in range(n_studies):
         rng = np.random.Generator(stream(seed, "coverage", study))
         ratings, severities = simulate(design, rng)
-        panel = as_panel(ratings, categories=range(1, 6))
         same = pair_distribution(severities)
-        settings = Settings(n_boot, seed=study)
-        for found in measure(recipes, panel, settings):
+        options = {"n_boot": n_boot, "seed": study, "coefficients": names, "categories": range(1, 6)}
+        for found in agreement_results(ratings, **options).values():
             truths = [true_value(found.coefficient, pairs) for pairs in (same, anew)]
             outcomes += _outcomes(found, truths)
     return _summary(pd.DataFrame(outcomes), design)

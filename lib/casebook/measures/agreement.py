@@ -1,7 +1,7 @@
-"""Agreement among raters: one function per coefficient, with intervals.
+"""Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table of items x raters, NaN where missing; `from_counts` and
-`from_table` take counts instead. Every function takes the options
+Ratings are a table with NaN where missing; `from_counts` and `from_table` take counts
+instead. Every coefficient takes the options
 
 n_boot : int, default 1000
     Resamples of the items; 0 for none.
@@ -19,55 +19,1132 @@ and the one for a new panel, percent agreement, and a reason for all that is Non
 Input that is not such a table raises `casebook.errors.InputError`.
 """
 
-from casebook.measures.agreement_alpha import LEVELS
-from casebook.measures.agreement_benchmark import Benchmark, benchmark
-from casebook.measures.agreement_contrast import AgreementDifference, leave_one_rater_out, paired_difference
-from casebook.measures.agreement_icc import FORMS
-from casebook.measures.agreement_input import from_counts, from_table
-from casebook.measures.agreement_kappas import (
-    brennan_prediger,
-    cohen_kappa,
-    conger_kappa,
-    fleiss_kappa,
-    gwet_ac1,
-    gwet_ac2,
-    light_kappa,
-    percent_agreement,
-    scott_pi,
-)
-from casebook.measures.agreement_panel import Panel
-from casebook.measures.agreement_recipes import NAMES, TITLES
-from casebook.measures.agreement_reliability import intraclass_correlation, kendall_w, krippendorff_alpha
-from casebook.measures.agreement_result import Agreement
-from casebook.measures.agreement_table import agreement_results, agreement_table, table_of
+import math
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 
-__all__ = [
-    "FORMS",
-    "LEVELS",
-    "NAMES",
-    "TITLES",
-    "Agreement",
-    "AgreementDifference",
-    "Benchmark",
-    "Panel",
-    "agreement_results",
-    "agreement_table",
-    "benchmark",
-    "brennan_prediger",
-    "cohen_kappa",
-    "conger_kappa",
-    "fleiss_kappa",
-    "from_counts",
-    "from_table",
-    "gwet_ac1",
-    "gwet_ac2",
-    "intraclass_correlation",
-    "kendall_w",
-    "krippendorff_alpha",
-    "leave_one_rater_out",
-    "light_kappa",
-    "paired_difference",
-    "percent_agreement",
-    "scott_pi",
-    "table_of",
-]
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.formats.ratings import names_items
+from casebook.stats.intervals import FEWEST, resample_counts
+from casebook.stats.samples import check_choice, check_count, check_share, number_or_none
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+MOST_CATEGORIES = 2000
+SCALES = {
+    "landis-koch": {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1},
+    "altman": {"very good": 0.8, "good": 0.6, "moderate": 0.4, "fair": 0.2, "poor": -1},
+    "fleiss": {"excellent": 0.75, "intermediate to good": 0.4, "poor": -1},
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One coefficient with everything that belongs beside it."""
+
+    coefficient: str
+    estimate: float | None
+    se: float | None = None
+    se_method: str | None = None
+    interval: tuple | None = None
+    statistic: tuple | None = None
+    p_greater: float | None = None
+    p_two_sided: float | None = None
+    panel_ci: tuple | None = None
+    new_panel_ci: tuple | None = None
+    n_items: int = 0
+    n_raters: int = 0
+    n_ratings: int = 0
+    n_left_out: int = 0
+    percent_agreement: float | None = None
+    observed: float | None = None
+    expected: float | None = None
+    reasons: dict = field(default_factory=dict)
+
+    @property
+    def reason(self):
+        """Why the estimate is None, else which intervals are None and why."""
+        if "estimate" in self.reasons:
+            return self.reasons["estimate"]
+        return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
+
+    def as_dict(self):
+        """Give all fields, and `reason`, as plain values."""
+        return asdict(self) | {"reason": self.reason}
+
+
+def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):
+    """Krippendorff's alpha: one minus observed over expected disagreement.
+
+    Parameters
+    ----------
+    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+        Ratings, NaN where missing; an item with a single rating does not count.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
+        squared; difference over sum, squared.
+    n_boot, **options
+        See the module.
+    weights : str or array_like, optional
+        Use one minus these weights as distance instead, as irrCAC does. The
+        ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
+
+    Returns
+    -------
+    Agreement
+        At most 1. None without variation: agreement then says nothing.
+
+    Raises
+    ------
+    InputError
+        If the ratings are no such table, or an option is unknown.
+
+    References
+    ----------
+    Krippendorff, Content Analysis, 4th ed., 2019, ch. 12; standard error: Gwet (2014),
+    ch. 5.
+
+    Examples
+    --------
+    >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
+    0.889
+    """
+    return _measure_one("krippendorff_alpha", ratings, {"level": level, "weights": weights}, n_boot, options)
+
+
+def percent_agreement(ratings, weights="identity", n_boot=1000, **options):
+    """Share of agreeing pairs of ratings of one item, averaged over items."""
+    return _measure_one("percent_agreement", ratings, {"weights": weights}, n_boot, options)
+
+
+def cohen_kappa(ratings, weights="identity", n_boot=1000, **options):
+    """Cohen's kappa of two raters, on the items that both rated."""
+    return _measure_one("cohen_kappa", ratings, {"weights": weights}, n_boot, options)
+
+
+def scott_pi(ratings, weights="identity", n_boot=1000, **options):
+    """Scott's pi of two raters, on the items that both rated."""
+    return _measure_one("scott_pi", ratings, {"weights": weights}, n_boot, options)
+
+
+def fleiss_kappa(ratings, weights="identity", n_boot=1000, **options):
+    """Fleiss' kappa: chance is the pooled distribution of categories."""
+    return _measure_one("fleiss_kappa", ratings, {"weights": weights}, n_boot, options)
+
+
+def conger_kappa(ratings, weights="identity", n_boot=1000, **options):
+    """Conger's kappa: every rater has a distribution of categories of his own."""
+    return _measure_one("conger_kappa", ratings, {"weights": weights}, n_boot, options)
+
+
+def light_kappa(ratings, weights="identity", n_boot=1000, **options):
+    """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
+    return _measure_one("light_kappa", ratings, {"weights": weights}, n_boot, options)
+
+
+def brennan_prediger(ratings, weights="identity", n_boot=1000, **options):
+    """Brennan and Prediger's coefficient: chance is even over the scale."""
+    return _measure_one("brennan_prediger", ratings, {"weights": weights}, n_boot, options)
+
+
+def gwet_ac1(ratings, n_boot=1000, **options):
+    """Gwet's AC1, which skewed categories do not pull down."""
+    return _measure_one("gwet_ac1", ratings, {}, n_boot, options)
+
+
+def gwet_ac2(ratings, weights="quadratic", n_boot=1000, **options):
+    """Gwet's AC2: AC1 with partial credit."""
+    return _measure_one("gwet_ac2", ratings, {"weights": weights}, n_boot, options)
+
+
+def intraclass_correlation(ratings, form="2,1", n_boot=1000, **options):
+    """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
+    check_choice("form", form, FORMS)
+    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, {}, n_boot, options)
+
+
+def kendall_w(ratings, n_boot=1000, **options):
+    """Kendall's W: how far the raters rank the items alike, corrected for ties."""
+    return _measure_one("kendall_w", ratings, {}, n_boot, options)
+
+
+def agreement_results(
+    ratings,
+    level="ordinal",
+    n_boot=1000,
+    *,
+    weights="quadratic",
+    coefficients=None,
+    categories=None,
+    wide=False,
+    seed=0,
+    confidence=0.95,
+):
+    """Measure many coefficients at once, by name; they share the resamples."""
+    panel = as_panel(ratings, categories, wide)
+    chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
+    recipes = [_recipe(name, chosen.get(name, {})) for name in coefficients or DEFAULT]
+    obstacles = {recipe.name: _obstacle(recipe, panel) for recipe in recipes}
+    possible = [recipe for recipe in recipes if obstacles[recipe.name] is None]
+    found = {a.coefficient: a for a in _measure(possible, panel, Settings(n_boot, seed, confidence))}
+    size = {"n_items": panel.n_items, "n_raters": panel.n_raters}
+    return {
+        name: found.get(name) or Agreement(name, None, **size, reasons={"estimate": why})
+        for name, why in obstacles.items()
+    }
+
+
+def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **options):
+    """Tabulate the coefficients of one panel.
+
+    Parameters
+    ----------
+    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+        Ratings, NaN where missing.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Of Krippendorff's alpha.
+    n_boot, **options
+        As of `agreement_results`; see the module.
+    scale : {"landis-koch", "altman", "fleiss"}, optional
+        Words for the coefficients; Landis and Koch's by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per coefficient: coefficient, estimate, se, the bounds for this panel and
+        for a new panel, expected and percent_agreement, n_items, n_raters, n_left_out,
+        label and its probability (see `benchmark`), and reason.
+
+    Raises
+    ------
+    InputError
+        If the ratings or an option are wrong.
+
+    Examples
+    --------
+    >>> ratings = [[1, 1, 2], [2, 2, 2], [3, 3, 3], [1, 2, 1]]
+    >>> table = agreement_table(ratings, coefficients=["krippendorff_alpha"])
+    >>> print(table[["coefficient", "n_items", "n_raters"]].to_string(header=False))
+    0  krippendorff_alpha  4  3
+    """
+    rows = []
+    for name, found in agreement_results(ratings, level, n_boot, **options).items():
+        label, probability, _ = benchmark(found.estimate, found.se, scale or "landis-koch")
+        if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
+            label = probability = None
+        own, new = found.panel_ci or (None, None), found.new_panel_ci or (None, None)
+        rows.append((name, found.estimate, found.se, *own, *new, found.expected, found.percent_agreement))
+        rows[-1] += (found.n_items, found.n_raters, found.n_left_out, label, probability, found.reason)
+    columns = ["coefficient", "estimate", "se", "panel_low", "panel_high", "new_panel_low", "new_panel_high"]
+    columns += ["expected", "percent_agreement", "n_items", "n_raters", "n_left_out", "label", "probability", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"label": object, "reason": object})
+
+
+def benchmark(estimate, se, scale="landis-koch", least=0.95):
+    """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
+    check_choice("scale", scale, SCALES)
+    check_share("least", least)
+    if estimate is None or se is None:
+        return None, None, {}
+
+    def share_above(bound):
+        if bound == -1:
+            return 1.0
+        if se == 0:
+            return float(estimate >= bound)
+        top, bottom = special.ndtr((estimate - 1) / se), special.ndtr((estimate + 1) / se)
+        return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
+
+    shares = {word: share_above(bound) for word, bound in SCALES[scale].items()}
+    label = next(word for word, share in shares.items() if share >= least)
+    return label, shares[label], shares
+
+
+def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
+    """Measure agreement without each rater in turn."""
+    panel = as_panel(ratings, **_panel_options(options))
+    recipe, settings = _recipe(coefficient, chosen or {}), Settings(0, **options)
+    (full,) = _measure([recipe], panel, settings)
+    rows = []
+    for column, rater in enumerate(panel.raters or ()):
+        (rest,) = _measure([recipe], panel.without(column), settings)
+        known = None not in (full.estimate, rest.estimate)
+        change = rest.estimate - full.estimate if known else None
+        rows.append((rater, rest.estimate, change, rest.n_items, rest.n_raters, rest.reasons.get("estimate")))
+    return pd.DataFrame(rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"])
+
+
+# The panel: ratings as codes and as counts.
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Items rated by a panel: codes [items, raters] (-1 missing), counts [items, categories]."""
+
+    tallied: np.ndarray | None
+    categories: np.ndarray
+    codes: np.ndarray | None
+    raters: tuple | None
+    n_rows: int
+    n_rated: int
+    ordered: bool = True
+    large_sample: bool = False
+
+    @property
+    def n_items(self):
+        """Number of items held."""
+        return len(self.tallied if self.codes is None else self.codes)
+
+    @property
+    def counts(self):
+        """How many raters put each item into each category."""
+        if self.tallied is None:
+            raise InputError(
+                f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
+                "these are measurements; use the intraclass correlation, or round them"
+            )
+        return self.tallied
+
+    @property
+    def n_raters(self):
+        """Number of raters with a rating; the most per item if only counts are known."""
+        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
+
+    @cached_property
+    def per_item(self):
+        """Ratings per item, shape [items]."""
+        return self.tallied.sum(axis=1) if self.codes is None else (self.codes >= 0).sum(axis=1).astype(float)
+
+    @property
+    def vary(self):
+        """Whether the pairable ratings fall into more than one category."""
+        pairable = self.per_item >= 2
+        if self.tallied is not None:
+            return np.count_nonzero(self.tallied[pairable].any(axis=0)) > 1
+        shown = self.codes[pairable]
+        return len(np.unique(shown[shown >= 0])) > 1
+
+    @property
+    def values(self):
+        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
+        if self.categories.dtype.kind == "f":
+            return self.categories
+        if not self.ordered:
+            labels = ", ".join(self.categories[:4])
+            raise InputError(
+                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal"
+            )
+        return np.arange(1.0, len(self.categories) + 1)
+
+    @property
+    def complete(self):
+        """Whether each item was rated by all raters, shape [items]."""
+        return np.zeros(self.n_items, dtype=bool) if self.codes is None else (self.codes >= 0).all(axis=1)
+
+    @property
+    def indicators(self):
+        """One-hot ratings, shape [items, raters, categories]; zero where missing."""
+        return (self.codes[:, :, None] == np.arange(len(self.categories))).astype(float)
+
+    def keep(self, rows):
+        """Keep some items."""
+        if rows.all():
+            return self
+        codes, tallied = (None if part is None else part[rows] for part in (self.codes, self.tallied))
+        return replace(self, tallied=tallied, codes=codes)
+
+    def without(self, column):
+        """Leave one rater out, and keep every item."""
+        codes, tallied = np.delete(self.codes, column, axis=1), None
+        if self.tallied is not None:
+            tallied = self.tallied - (self.codes[:, [column]] == np.arange(len(self.categories)))
+        raters, rated = self.raters[:column] + self.raters[column + 1 :], int((codes >= 0).any(axis=1).sum())
+        return replace(self, tallied=tallied, codes=codes, raters=raters, n_rated=rated)
+
+
+def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
+    """Check a table of ratings."""
+    if isinstance(ratings, Panel):
+        return ratings
+    frame = ratings
+    if not isinstance(frame, pd.DataFrame):
+        # A list is taken as objects: numpy would make text of numbers beside text.
+        values = ratings if isinstance(ratings, np.ndarray) else np.array(ratings, dtype=object)
+        if values.ndim != 2:
+            raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
+        frame = pd.DataFrame(values)
+    _refuse_other_tables(frame, wide, ids_allowed)
+    scores, numeric = _matrix(frame)
+    codes, scale = _encode(scores, numeric, categories)
+    used = (codes >= 0).any(axis=0)
+    raters = tuple(name for name, u in zip(frame.columns, used, strict=True) if u)
+    codes = codes[:, used]
+    codes = codes[(codes >= 0).any(axis=1)]
+    ordered = numeric or categories is not None
+    return Panel(_tally(codes, len(scale)), scale, codes, raters, len(frame), len(codes), ordered)
+
+
+def from_counts(counts, categories=None):
+    """Take a table that says how many raters chose which category."""
+    table = np.asarray(counts, dtype=float)
+    if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
+        raise InputError("counts must be items x categories, finite and not negative")
+    scale = _scale_of_columns(categories, table.shape[1])
+    rated = table.sum(axis=1) > 0
+    return Panel(table[rated], scale, None, None, len(table), int(rated.sum()))
+
+
+def from_table(table, categories=None):
+    """Take the contingency table of two raters."""
+    cells = np.asarray(table, dtype=float)
+    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
+        raise InputError("a contingency table must be square")
+    if (cells < 0).any() or (cells != np.rint(cells)).any():
+        raise InputError("a contingency table holds whole numbers of items")
+    rows, columns = np.indices(cells.shape).reshape(2, -1)
+    codes = np.repeat(np.stack([rows, columns], 1), cells.ravel().astype(int), axis=0)
+    scale, n = _scale_of_columns(categories, len(cells)), len(codes)
+    return Panel(_tally(codes, len(scale)), scale, codes, ("row", "column"), n, n, large_sample=True)
+
+
+def _scale_of_columns(categories, columns):
+    scale = np.arange(1.0, columns + 1) if categories is None else _scale(categories)
+    if len(scale) != columns:
+        raise InputError(f"{len(scale)} categories for {columns} columns")
+    return scale
+
+
+def _tally(codes, size):
+    """Count the ratings of each item by category."""
+    if size > MOST_CATEGORIES:
+        return None
+    flat = (np.arange(len(codes))[:, None] * size + codes)[codes >= 0]
+    return np.bincount(flat, minlength=len(codes) * size).astype(float).reshape(len(codes), size)
+
+
+def _refuse_other_tables(frame, wide, ids_allowed):
+    """Refuse a transposed table, and a column that names the items: it would ruin the agreement."""
+    if not frame.columns.is_unique:
+        names = frame.columns[frame.columns.duplicated()].unique()
+        raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
+    items, raters = frame.shape
+    if raters > items and not wide:
+        raise InputError(
+            f"{items} items (rows) and {raters} raters (columns): more raters than "
+            "items; transpose the table, or allow wide tables if that is meant"
+        )
+    columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
+    for name, values in columns.items():
+        if names_items(name, values, [columns[other] for other in columns if other != name]):
+            raise InputError(
+                f"column {name!r} looks like names of the items, not ratings: make it "
+                "the index (ratings.set_index(...)) or leave it out"
+            )
+
+
+def _matrix(frame):
+    """Give numbers with NaN, or labels with None, and which of the two."""
+    try:
+        scores = frame.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        labels = frame.to_numpy(dtype=object)
+        if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
+            raise InputError("ratings mix numbers and text; write them all in one way") from None
+        return labels, False
+    if np.isinf(scores).any():
+        row, column = np.argwhere(np.isinf(scores))[0]
+        raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
+    return scores, True
+
+
+def _encode(scores, numeric, categories):
+    """Give the number of each rating's category, -1 where missing, and the scale."""
+    known = ~pd.isna(scores)
+    found, inverse = np.unique(scores[known].astype(float if numeric else str), return_inverse=True)
+    scale = found if categories is None else _scale(categories)
+    codes = np.full(scores.shape, -1)
+    if categories is not None:
+        place = {value: k for k, value in enumerate(scale.tolist())}
+        unknown = [value for value in found.tolist() if value not in place]
+        if unknown:
+            raise InputError(f"ratings outside of the categories: {unknown[:5]}")
+        inverse = np.array([place[value] for value in found.tolist()], dtype=int)[inverse]
+    codes[known] = inverse
+    return codes, scale
+
+
+def _scale(categories):
+    values = np.array(list(categories))
+    scale = values.astype(float if values.dtype.kind in "biuf" else str)
+    if len(np.unique(scale)) < len(scale) or not len(scale):
+        raise InputError("categories must be distinct, and at least one")
+    if scale.dtype.kind == "f" and (np.diff(scale) <= 0).any():
+        raise InputError("numeric categories must be given in ascending order")
+    return scale
+
+
+# Partial credit for near misses: the eight weight sets of Gwet (2014).
+
+
+def _ordinal(v):
+    """Count the pairs of categories between the two, both included."""
+    places = np.arange(len(v))
+    span = np.abs(places[:, None] - places) + 1
+    return 1 - span * (span - 1) / (len(v) * (len(v) - 1))
+
+
+def _ratio(v):
+    if v.min() < 0:
+        raise InputError(f"ratio weights need ratings of at least 0, found {v.min():g}")
+    return 1 - _relative_distance(v) / ((v[-1] - v[0]) / (v[-1] + v[0])) ** 2
+
+
+def _circular(v):
+    """Chord between points on a circle on which the last meets the first."""
+    chord = np.sin(np.pi * (v[:, None] - v) / (np.ptp(v) + 1)) ** 2
+    return 1 - chord / chord.max()
+
+
+def _bipolar(v):
+    total = v[:, None] + v
+    room, gap = (total - 2 * v[0]) * (2 * v[-1] - total), (v[:, None] - v) ** 2
+    distance = np.divide(gap, room, out=np.zeros_like(gap), where=gap > 0)
+    return 1 - distance / distance.max()
+
+
+WEIGHTS = {
+    "identity": lambda v: np.eye(len(v)),
+    "linear": lambda v: 1 - np.abs(v[:, None] - v) / np.ptp(v),
+    "quadratic": lambda v: 1 - ((v[:, None] - v) / np.ptp(v)) ** 2,
+    "ordinal": _ordinal,
+    "radical": lambda v: 1 - np.sqrt(np.abs(v[:, None] - v) / np.ptp(v)),
+    "ratio": _ratio,
+    "circular": _circular,
+    "bipolar": _bipolar,
+}
+
+
+def _relative_distance(values):
+    """Squared difference over squared sum; 0 for a pair of zeros."""
+    gap, total = values[:, None] - values, values[:, None] + values
+    return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
+
+
+def _weight_matrix(weights, panel):
+    """Give the agreement that a pair of ratings is worth."""
+    size = len(panel.categories)
+    if isinstance(weights, str):
+        check_choice("weights", weights, WEIGHTS)
+        return np.eye(size) if weights == "identity" or size < 2 else WEIGHTS[weights](panel.values)
+    matrix = np.asarray(weights, dtype=float)
+    if matrix.shape != (size, size):
+        raise InputError(f"weights of shape {matrix.shape} for {size} categories")
+    if not np.array_equal(matrix, matrix.T) or (np.diag(matrix) != 1).any():
+        raise InputError("weights must be symmetric, with 1 on the diagonal")
+    return matrix
+
+
+# The coefficients: functions of sums of item features, so that a resample is a weighing of items.
+
+
+class Coefficient:
+    """One coefficient on one panel, for any weighting of the items."""
+
+    lowest = -np.inf
+    linear = True
+    ranked = False
+
+    def __init__(self, panel, kept):
+        self.kept, self.panel = kept, panel.keep(kept)
+
+    def reason(self):
+        """Say why the coefficient is undefined on this panel, or None."""
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        if not (self.panel.per_item >= 2).any():
+            return "no_pairable_items"
+        return None if self.panel.vary else "no_variation"
+
+    def values(self, weights):
+        """Give the coefficient under item weights [draws, items]; NaN where undefined."""
+        with np.errstate(all="ignore"):
+            found = self.of(weights @ self.features)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def whole(self):
+        """Give the coefficient on its own items, or None."""
+        return number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
+
+    def influence(self):
+        """Give the slope of the coefficient by each item's weight, by the complex step; None without theory."""
+        if not self.linear:
+            return None
+        nudged = self.features.sum(axis=0) + 1e-20j * self.features
+        with np.errstate(all="ignore"):
+            return self.panel.n_items * self.smooth(nudged).imag / 1e-20
+
+    def smooth(self, totals):
+        """Give the coefficient without small-sample terms: what is linearised."""
+        return self.of(totals)
+
+    def formula(self, tail):
+        """Give interval and test of the coefficient's own theory, if it has one."""
+        return None
+
+    def agreement(self):
+        """Give observed and chance agreement, or None twice."""
+        return None, None
+
+
+class Kappa(Coefficient):
+    """``(observed - chance) / (1 - chance)``; the chance term makes the kappa.
+
+    With r_ik raters who put item i into category k, r_i raters in all and weights w, the
+    observed agreement is the mean over items with r_i >= 2 of
+    ``sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))``.
+    """
+
+    def __init__(self, panel, chance, weights="identity", two=False):
+        super().__init__(panel, panel.per_item == 2 if two else panel.per_item > 0)
+        panel = self.panel
+        self.chance_term, self.two, self.weights = chance, two, _weight_matrix(weights, panel)
+        self.lowest = 0.0 if chance == "none" else -np.inf
+        counts, m = panel.counts, panel.per_item
+        pairable, rated = m >= 2, m > 0
+        agree = (counts * (counts @ self.weights - 1)).sum(axis=1)
+        agree = np.divide(agree, m * (m - 1), out=np.zeros(len(m)), where=pairable)
+        shares = np.divide(counts, m[:, None], out=np.zeros_like(counts), where=rated[:, None])
+        if chance == "own" and panel.codes is not None:
+            shares = panel.indicators.reshape(panel.n_items, panel.n_raters * len(self.weights))
+        self.features = np.column_stack([rated, pairable, agree, shares])
+
+    def reason(self):
+        """Say why it is undefined: also if the raters are not known, or not two."""
+        if self.chance_term == "own" and self.panel.codes is None:
+            return "raters_unknown"
+        if self.two and self.panel.codes is not None and self.panel.n_raters != 2:
+            return "needs_two_raters"
+        found = super().reason()
+        return None if found == "no_variation" and self.chance_term == "none" else found
+
+    def of(self, totals):
+        """Correct for chance."""
+        chance = self.chance(totals)
+        return (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
+
+    def smooth(self, totals):
+        """The same with the number of pairable items held fixed in the mean: Gwet's linearisation."""
+        chance = self.chance(totals)
+        return (totals[:, 2] - chance * totals[:, 1]) / self.features[:, 1].sum() / (1 - chance)
+
+    def chance(self, totals):
+        """Chance agreement: none, even, Gwet's, pooled (Fleiss, Scott), own (Conger, Cohen)."""
+        w, q, r = self.weights, len(self.weights), self.panel.n_raters
+        if self.chance_term == "none":
+            return np.zeros(len(totals))
+        if self.chance_term == "even":
+            return np.full(len(totals), w.mean())
+        if self.chance_term == "own":
+            own = totals[:, 3:].reshape(-1, r, q)
+            own = own / own.sum(axis=2, keepdims=True)
+            pooled = own.sum(axis=1)
+            same = ((own @ w) * own).sum(axis=(1, 2))
+            return (((pooled @ w) * pooled).sum(axis=1) - same) / (r * (r - 1))
+        shares = totals[:, 3:] / totals[:, :1]
+        if self.chance_term == "pooled":
+            return ((shares @ w) * shares).sum(axis=1)
+        return (w.sum() / (q * (q - 1)) if q > 1 else np.nan) * (shares * (1 - shares)).sum(axis=1)
+
+    def agreement(self):
+        """Give observed and chance agreement."""
+        totals = self.features.sum(axis=0, keepdims=True)
+        return float(totals[0, 2] / totals[0, 1]), float(self.chance(totals)[0])
+
+
+class LightKappa(Coefficient):
+    """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
+
+    linear = False
+
+    def __init__(self, panel, weights="identity"):
+        super().__init__(panel, panel.per_item >= 2)
+        panel = self.panel
+        self.weights = _weight_matrix(weights, panel)
+        if panel.codes is None:
+            return
+        self.sides = np.triu_indices(panel.n_raters, k=1)
+        one, other = (panel.codes[:, side] for side in self.sides)
+        both = (one >= 0) & (other >= 0)
+        # A missing rating is -1, the last row and column: no credit.
+        self.features = np.hstack([both, np.pad(self.weights, (0, 1))[one, other]])
+        # Where both rated: of complete ratings that is everywhere, for every pair.
+        self.gaps, shown = not both.all(), panel.indicators
+        if self.gaps:
+            shown = np.concatenate([shown[:, side] * both[..., None] for side in self.sides], axis=1)
+        self.shown = shown.reshape(panel.n_items, shown.shape[1] * len(self.weights))
+
+    def reason(self):
+        """Say why it is undefined: also if one pair has no kappa."""
+        if self.panel.codes is None:
+            return "raters_unknown"
+        found = super().reason()
+        return "undefined_for_a_pair" if found is None and self.whole() is None else found
+
+    def values(self, weights):
+        """Give the mean kappa under item weights."""
+        size, agree = np.split(weights @ self.features, 2, axis=1)
+        counts = (weights @ self.shown).reshape(len(weights), -1, len(self.weights))
+        sides = np.split(counts, 2, axis=1) if self.gaps else [counts[:, side] for side in self.sides]
+        with np.errstate(all="ignore"):
+            chance = ((sides[0] @ self.weights) * sides[1]).sum(axis=2) / size**2
+            means = ((agree / size - chance) / (1 - chance)).mean(axis=1)
+        return np.where(np.isfinite(means), means, np.nan)
+
+
+class Alpha(Coefficient):
+    """Krippendorff's alpha with distances that do not depend on the ratings: all but ordinal."""
+
+    def __init__(self, panel, level="ordinal", weights=None):
+        super().__init__(panel, panel.per_item >= 2)
+        counts, m = self.panel.counts, self.panel.per_item
+        self.pairs, self.used, self.distance = 1 / (m - 1), counts, self._distance(level, weights)
+        apart = (counts * (counts @ self.distance)).sum(axis=1)
+        self.features = np.column_stack([apart * self.pairs, counts])
+
+    def _distance(self, level, weights):
+        panel = self.panel
+        if weights is None and level == "ratio":
+            if panel.values.min(initial=0) < 0:
+                raise InputError("level ratio needs ratings of at least 0")
+            return _relative_distance(panel.values)
+        if weights is None:
+            weights = {"nominal": "identity", "interval": "quadratic"}[level]
+        return 1 - _weight_matrix(weights, panel)
+
+    def of(self, totals, less=1):
+        """One minus observed over expected disagreement, N - 1 ratings."""
+        marginals = totals[:, 1:]
+        expected = ((marginals @ self.distance) * marginals).sum(axis=1)
+        return 1 - (marginals.sum(axis=1) - less) * totals[:, 0] / expected
+
+    def smooth(self, totals):
+        """The same with N ratings."""
+        return self.of(totals, less=0)
+
+    def agreement(self):
+        """Give observed and chance agreement."""
+        totals = self.features.sum(axis=0)
+        marginals, size = totals[1:], totals[1:].sum()
+        expected = marginals @ self.distance @ marginals / (size * (size - 1))
+        return float(1 - totals[0] / size), float(1 - expected)
+
+
+class OrdinalAlpha(Coefficient):
+    """Alpha with squared distances between mid-ranks, which every resample ranks anew."""
+
+    def __init__(self, panel, level="ordinal", weights=None):
+        super().__init__(panel, panel.per_item >= 2)
+        _ = self.panel.values  # refuses labels without an order
+        self.used, self.m = self.panel.counts, self.panel.per_item
+        self.pairs = 1 / (self.m - 1)
+        self.per_rating = self.used * (self.m * self.pairs)[:, None]
+        self.per_root = self.used * np.sqrt(self.pairs)[:, None]
+
+    def values(self, weights):
+        """Give alpha under item weights."""
+        observed, expected, size = self._sums(weights)
+        with np.errstate(all="ignore"):
+            return np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan)
+
+    def _sums(self, weights):
+        marginals = weights @ self.used
+        ranks = _mid_ranks(marginals)
+        within = (ranks**2 * (weights @ self.per_rating)).sum(axis=1)
+        sums = ranks @ self.per_root.T
+        observed = 2 * (within - np.einsum("di,di,di->d", weights, sums, sums))
+        size = marginals.sum(axis=1)
+        # Ranks are centred, so that their weighted sum is 0.
+        return observed, 2 * size * (marginals * ranks**2).sum(axis=1), size
+
+    def influence(self):
+        """Linearise ``1 - N A / B``: an item's own distances, and what it does to the ranks."""
+        (observed,), (expected,), (size,) = self._sums(np.ones((1, self.panel.n_items)))
+        used, pairs, m = self.used, self.pairs, self.m
+        marginals = used.sum(axis=0)
+        ranks = _mid_ranks(marginals[None])[0]
+        moved, sums = _mid_ranks(used), used @ ranks
+        by_rank = 4 * ((m * pairs) @ used * ranks - (pairs * sums) @ used)
+        d_observed = 2 * pairs * (m * (used @ ranks**2) - sums**2) + moved @ by_rank
+        d_square = used @ ranks**2 + moved @ (2 * marginals * ranks)
+        d_expected = 2 * (m * (marginals @ ranks**2) + size * d_square)
+        slope = (m * observed + size * (d_observed - observed / expected * d_expected)) / expected
+        return -self.panel.n_items * slope
+
+
+def _mid_ranks(marginals):
+    """Give the centred mid-rank of each category."""
+    return np.cumsum(marginals, axis=1) - marginals / 2 - marginals.sum(axis=1, keepdims=True) / 2
+
+
+class OfCompleteItems(Coefficient):
+    """A coefficient of the items that every rater rated, at least two of them."""
+
+    linear, ranked = False, True
+
+    def __init__(self, panel):
+        super().__init__(panel, panel.complete)
+        _ = self.panel.values  # refuses labels without an order
+
+    def reason(self):
+        """Say why it is undefined: also with fewer than two complete items."""
+        if self.panel.codes is None:
+            return "raters_unknown"
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        return "fewer_than_two_complete_items" if self.panel.n_items < 2 else super().reason()
+
+
+class IntraclassCorrelation(OfCompleteItems):
+    """Share of the variance of ratings that lies between the items: Shrout and Fleiss (1979)."""
+
+    def __init__(self, panel, form="2,1"):
+        super().__init__(panel)
+        self.model, self.average, k = int(form[0]), form[2] == "k", self.panel.n_raters
+        ratings = np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
+        ratings = ratings - (ratings.mean() if len(ratings) else 0.0)
+        squares, sums = (ratings**2).sum(axis=1), ratings.sum(axis=1)
+        self.features = np.column_stack([np.ones(len(ratings)), squares, sums**2, ratings])
+
+    def of(self, totals):
+        """Give the correlation."""
+        n, between, within, raters, error = self._mean_squares(totals)
+        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        below = between + (0 if self.average else k - 1) * noise
+        if self.model == 2:
+            below = below + (raters - error) * (1 if self.average else k) / n
+        # Rounding may leave a trace of variance where there is none.
+        return np.where(below > 1e-12 * (between + within), (between - noise) / below, np.nan)
+
+    def _mean_squares(self, totals):
+        """Items, and mean squares between items, within, of raters and of error."""
+        k, (n, squares, sums), columns = self.panel.n_raters, totals[:, :3].T, totals[:, 3:]
+        centre = columns.sum(axis=1) ** 2 / (n * k)
+        of_items, of_raters, within = sums / k - centre, (columns**2).sum(axis=1) / n - centre, squares - sums / k
+        error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
+        return n, of_items / (n - 1), within / (n * (k - 1)), of_raters / (k - 1), error
+
+    def formula(self, tail):
+        """Give the F test and interval."""
+        squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
+        n, between, within, raters, error = (float(s[0]) for s in squares)
+        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        df = (n - 1, n * (k - 1) if self.model == 1 else (n - 1) * (k - 1))
+        if noise <= 1e-12 * between:
+            return {}
+        ratio = between / noise
+        with np.errstate(all="ignore"):
+            if self.model == 2:
+                ends = self._two_way_bounds(n, k, between, raters, error, tail)
+            else:
+                ends = ratio / special.fdtri(*df, tail), ratio * special.fdtri(*df[::-1], tail)
+                ends = [(f - 1) / (f + k - 1) for f in ends]
+            low, high = (float(k * x / (1 + (k - 1) * x) if self.average else x) for x in ends)
+        bounds = (low, high) if np.isfinite([low, high]).all() else None
+        return {"interval": bounds, "statistic": ("F", ratio, df), "p_greater": float(special.fdtrc(*df, ratio))}
+
+    def _two_way_bounds(self, n, k, between, raters, error, tail):
+        icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+        a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
+        parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
+        df = (a * raters + b * error) ** 2 / parts if parts > 0 else np.nan
+        f_low, f_high = special.fdtri(n - 1, df, tail), special.fdtri(df, n - 1, tail)
+        common = k * raters + (k * n - k - n) * error
+        low = n * (between - f_low * error) / (f_low * common + n * between)
+        return low, n * (f_high * between - error) / (common + n * f_high * between)
+
+
+class KendallW(OfCompleteItems):
+    """Variance of the items' rank sums over its maximum, corrected for ties, in [0, 1]."""
+
+    lowest = 0.0
+
+    def values(self, weights):
+        """Give W under item weights."""
+        codes = self.panel.codes
+        sums, ties = np.zeros(weights.shape), np.zeros(len(weights))
+        for rater in range(self.panel.n_raters):
+            order = np.argsort(codes[:, rater], kind="stable")
+            steps = np.diff(codes[order, rater], prepend=-2) != 0
+            counts = np.add.reduceat(weights[:, order], np.flatnonzero(steps), axis=1)
+            sums[:, order] += _mid_ranks(counts)[:, np.cumsum(steps) - 1]
+            ties += (counts**3 - counts).sum(axis=1)
+        r, n = self.panel.n_raters, weights.sum(axis=1)
+        most = r * (r * (n**3 - n) - ties) / 12
+        with np.errstate(all="ignore"):
+            return np.where(most > 0, np.einsum("di,di,di->d", weights, sums, sums) / most, np.nan)
+
+    def formula(self, tail):
+        """Give the chi-squared test, ``r (n - 1) W``."""
+        n = self.panel.n_items
+        statistic = self.panel.n_raters * (n - 1) * self.whole()
+        return {"statistic": ("chi-squared", statistic, (n - 1,)), "p_greater": float(special.chdtrc(n - 1, statistic))}
+
+
+def _alpha(panel, level="ordinal", weights=None):
+    check_choice("level", level, LEVELS)
+    return (OrdinalAlpha if level == "ordinal" and weights is None else Alpha)(panel, level, weights)
+
+
+# name: title, coefficient, its options, the options that a caller may choose
+COEFFICIENTS = {
+    "percent_agreement": ("percent agreement", Kappa, {"chance": "none"}, ("weights",)),
+    "cohen_kappa": ("Cohen's kappa", Kappa, {"chance": "own", "two": True}, ("weights",)),
+    "scott_pi": ("Scott's pi", Kappa, {"chance": "pooled", "two": True}, ("weights",)),
+    "fleiss_kappa": ("Fleiss' kappa", Kappa, {"chance": "pooled"}, ("weights",)),
+    "conger_kappa": ("Conger's kappa", Kappa, {"chance": "own"}, ("weights",)),
+    "light_kappa": ("Light's kappa", LightKappa, {}, ("weights",)),
+    "brennan_prediger": ("Brennan-Prediger", Kappa, {"chance": "even"}, ("weights",)),
+    "gwet_ac1": ("Gwet's AC1", Kappa, {"chance": "gwet"}, ()),
+    "gwet_ac2": ("Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)),
+    "krippendorff_alpha": ("Krippendorff's alpha", _alpha, {"level": "ordinal"}, ("level", "weights")),
+    "kendall_w": ("Kendall's W", KendallW, {}, ()),
+    **{
+        f"cohen_kappa_{name}": (
+            f"Cohen's kappa, {name} weights",
+            Kappa,
+            {"chance": "own", "two": True} | {"weights": name},
+            (),
+        )
+        for name in ("linear", "quadratic")
+    },
+    **{f"krippendorff_alpha_{x}": (f"Krippendorff's alpha, {x}", _alpha, {"level": x}, ()) for x in LEVELS},
+    **{f"icc_{x.replace(',', '_')}": (f"ICC({x})", IntraclassCorrelation, {"form": x}, ()) for x in FORMS},
+}
+NAMES = tuple(COEFFICIENTS)
+TITLES = {name: entry[0] for name, entry in COEFFICIENTS.items()}
+DEFAULT = (
+    *("percent_agreement", "cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic", "scott_pi", "fleiss_kappa"),
+    *("conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1", "gwet_ac2", "krippendorff_alpha"),
+    *("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k", "kendall_w"),
+)
+
+
+# From a coefficient and a panel to its estimate with both intervals.
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are made."""
+
+    n_boot: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+
+    def __post_init__(self):
+        check_count("n_boot", self.n_boot, least=0)
+        check_count("seed", self.seed, least=0)
+        check_share("confidence", self.confidence)
+
+    @property
+    def tail(self):
+        """The upper tail probability that an interval reaches."""
+        return (1 + self.confidence) / 2
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which coefficient with which options, before the panel is known."""
+
+    name: str
+    kind: object
+    options: dict
+
+    def build(self, panel):
+        """Put the coefficient on a panel."""
+        return self.kind(panel, **self.options)
+
+
+def _recipe(name, chosen=()):
+    check_choice("coefficient", name, COEFFICIENTS)
+    _, kind, options, allowed = COEFFICIENTS[name]
+    foreign = sorted(set(chosen) - set(allowed))
+    if foreign:
+        raise InputError(f"{name} has no option {', '.join(foreign)}")
+    return Recipe(name, kind, {**options, **dict(chosen)})
+
+
+def _panel_options(options):
+    """Take the options of the panel out of those of the intervals."""
+    return {k: options.pop(k) for k in ("categories", "wide") if k in options}
+
+
+def _measure_one(name, ratings, chosen, n_boot, options):
+    panel = as_panel(ratings, **_panel_options(options))
+    return _measure([_recipe(name, chosen)], panel, Settings(n_boot, **options))[0]
+
+
+def _obstacle(recipe, panel):
+    """Say why a coefficient does not fit a panel's kind of ratings."""
+    ranked = getattr(recipe.kind, "ranked", False)
+    if panel.tallied is None and not ranked:
+        return "too_many_categories"
+    if panel.ordered:
+        return None
+    weights = recipe.options.get("weights")
+    by_name = isinstance(weights, str) and weights != "identity"
+    by_level = recipe.options.get("level", "nominal") != "nominal" and weights is None
+    return "labels_without_order" if ranked or by_name or by_level else None
+
+
+def _measure(recipes, panel, settings):
+    """Measure several coefficients on one panel; those of the same items share the resamples."""
+    built = [recipe.build(panel) for recipe in recipes]
+    reasons = [c.reason() or ("no_variation" if c.whole() is None else None) for c in built]
+    groups, draws = {}, {}
+    for k, coefficient in enumerate(built):
+        if reasons[k] is None and settings.n_boot and coefficient.panel.n_items > 1:
+            groups.setdefault(coefficient.kept.tobytes(), []).append(k)
+    for members in groups.values():
+        resamples = _resamples(built[members[0]].panel.n_items, settings)
+        blocks = [np.stack([built[k].values(weights) for k in members]) for weights in resamples]
+        draws |= dict(zip(members, np.concatenate(blocks, axis=1), strict=True))
+    found = zip(recipes, built, reasons, strict=True)
+    return [_report(*parts, panel, draws.get(k), settings) for k, parts in enumerate(found)]
+
+
+def _resamples(n_items, settings):
+    """Yield resamples, at least 16 at once: a product with one row reads all features."""
+    held = []
+    for counts in resample_counts(n_items, settings.n_boot, settings.seed):
+        held.append(counts)
+        if sum(map(len, held)) >= 16:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
+
+
+def _report(recipe, coefficient, reason, panel, draws, settings):
+    held = coefficient.panel
+    shown = panel if reason else held
+    share = None if shown.tallied is None else Kappa(shown, "none")
+    size = {
+        "n_items": held.n_items,
+        "n_raters": held.n_raters,
+        "n_ratings": int(held.per_item.sum()),
+        "n_left_out": panel.n_rows - held.n_items,
+        "percent_agreement": None if share is None or share.reason() else share.whole(),
+    }
+    if reason is not None:
+        return Agreement(recipe.name, None, **size, reasons={"estimate": reason})
+    estimate, (observed, expected) = coefficient.whole(), coefficient.agreement()
+    fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
+    if isinstance(coefficient, IntraclassCorrelation):
+        # The F interval speaks of other raters only where the model draws them.
+        own, other = ("new_panel_ci", "panel_ci") if coefficient.model == 2 else ("panel_ci", "new_panel_ci")
+        fields[own] = fields.get("interval")
+        reasons[other] = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}[coefficient.model]
+        if fields[own] is None:
+            reasons[own] = "no_variation"
+    else:
+        fields["new_panel_ci"], why = _new_panel(recipe, coefficient, panel, estimate, fields, settings)
+        reasons |= {"new_panel_ci": why} if why else {}
+    fields |= size | {"observed": observed, "expected": expected}
+    return Agreement(recipe.name, estimate, **fields, reasons=reasons)
+
+
+def _uncertainty(coefficient, estimate, draws, settings):
+    """Give standard error, formula interval, tests and item bootstrap."""
+    fields, reasons, panel = {}, {}, coefficient.panel
+    n = panel.n_items
+    influence = coefficient.influence() if n > 1 else None
+    if isinstance(coefficient, IntraclassCorrelation):
+        pass  # its model has an interval of its own
+    elif n < FEWEST:
+        reasons["panel_ci"] = "fewer_than_six_items"
+    elif draws is None:
+        reasons["panel_ci"] = "not_asked"
+    else:
+        fields["panel_ci"], why = bootstrap_interval(draws, estimate, n, settings, influence)
+        reasons |= {"panel_ci": why} if why else {}
+    if influence is not None:
+        spread = np.sum((influence - influence.mean()) ** 2)
+        fields["se"] = math.sqrt(spread / (n * (n if panel.large_sample else n - 1)))
+        fields["se_method"] = "linearised"
+    elif draws is not None and not np.isnan(draws).any():
+        fields |= {"se": float(draws.std(ddof=1)), "se_method": "item bootstrap"}
+    else:
+        reasons["se"] = reasons.get("panel_ci", "undefined_in_resamples")
+    formula = coefficient.formula(settings.tail)
+    if formula is not None:
+        fields |= formula
+    elif influence is not None:
+        fields |= _student(estimate, fields["se"], panel.n_rated - 1, settings)
+    return fields, reasons
+
+
+def _student(estimate, se, df, settings):
+    """Give the t interval and the test against 0."""
+    reach = float(special.stdtrit(df, settings.tail)) * se
+    found = {"interval": (estimate - reach, min(1.0, estimate + reach))}
+    if se > 0:
+        t = estimate / se
+        found |= {"statistic": ("t", t, (df,)), "p_greater": float(special.stdtr(df, -t))}
+        found["p_two_sided"] = float(2 * special.stdtr(df, -abs(t)))
+    return found
+
+
+def bootstrap_interval(draws, estimate, n_items, settings, influence=None):
+    """Give the interval of bootstrap draws: BCa with Student's quantiles (Hesterberg 2015).
+
+    Undefined draws widen it, as if they lay outside on both sides.
+    """
+    missing = np.isnan(draws)
+    known, bias, acceleration = draws[~missing], 0.0, 0.0
+    z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, settings.tail) * np.array([-1.0, 1.0])
+    near = np.abs(known - estimate) <= 1e-12
+    below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
+    if 0 < below < 1:  # with all draws on one side nothing is known about the bias
+        bias = special.ndtri(below)
+    if influence is not None and np.ptp(influence) > 1e-12:
+        pull = influence - influence.mean()
+        acceleration = np.sum(pull**3) / (6 * np.sum(pull**2) ** 1.5)
+    tails = special.ndtr(bias + (bias + z) / np.maximum(1 - acceleration * (bias + z), 0.1))
+    with np.errstate(invalid="ignore"):
+        outside = zip((-np.inf, np.inf), tails, strict=True)
+        low, high = (float(np.quantile(np.where(missing, end, draws), tail)) for end, tail in outside)
+    if not math.isfinite(low) or not math.isfinite(high):
+        return None, "undefined_in_resamples"
+    return (low, high), "all_resamples_equal" if low == high else None
+
+
+def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
+    """Give the interval for other raters and items, or why there is none.
+
+    The variance over raters, a delete-one-rater jackknife, is added to the squared
+    distances of the bounds over items (Zou & Donner 2008).
+    """
+    if panel.codes is None:
+        return None, "raters_unknown"
+    if panel.n_raters < 3:
+        return None, "fewer_than_three_raters"
+    if coefficient.panel.n_items < FEWEST:
+        return None, "fewer_than_six_items"
+    z, bounds = float(special.ndtri(settings.tail)), fields.get("panel_ci")
+    if bounds is None:
+        if fields.get("se") is None or "panel_ci" in fields:
+            return None, "undefined_in_resamples"
+        bounds = (estimate - z * fields["se"], estimate + z * fields["se"])
+    rest = [recipe.build(panel.without(rater)) for rater in range(panel.n_raters)]
+    values = [None if c.reason() else c.whole() for c in rest]
+    if None in values:
+        return None, "undefined_without_a_rater"
+    r = len(values)
+    reach = z * math.sqrt((r - 1) / r * np.sum((np.array(values) - np.mean(values)) ** 2))
+    below, above = max(estimate - bounds[0], 0.0), max(bounds[1] - estimate, 0.0)
+    low, high = estimate - math.hypot(below, reach), estimate + math.hypot(above, reach)
+    return (max(coefficient.lowest, low), min(1.0, high)), None
