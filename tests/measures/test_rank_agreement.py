@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.measures.rank_agreement import (
-    cases_needed,
-    mean_null,
-    mean_spearman_test,
-    spearman,
-    spearman_null,
-    tilted,
-)
+from casebook.measures.rankshift import cases_needed, mean_null, mean_spearman_test, spearman, spearman_null, tilted
 
 SIDES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=6)
 

@@ -5,7 +5,7 @@ import pandas as pd
 from casebook.counterfactual.annotations import type_scores
 from casebook.counterfactual.edges import OK, PARITY, PRIMARY
 from casebook.counterfactual.evaluation import THRESHOLD, development_threshold, evaluate, placebo_threshold
-from casebook.measures.rank_agreement import cases_needed
+from casebook.measures.rankshift import cases_needed
 from casebook.retrieval.report import bullets
 from casebook.stats.intervals import bounds_text, clustered_wilson, estimate_text
 
