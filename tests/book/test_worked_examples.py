@@ -18,7 +18,7 @@ from casebook.inference.preference_rates import UNITS
 from casebook.inference.votes import TIES
 from casebook.measures.agreement import FORMS, LEVELS, WEIGHTS
 from casebook.measures.calibration import calibration
-from casebook.measures.confusion import REASONS
+from casebook.measures.classification import REASONS
 from casebook.measures.mentions import KINDS as MENTIONS
 from casebook.measures.quotes import STATES
 from casebook.measures.ranking import list_measures

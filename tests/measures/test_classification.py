@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from casebook.errors import InputError
-from casebook.measures import confusion
+from casebook.measures import classification as confusion
 from casebook.measures.classification import documented_metrics, score_predictions
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"

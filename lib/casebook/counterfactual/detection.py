@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from casebook.counterfactual.corruptions import KINDS, corrupt
-from casebook.measures.auroc import auroc
+from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import faithfulness
 from casebook.measures.faithfulness_documented import documented_shares
 from casebook.measures.mentions import agreement

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.counterfactual.annotations import score_pairs
-from casebook.measures.auroc import auroc
-from casebook.measures.confusion import formulas
+from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.stats.intervals import bootstrap_mean, percentile_interval, resample_tables, too_few, unit_counts
 from casebook.stats.samples import number_or_none

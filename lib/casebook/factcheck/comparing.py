@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.estimates import contrasts
-from casebook.measures import confusion, verdict_labels
+from casebook.measures import classification as confusion
+from casebook.measures import classification as verdict_labels
 from casebook.stats.tests import mcnemar
 
 COLUMNS = [

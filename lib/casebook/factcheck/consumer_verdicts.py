@@ -15,7 +15,7 @@ from casebook.factcheck.claim_only import claim_only_model
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.stance_features import features, negations
-from casebook.measures.auroc import auroc
+from casebook.measures.classification import auroc
 from casebook.models.logistic import logistic_regression, settled
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import stream

@@ -4,7 +4,7 @@ from casebook.errors import InputError
 from casebook.factcheck.comparing import compare_verdicts, is_right
 from casebook.factcheck.joining import join_labels, read_labels
 from casebook.factcheck.scoring_report import FactcheckReport
-from casebook.measures import verdict_labels
+from casebook.measures import classification as verdict_labels
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
 

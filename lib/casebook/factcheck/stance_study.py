@@ -6,7 +6,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.factcheck.model import NEUTRAL, STANCES, SUPPORTS
 from casebook.factcheck.stance import FeatureStance
-from casebook.measures.auroc import auroc
+from casebook.measures.classification import auroc
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 

@@ -17,8 +17,7 @@ from casebook.factcheck.public_judge import PublicJudge
 from casebook.factcheck.study_public import folded_words
 from casebook.factcheck.verdict import Rule, decide, degree_of_support
 from casebook.factcheck.words import content, sentences
-from casebook.measures.auroc import auroc
-from casebook.measures.classification import score_predictions
+from casebook.measures.classification import auroc, score_predictions
 
 S, N = "SUPPORTED", "NOT_SUPPORTED"
 OWN = "factcheck_claims"

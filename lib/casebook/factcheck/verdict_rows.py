@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from casebook.measures import confusion
-from casebook.measures.verdict_labels import GOLD
+from casebook.measures import classification as confusion
+from casebook.measures.classification import GOLD
 
 SHOWN = ("accuracy", "balanced_accuracy", "mcc", "f1_binary", "f1_macro")
 TITLES = {

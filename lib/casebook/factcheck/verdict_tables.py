@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.factcheck.verdict_rows import SHOWN
 from casebook.factcheck.verdict_study import CLAIM_ONLY
-from casebook.measures.verdict_labels import OUTCOMES
+from casebook.measures.classification import OUTCOMES
 from casebook.stats.intervals import Interval, bootstrap_mean
 
 PARITY = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "f1_binary"}

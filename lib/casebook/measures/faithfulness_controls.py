@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.auroc import auroc
+from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import PASSAGE_WORDS, faithfulness
 from casebook.measures.faithfulness_documented import documented_shares, documented_words
 from casebook.stats.samples import check_choice, check_count, stream
