@@ -20,7 +20,7 @@ from casebook.measures.agreement import FORMS, LEVELS, WEIGHTS
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import REASONS
 from casebook.measures.mentions import KINDS as MENTIONS
-from casebook.measures.quotes import STATES
+from casebook.measures.quotations import STATES
 from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift import ABSENT, AFFECTED

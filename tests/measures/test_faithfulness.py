@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from strategies_of_text import few, text
 
 from casebook.errors import InputError
-from casebook.measures.faithfulness import faithfulness, inverse_frequency
-from casebook.measures.faithfulness_documented import documented_faithfulness, documented_shares
+from casebook.measures.faithfulness import documented_faithfulness, documented_shares, faithfulness, inverse_frequency
 
 LEASE = (
     "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. The landlord returns the deposit within fourteen days."

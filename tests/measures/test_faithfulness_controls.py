@@ -5,8 +5,8 @@ import random
 import pytest
 
 from casebook.errors import InputError
-from casebook.measures import faithfulness_controls as controls
-from casebook.measures import faithfulness_sweeps as sweeps
+from casebook.measures import faithfulness as controls
+from casebook.measures import faithfulness as sweeps
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import pytest
 
-from casebook.measures.mentions import agreement, mentions
-from casebook.measures.polarity import find_flip, modality
+from casebook.measures.mentions import agreement, find_flip, mentions, modality
 
 
 def of(kind, text):

@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.measures.citation_states import citation_states
-from casebook.measures.citations import canonical, find_citations
-from casebook.measures.citations_documented import bracket_references, quoted_span_alignment
-from casebook.measures.quotes import STATES, find_quotes, quote_states
+from casebook.measures.quotations import (
+    STATES,
+    bracket_references,
+    canonical,
+    citation_states,
+    find_citations,
+    find_quotes,
+    quote_states,
+    quoted_span_alignment,
+)
 from casebook.paths import DATA
 
 FOLDER = DATA / "hard_citations"

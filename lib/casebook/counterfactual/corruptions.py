@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from casebook.measures.quotes import find_quotes
+from casebook.measures.quotations import find_quotes
 from casebook.stats.samples import stream
 
 KINDS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")

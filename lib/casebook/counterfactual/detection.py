@@ -6,11 +6,9 @@ import pandas as pd
 
 from casebook.counterfactual.corruptions import KINDS, corrupt
 from casebook.measures.classification import auroc
-from casebook.measures.faithfulness import faithfulness
-from casebook.measures.faithfulness_documented import documented_shares
-from casebook.measures.mentions import agreement
-from casebook.measures.polarity import find_flip
-from casebook.measures.quotes import STATES, quote_states
+from casebook.measures.faithfulness import documented_shares, faithfulness
+from casebook.measures.mentions import agreement, find_flip
+from casebook.measures.quotations import STATES, quote_states
 from casebook.text import sentences
 
 DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quotes")

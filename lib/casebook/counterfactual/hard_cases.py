@@ -6,9 +6,7 @@ import re
 import pandas as pd
 
 from casebook.datasets.jsonl import read_jsonl
-from casebook.measures.citation_states import citation_states
-from casebook.measures.citations import canonical, find_citations
-from casebook.measures.quotes import quote_states
+from casebook.measures.quotations import canonical, citation_states, find_citations, quote_states
 from casebook.paths import DATA
 from casebook.stats.intervals import wilson
 

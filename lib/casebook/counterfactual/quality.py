@@ -7,10 +7,10 @@ import pandas as pd
 
 from casebook.counterfactual.detection import detect
 from casebook.counterfactual.explained import Explained
-from casebook.measures import faithfulness_controls as controls
-from casebook.measures import faithfulness_sweeps as sweeps
-from casebook.measures.citations import find_citations
+from casebook.measures import faithfulness as controls
+from casebook.measures import faithfulness as sweeps
 from casebook.measures.faithfulness import THRESHOLD, inverse_frequency
+from casebook.measures.quotations import find_citations
 from casebook.stats.intervals import bootstrap_mean, clustered_wilson
 
 LENGTHS = (50, 100, 200, 400, 800, 1600, 3200)

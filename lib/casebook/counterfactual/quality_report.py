@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from casebook.measures.faithfulness import THRESHOLD
-from casebook.measures.faithfulness_controls import MATCHED, MISMATCHED, RULES
-from casebook.measures.quotes import STATES, quote_states
+from casebook.measures.faithfulness import MATCHED, MISMATCHED, RULES, THRESHOLD
+from casebook.measures.quotations import STATES, quote_states
 from casebook.retrieval.report import bullets
 from casebook.stats.intervals import bounds_text, estimate_text
 
