@@ -6,7 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import from_counts, from_table
+from casebook.measures.ratings import from_counts, from_table
 
 NAN = np.nan
 CORRECTED = (

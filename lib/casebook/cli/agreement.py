@@ -40,7 +40,8 @@ def agreement(
 ):
     """Measure agreement among raters, for this panel and for a new one."""
     from casebook.formats.ratings import read_ratings
-    from casebook.measures.agreement import agreement_results, as_panel
+    from casebook.measures.agreement import agreement_results
+    from casebook.measures.ratings import as_panel
 
     if n_boot < 100 and n_boot != 0:
         raise InputError(f"--boot {n_boot}: an interval needs at least 100 resamples; 0 gives none")

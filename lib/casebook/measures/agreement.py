@@ -1,6 +1,6 @@
 """Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table with NaN where missing; `from_counts` and `from_table` take counts
+Ratings are a table with NaN where missing; `casebook.measures.ratings` takes counts
 instead. Every coefficient takes the options
 
 n_boot : int, default 1000
@@ -20,21 +20,21 @@ Input that is not such a table raises `casebook.errors.InputError`.
 """
 
 import math
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.formats.ratings import names_items
+from casebook.measures.ratings import as_panel
 from casebook.stats.intervals import FEWEST, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share, number_or_none
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
-MOST_CATEGORIES = 2000
 SCALES = {
     "landis-koch": {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1},
     "altman": {"very good": 0.8, "good": 0.6, "moderate": 0.4, "fair": 0.2, "poor": -1},
@@ -187,10 +187,10 @@ def agreement_results(
     """Measure many coefficients at once, by name; they share the resamples."""
     panel = as_panel(ratings, categories, wide)
     chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
-    recipes = [_recipe(name, chosen.get(name, {})) for name in coefficients or DEFAULT]
-    obstacles = {recipe.name: _obstacle(recipe, panel) for recipe in recipes}
-    possible = [recipe for recipe in recipes if obstacles[recipe.name] is None]
-    found = {a.coefficient: a for a in _measure(possible, panel, Settings(n_boot, seed, confidence))}
+    builders = {name: _builder(name, chosen.get(name, {})) for name in coefficients or DEFAULT}
+    obstacles = {name: _obstacle(build, panel) for name, build in builders.items()}
+    possible = {name: build for name, build in builders.items() if obstacles[name] is None}
+    found = _measure(possible, panel, Settings(n_boot, seed, confidence))
     size = {"n_items": panel.n_items, "n_raters": panel.n_raters}
     return {
         name: found.get(name) or Agreement(name, None, **size, reasons={"estimate": why})
@@ -267,224 +267,16 @@ def benchmark(estimate, se, scale="landis-koch", least=0.95):
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
     """Measure agreement without each rater in turn."""
     panel = as_panel(ratings, **_panel_options(options))
-    recipe, settings = _recipe(coefficient, chosen or {}), Settings(0, **options)
-    (full,) = _measure([recipe], panel, settings)
+    build = _builder(coefficient, chosen or {})
+    Settings(0, **options)
+    whole, _ = _value(build(panel))
     rows = []
     for column, rater in enumerate(panel.raters or ()):
-        (rest,) = _measure([recipe], panel.without(column), settings)
-        known = None not in (full.estimate, rest.estimate)
-        change = rest.estimate - full.estimate if known else None
-        rows.append((rater, rest.estimate, change, rest.n_items, rest.n_raters, rest.reasons.get("estimate")))
+        rest = build(panel.without(column))
+        value, reason = _value(rest)
+        change = None if whole is None or value is None else value - whole
+        rows.append((rater, value, change, rest.panel.n_items, rest.panel.n_raters, reason))
     return pd.DataFrame(rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"])
-
-
-# The panel: ratings as codes and as counts.
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Items rated by a panel: codes [items, raters] (-1 missing), counts [items, categories]."""
-
-    tallied: np.ndarray | None
-    categories: np.ndarray
-    codes: np.ndarray | None
-    raters: tuple | None
-    n_rows: int
-    n_rated: int
-    ordered: bool = True
-    large_sample: bool = False
-
-    @property
-    def n_items(self):
-        """Number of items held."""
-        return len(self.tallied if self.codes is None else self.codes)
-
-    @property
-    def counts(self):
-        """How many raters put each item into each category."""
-        if self.tallied is None:
-            raise InputError(
-                f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
-                "these are measurements; use the intraclass correlation, or round them"
-            )
-        return self.tallied
-
-    @property
-    def n_raters(self):
-        """Number of raters with a rating; the most per item if only counts are known."""
-        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
-
-    @cached_property
-    def per_item(self):
-        """Ratings per item, shape [items]."""
-        return self.tallied.sum(axis=1) if self.codes is None else (self.codes >= 0).sum(axis=1).astype(float)
-
-    @property
-    def vary(self):
-        """Whether the pairable ratings fall into more than one category."""
-        pairable = self.per_item >= 2
-        if self.tallied is not None:
-            return np.count_nonzero(self.tallied[pairable].any(axis=0)) > 1
-        shown = self.codes[pairable]
-        return len(np.unique(shown[shown >= 0])) > 1
-
-    @property
-    def values(self):
-        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
-        if self.categories.dtype.kind == "f":
-            return self.categories
-        if not self.ordered:
-            labels = ", ".join(self.categories[:4])
-            raise InputError(
-                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal"
-            )
-        return np.arange(1.0, len(self.categories) + 1)
-
-    @property
-    def complete(self):
-        """Whether each item was rated by all raters, shape [items]."""
-        return np.zeros(self.n_items, dtype=bool) if self.codes is None else (self.codes >= 0).all(axis=1)
-
-    @property
-    def indicators(self):
-        """One-hot ratings, shape [items, raters, categories]; zero where missing."""
-        return (self.codes[:, :, None] == np.arange(len(self.categories))).astype(float)
-
-    def keep(self, rows):
-        """Keep some items."""
-        if rows.all():
-            return self
-        codes, tallied = (None if part is None else part[rows] for part in (self.codes, self.tallied))
-        return replace(self, tallied=tallied, codes=codes)
-
-    def without(self, column):
-        """Leave one rater out, and keep every item."""
-        codes, tallied = np.delete(self.codes, column, axis=1), None
-        if self.tallied is not None:
-            tallied = self.tallied - (self.codes[:, [column]] == np.arange(len(self.categories)))
-        raters, rated = self.raters[:column] + self.raters[column + 1 :], int((codes >= 0).any(axis=1).sum())
-        return replace(self, tallied=tallied, codes=codes, raters=raters, n_rated=rated)
-
-
-def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
-    """Check a table of ratings."""
-    if isinstance(ratings, Panel):
-        return ratings
-    frame = ratings
-    if not isinstance(frame, pd.DataFrame):
-        # A list is taken as objects: numpy would make text of numbers beside text.
-        values = ratings if isinstance(ratings, np.ndarray) else np.array(ratings, dtype=object)
-        if values.ndim != 2:
-            raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
-        frame = pd.DataFrame(values)
-    _refuse_other_tables(frame, wide, ids_allowed)
-    scores, numeric = _matrix(frame)
-    codes, scale = _encode(scores, numeric, categories)
-    used = (codes >= 0).any(axis=0)
-    raters = tuple(name for name, u in zip(frame.columns, used, strict=True) if u)
-    codes = codes[:, used]
-    codes = codes[(codes >= 0).any(axis=1)]
-    ordered = numeric or categories is not None
-    return Panel(_tally(codes, len(scale)), scale, codes, raters, len(frame), len(codes), ordered)
-
-
-def from_counts(counts, categories=None):
-    """Take a table that says how many raters chose which category."""
-    table = np.asarray(counts, dtype=float)
-    if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
-        raise InputError("counts must be items x categories, finite and not negative")
-    scale = _scale_of_columns(categories, table.shape[1])
-    rated = table.sum(axis=1) > 0
-    return Panel(table[rated], scale, None, None, len(table), int(rated.sum()))
-
-
-def from_table(table, categories=None):
-    """Take the contingency table of two raters."""
-    cells = np.asarray(table, dtype=float)
-    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
-        raise InputError("a contingency table must be square")
-    if (cells < 0).any() or (cells != np.rint(cells)).any():
-        raise InputError("a contingency table holds whole numbers of items")
-    rows, columns = np.indices(cells.shape).reshape(2, -1)
-    codes = np.repeat(np.stack([rows, columns], 1), cells.ravel().astype(int), axis=0)
-    scale, n = _scale_of_columns(categories, len(cells)), len(codes)
-    return Panel(_tally(codes, len(scale)), scale, codes, ("row", "column"), n, n, large_sample=True)
-
-
-def _scale_of_columns(categories, columns):
-    scale = np.arange(1.0, columns + 1) if categories is None else _scale(categories)
-    if len(scale) != columns:
-        raise InputError(f"{len(scale)} categories for {columns} columns")
-    return scale
-
-
-def _tally(codes, size):
-    """Count the ratings of each item by category."""
-    if size > MOST_CATEGORIES:
-        return None
-    flat = (np.arange(len(codes))[:, None] * size + codes)[codes >= 0]
-    return np.bincount(flat, minlength=len(codes) * size).astype(float).reshape(len(codes), size)
-
-
-def _refuse_other_tables(frame, wide, ids_allowed):
-    """Refuse a transposed table, and a column that names the items: it would ruin the agreement."""
-    if not frame.columns.is_unique:
-        names = frame.columns[frame.columns.duplicated()].unique()
-        raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
-    items, raters = frame.shape
-    if raters > items and not wide:
-        raise InputError(
-            f"{items} items (rows) and {raters} raters (columns): more raters than "
-            "items; transpose the table, or allow wide tables if that is meant"
-        )
-    columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
-    for name, values in columns.items():
-        if names_items(name, values, [columns[other] for other in columns if other != name]):
-            raise InputError(
-                f"column {name!r} looks like names of the items, not ratings: make it "
-                "the index (ratings.set_index(...)) or leave it out"
-            )
-
-
-def _matrix(frame):
-    """Give numbers with NaN, or labels with None, and which of the two."""
-    try:
-        scores = frame.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        labels = frame.to_numpy(dtype=object)
-        if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
-            raise InputError("ratings mix numbers and text; write them all in one way") from None
-        return labels, False
-    if np.isinf(scores).any():
-        row, column = np.argwhere(np.isinf(scores))[0]
-        raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
-    return scores, True
-
-
-def _encode(scores, numeric, categories):
-    """Give the number of each rating's category, -1 where missing, and the scale."""
-    known = ~pd.isna(scores)
-    found, inverse = np.unique(scores[known].astype(float if numeric else str), return_inverse=True)
-    scale = found if categories is None else _scale(categories)
-    codes = np.full(scores.shape, -1)
-    if categories is not None:
-        place = {value: k for k, value in enumerate(scale.tolist())}
-        unknown = [value for value in found.tolist() if value not in place]
-        if unknown:
-            raise InputError(f"ratings outside of the categories: {unknown[:5]}")
-        inverse = np.array([place[value] for value in found.tolist()], dtype=int)[inverse]
-    codes[known] = inverse
-    return codes, scale
-
-
-def _scale(categories):
-    values = np.array(list(categories))
-    scale = values.astype(float if values.dtype.kind in "biuf" else str)
-    if len(np.unique(scale)) < len(scale) or not len(scale):
-        raise InputError("categories must be distinct, and at least one")
-    if scale.dtype.kind == "f" and (np.diff(scale) <= 0).any():
-        raise InputError("numeric categories must be given in ascending order")
-    return scale
 
 
 # Partial credit for near misses: the eight weight sets of Gwet (2014).
@@ -556,7 +348,6 @@ class Coefficient:
 
     lowest = -np.inf
     linear = True
-    ranked = False
 
     def __init__(self, panel, kept):
         self.kept, self.panel = kept, panel.keep(kept)
@@ -672,20 +463,8 @@ class LightKappa(Coefficient):
 
     def __init__(self, panel, weights="identity"):
         super().__init__(panel, panel.per_item >= 2)
-        panel = self.panel
-        self.weights = _weight_matrix(weights, panel)
-        if panel.codes is None:
-            return
-        self.sides = np.triu_indices(panel.n_raters, k=1)
-        one, other = (panel.codes[:, side] for side in self.sides)
-        both = (one >= 0) & (other >= 0)
-        # A missing rating is -1, the last row and column: no credit.
-        self.features = np.hstack([both, np.pad(self.weights, (0, 1))[one, other]])
-        # Where both rated: of complete ratings that is everywhere, for every pair.
-        self.gaps, shown = not both.all(), panel.indicators
-        if self.gaps:
-            shown = np.concatenate([shown[:, side] * both[..., None] for side in self.sides], axis=1)
-        self.shown = shown.reshape(panel.n_items, shown.shape[1] * len(self.weights))
+        pairs = () if panel.codes is None else combinations(range(panel.n_raters), 2)
+        self.pairs = [Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs]
 
     def reason(self):
         """Say why it is undefined: also if one pair has no kappa."""
@@ -696,13 +475,7 @@ class LightKappa(Coefficient):
 
     def values(self, weights):
         """Give the mean kappa under item weights."""
-        size, agree = np.split(weights @ self.features, 2, axis=1)
-        counts = (weights @ self.shown).reshape(len(weights), -1, len(self.weights))
-        sides = np.split(counts, 2, axis=1) if self.gaps else [counts[:, side] for side in self.sides]
-        with np.errstate(all="ignore"):
-            chance = ((sides[0] @ self.weights) * sides[1]).sum(axis=2) / size**2
-            means = ((agree / size - chance) / (1 - chance)).mean(axis=1)
-        return np.where(np.isfinite(means), means, np.nan)
+        return np.mean([pair.values(weights[:, pair.kept]) for pair in self.pairs], axis=0)
 
 
 class Alpha(Coefficient):
@@ -793,7 +566,7 @@ def _mid_ranks(marginals):
 class OfCompleteItems(Coefficient):
     """A coefficient of the items that every rater rated, at least two of them."""
 
-    linear, ranked = False, True
+    linear = False
 
     def __init__(self, panel):
         super().__init__(panel, panel.complete)
@@ -955,26 +728,14 @@ class Settings:
         return (1 + self.confidence) / 2
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Which coefficient with which options, before the panel is known."""
-
-    name: str
-    kind: object
-    options: dict
-
-    def build(self, panel):
-        """Put the coefficient on a panel."""
-        return self.kind(panel, **self.options)
-
-
-def _recipe(name, chosen=()):
+def _builder(name, chosen=()):
+    """Give the function that puts a coefficient on a panel."""
     check_choice("coefficient", name, COEFFICIENTS)
     _, kind, options, allowed = COEFFICIENTS[name]
     foreign = sorted(set(chosen) - set(allowed))
     if foreign:
         raise InputError(f"{name} has no option {', '.join(foreign)}")
-    return Recipe(name, kind, {**options, **dict(chosen)})
+    return partial(kind, **options | dict(chosen))
 
 
 def _panel_options(options):
@@ -984,64 +745,59 @@ def _panel_options(options):
 
 def _measure_one(name, ratings, chosen, n_boot, options):
     panel = as_panel(ratings, **_panel_options(options))
-    return _measure([_recipe(name, chosen)], panel, Settings(n_boot, **options))[0]
+    return _measure({name: _builder(name, chosen)}, panel, Settings(n_boot, **options))[name]
 
 
-def _obstacle(recipe, panel):
+def _obstacle(build, panel):
     """Say why a coefficient does not fit a panel's kind of ratings."""
-    ranked = getattr(recipe.kind, "ranked", False)
+    ranked = build.func in (IntraclassCorrelation, KendallW)
     if panel.tallied is None and not ranked:
         return "too_many_categories"
     if panel.ordered:
         return None
-    weights = recipe.options.get("weights")
+    weights = build.keywords.get("weights")
     by_name = isinstance(weights, str) and weights != "identity"
-    by_level = recipe.options.get("level", "nominal") != "nominal" and weights is None
+    by_level = build.keywords.get("level", "nominal") != "nominal" and weights is None
     return "labels_without_order" if ranked or by_name or by_level else None
 
 
-def _measure(recipes, panel, settings):
+def _value(coefficient):
+    """Give the estimate, or None and why."""
+    reason = coefficient.reason()
+    value = None if reason else coefficient.whole()
+    return value, reason or ("no_variation" if value is None else None)
+
+
+def _measure(builders, panel, settings):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
-    built = [recipe.build(panel) for recipe in recipes]
-    reasons = [c.reason() or ("no_variation" if c.whole() is None else None) for c in built]
+    built = {name: build(panel) for name, build in builders.items()}
+    values = {name: _value(coefficient) for name, coefficient in built.items()}
     groups, draws = {}, {}
-    for k, coefficient in enumerate(built):
-        if reasons[k] is None and settings.n_boot and coefficient.panel.n_items > 1:
-            groups.setdefault(coefficient.kept.tobytes(), []).append(k)
-    for members in groups.values():
-        resamples = _resamples(built[members[0]].panel.n_items, settings)
-        blocks = [np.stack([built[k].values(weights) for k in members]) for weights in resamples]
-        draws |= dict(zip(members, np.concatenate(blocks, axis=1), strict=True))
-    found = zip(recipes, built, reasons, strict=True)
-    return [_report(*parts, panel, draws.get(k), settings) for k, parts in enumerate(found)]
+    for name, coefficient in built.items():
+        if values[name][0] is not None and settings.n_boot and coefficient.panel.n_items > 1:
+            groups.setdefault(coefficient.kept.tobytes(), []).append(name)
+    for names in groups.values():
+        resamples = resample_counts(built[names[0]].panel.n_items, settings.n_boot, settings.seed)
+        blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
+        draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
+    return {
+        name: _report(name, builders[name], built[name], values[name], panel, draws.get(name), settings)
+        for name in builders
+    }
 
 
-def _resamples(n_items, settings):
-    """Yield resamples, at least 16 at once: a product with one row reads all features."""
-    held = []
-    for counts in resample_counts(n_items, settings.n_boot, settings.seed):
-        held.append(counts)
-        if sum(map(len, held)) >= 16:
-            yield np.concatenate(held)
-            held = []
-    if held:
-        yield np.concatenate(held)
-
-
-def _report(recipe, coefficient, reason, panel, draws, settings):
-    held = coefficient.panel
+def _report(name, build, coefficient, value, panel, draws, settings):
+    (estimate, reason), held = value, coefficient.panel
     shown = panel if reason else held
-    share = None if shown.tallied is None else Kappa(shown, "none")
     size = {
         "n_items": held.n_items,
         "n_raters": held.n_raters,
         "n_ratings": int(held.per_item.sum()),
         "n_left_out": panel.n_rows - held.n_items,
-        "percent_agreement": None if share is None or share.reason() else share.whole(),
+        "percent_agreement": None if shown.tallied is None else _value(Kappa(shown, "none"))[0],
     }
     if reason is not None:
-        return Agreement(recipe.name, None, **size, reasons={"estimate": reason})
-    estimate, (observed, expected) = coefficient.whole(), coefficient.agreement()
+        return Agreement(name, None, **size, reasons={"estimate": reason})
     fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
     if isinstance(coefficient, IntraclassCorrelation):
         # The F interval speaks of other raters only where the model draws them.
@@ -1051,10 +807,10 @@ def _report(recipe, coefficient, reason, panel, draws, settings):
         if fields[own] is None:
             reasons[own] = "no_variation"
     else:
-        fields["new_panel_ci"], why = _new_panel(recipe, coefficient, panel, estimate, fields, settings)
+        fields["new_panel_ci"], why = _new_panel(build, coefficient, panel, estimate, fields, settings)
         reasons |= {"new_panel_ci": why} if why else {}
-    fields |= size | {"observed": observed, "expected": expected}
-    return Agreement(recipe.name, estimate, **fields, reasons=reasons)
+    observed, expected = coefficient.agreement()
+    return Agreement(name, estimate, **fields, **size, observed=observed, expected=expected, reasons=reasons)
 
 
 def _uncertainty(coefficient, estimate, draws, settings):
@@ -1122,7 +878,7 @@ def bootstrap_interval(draws, estimate, n_items, settings, influence=None):
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
+def _new_panel(build, coefficient, panel, estimate, fields, settings):
     """Give the interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
@@ -1139,8 +895,7 @@ def _new_panel(recipe, coefficient, panel, estimate, fields, settings):
         if fields.get("se") is None or "panel_ci" in fields:
             return None, "undefined_in_resamples"
         bounds = (estimate - z * fields["se"], estimate + z * fields["se"])
-    rest = [recipe.build(panel.without(rater)) for rater in range(panel.n_raters)]
-    values = [None if c.reason() else c.whole() for c in rest]
+    values = [_value(build(panel.without(rater)))[0] for rater in range(panel.n_raters)]
     if None in values:
         return None, "undefined_without_a_rater"
     r = len(values)
