@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.estimates import compare_systems, contrasts, estimates
-from casebook.stats.tests import holm
+from casebook.estimates import PAIR_COLUMNS, compare_systems, contrasts, count_verdicts, estimates, tie_classes
+from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.tests import effect_sizes, holm, paired_randomization, paired_t, randomised_tukey_hsd, win_tie_loss
 
 DESIGNS = {
     "6 x 20": np.repeat(np.arange(6), 20),
@@ -172,3 +174,89 @@ def test_bad_input_is_refused():
         contrasts(frame, [("new", "old")], [None, *"abcdefg"])
     with pytest.raises(InputError, match="1 of 8 units have a missing"):
         estimates(frame.replace(3.0, np.nan))
+
+
+# All systems and all pairs beside each other.
+
+
+@pytest.fixture(scope="module")
+def four():
+    rng = np.random.default_rng(0)
+    values = rng.random((60, 1)) + rng.normal(scale=0.1, size=(60, 4)) + [0.3, 0.1, 0.31, 0.32]
+    return pd.DataFrame(values, columns=["dense", "chance", "bm25", "full"])
+
+
+OPTIONS = {"n_boot": 1000, "n_resamples": 2000, "seed": 3}
+
+
+def test_comparison_holds_what_the_single_procedures_give(four):
+    found = compare_systems(four, **OPTIONS)
+    means = four.mean().sort_values(ascending=False)
+    assert found.systems["system"].tolist() == means.index.tolist()
+    assert found.systems["mean"].to_numpy() == pytest.approx(means.to_numpy())
+    for row in found.systems.itertuples():
+        alone = bootstrap_mean(four[row.system], n_boot=1000, seed=3)
+        assert (row.ci_low, row.ci_high, row.n) == (pytest.approx(alone.low), pytest.approx(alone.high), 60)
+    pairs, test = found.pairs, paired_randomization(four, n_resamples=20_000, seed=3)
+    assert list(pairs.columns) == PAIR_COLUMNS
+    assert tuple(zip(pairs["system_a"], pairs["system_b"], strict=True)) == test.pairs
+    assert pairs["p_randomisation"].tolist() == pytest.approx(test.pvalue, abs=0.03)
+    assert pairs["p_max_t"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
+    assert pairs["p_holm"].tolist() == holm(pairs["p_randomisation"])
+    assert pairs["p_tukey"].tolist() == randomised_tukey_hsd(four, 2000, seed=3).pvalue.tolist()
+    for row in pairs.itertuples():
+        a, b = four[row.system_a], four[row.system_b]
+        counts = win_tie_loss(a, b)
+        assert (row.wins, row.ties, row.losses) == (counts.wins, counts.ties, counts.losses)
+        assert row.difference == pytest.approx((a - b).mean())
+        assert row.ci_low < row.difference < row.ci_high
+        assert (row.p_t, row.dz) == (paired_t(a, b).pvalue, effect_sizes(a, b).dz.estimate)
+        assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
+
+
+def test_baseline_twins_and_single_systems(four):
+    against = compare_systems(four, baseline="chance", **OPTIONS)
+    assert against.pairs["system_a"].tolist() == ["dense", "bm25", "full"]
+    assert (against.pairs["system_b"] == "chance").all() and (against.pairs["difference"] > 0).all()
+    assert against.systems["tie_class"].isna().all()
+    twins = compare_systems(four[["dense"]].assign(twin=four["dense"]), **OPTIONS)
+    [row] = twins.pairs.to_dict("records")
+    assert (row["reason"], row["p_randomisation"], row["p_tukey"]) == ("no_variation", 1.0, 1.0)
+    assert np.isnan([row[name] for name in ("p_t", "p_wilcoxon", "dz", "mde")]).all()
+    assert twins.systems["tie_class"].tolist() == ["1", "1"]
+    few = compare_systems(four[["dense", "chance"]].iloc[:4], **OPTIONS)
+    assert few.pairs["verdict"].tolist() == ["undecided"]  # p cannot be small
+    alone = compare_systems(four[["full"]].to_numpy(), **OPTIONS)
+    assert alone.pairs.empty and alone.systems["tie_class"].tolist() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: {"scores": f.iloc[:0]}, "no units"),
+        (lambda f: {"scores": f.replace(f.iloc[5, 0], np.nan)}, "1 of 60 units"),
+        (lambda f: {"scores": f, "baseline": "none"}, "unknown baseline"),
+    ],
+)
+def test_bad_comparisons_are_refused(four, change, message):
+    with pytest.raises(InputError, match=message):
+        compare_systems(**change(four))
+
+
+@given(st.integers(0, 8), st.randoms(use_true_random=False))
+def test_systems_share_a_class_exactly_if_not_told_apart(size, random):
+    told_apart = np.zeros((size, size), dtype=bool)
+    for i, j in itertools.combinations(range(size), 2):
+        told_apart[i, j] = told_apart[j, i] = random.random() < 0.4
+    classes = [set(text.split(",")) for text in tie_classes(told_apart)]
+    for i, j in itertools.combinations(range(size), 2):
+        assert bool(classes[i] & classes[j]) != told_apart[i, j]
+
+
+def test_ties_are_not_transitive_and_undecided_is_not_equal():
+    assert tie_classes([[0, 0, 1], [0, 0, 0], [1, 0, 0]]) == ["1", "1,2", "2"]
+    assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
+    text = count_verdicts(["not tested", "better", "undecided", "same"], "gains")
+    assert text == "Of 3 gains: 1 decided, 1 the same throughout, 1 undecided, which is not to say equal."
+    text = count_verdicts(["better", "undecided"], "gains")
+    assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."
