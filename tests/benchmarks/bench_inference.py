@@ -7,11 +7,11 @@ import itertools
 import json
 
 import numpy as np
-from casebook.inference.resampling import resample_means
 from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
 from casebook.estimates import compare_systems
+from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
@@ -61,8 +61,7 @@ def _bootstrap():
     samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
 
     def ours():
-        resamples = resample_means(X, n_boot=RESAMPLES)
-        return resamples.intervals() + resamples.differences(PAIRS).intervals()
+        return mean_intervals(np.column_stack(samples), method="percentile", n_boot=RESAMPLES)
 
     def peer():
         for sample in samples:
