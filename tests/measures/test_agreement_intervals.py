@@ -36,27 +36,6 @@ def test_raters_who_differ_widen_the_new_panel_only():
     assert different[0] < 1.5 * same[0]
 
 
-def test_linearised_errors_agree_with_the_bootstrap():
-    ratings = draw(items=400)
-    names = ["fleiss_kappa", "conger_kappa", "gwet_ac2", "krippendorff_alpha"]
-    found = agreement.agreement_results(ratings, n_boot=2000, coefficients=names)
-    for name, result in found.items():
-        spread = np.ptp(result.panel_ci) / (2 * 1.97)
-        assert result.se_method == "linearised"
-        assert result.se == pytest.approx(spread, rel=0.06), name
-
-
-def test_same_seed_same_interval_and_more_confidence_wider():
-    ratings = draw()
-    one, again, other = (agreement.krippendorff_alpha(ratings, seed=seed) for seed in (0, 0, 1))
-    assert one == again
-    assert one.panel_ci != other.panel_ci
-    wide = agreement.krippendorff_alpha(ratings, confidence=0.99)
-    for name in ("panel_ci", "new_panel_ci", "interval"):
-        narrow = getattr(one, name)
-        assert getattr(wide, name)[0] < narrow[0] < narrow[1] < getattr(wide, name)[1]
-
-
 def test_undefined_resamples_widen_and_too_many_forbid():
     settings = Settings(1000)
     draws = np.linspace(0.4, 0.6, 1000)
