@@ -1,4 +1,6 @@
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -260,3 +262,9 @@ def test_ties_are_not_transitive_and_undecided_is_not_equal():
     assert text == "Of 3 gains: 1 decided, 1 the same throughout, 1 undecided, which is not to say equal."
     text = count_verdicts(["better", "undecided"], "gains")
     assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."
+
+
+def test_import_leaves_the_slow_packages_out():
+    code = "import sys, casebook.estimates, casebook.measures.agreement; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"scipy.stats", "scipy.optimize", "statsmodels", "sklearn"} & set(run.stdout.split())

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_choice, check_count, check_share
@@ -31,6 +31,8 @@ def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8, alternative="two-
         raise InputError(f"power {power} must exceed alpha {alpha}")
     if n < 2:
         return None
+    from scipy import optimize  # slow to import
+
     high = 1.0
     while _t_power(high, n, alpha, alternative) < power:
         high *= 2
@@ -73,6 +75,8 @@ def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p
     power_of = _rejections(discordant, n, alpha, mid_p)
     if power_of(discordant) < power:
         return None
+    from scipy import optimize  # slow to import
+
     return optimize.brentq(lambda d: power_of(d) - power, 0.0, discordant, xtol=1e-12)
 
 
