@@ -245,19 +245,13 @@ def _variance(area, above, below, positive_codes, negative_codes):
 def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
     """Collapse tables of outcomes to classes under explicit policies."""
     check_policies(off_label, nei, conflict)
-    k = 2 + ("three_class" in (nei, conflict))
-    place = {"exclude": None, "negative": 1, "three_class": 2}
-    classes = [0, 1, place[nei], place[conflict]]
-    rows, columns = np.zeros((k, 4), dtype=np.int64), np.zeros((6, k + 1), np.int64)
-    for code, target in enumerate(classes):
-        if target is not None:
-            rows[target, code] = 1
-    for code, target in enumerate([*classes, None, None]):
-        if target is not None:
-            columns[code, target] = 1
-        elif off_label != "drop":
-            columns[code, 1 if off_label == "negative" else k] = 1
-    return rows @ np.asarray(table) @ columns
+    k, dropped = 2 + ("three_class" in (nei, conflict)), -1
+    place = {"exclude": dropped, "negative": 1, "three_class": 2}
+    gold = np.array([0, 1, place[nei], place[conflict]])
+    elsewhere = {"wrong": k, "negative": 1, "drop": dropped}[off_label]
+    answers = np.append(np.where(gold == dropped, elsewhere, gold), [elsewhere] * 2)
+    rows, columns = np.arange(k)[:, None] == gold, answers[:, None] == np.arange(k + 1)
+    return rows.astype(np.int64) @ np.asarray(table) @ columns.astype(np.int64)
 
 
 def check_policies(off_label, nei, conflict):
@@ -317,13 +311,19 @@ def at_prevalence(sensitivity, specificity, prevalence):
 
 
 def encode(labels, vocabulary=None):
-    """Turn verdicts into outcome numbers by exact, case-sensitive comparison."""
-    known = _vocabulary(vocabulary)
+    """Turn verdicts into outcome numbers by exact, case-sensitive comparison; count foreign spellings."""
+    known = {name: i for i, name in enumerate(GOLD)} | {k: GOLD.index(v) for k, v in SYNONYMS.items()}
+    for spelling, name in (vocabulary or {}).items():
+        if name not in GOLD:
+            raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
+        known[spelling] = GOLD.index(name)
+    off_label, no_verdict = OUTCOMES.index(OFF_LABEL), OUTCOMES.index(NO_VERDICT)
     codes, spellings = factorise(as_objects(labels))
-    outcome = np.array([_outcome(s, known) for s in spellings] + [5], dtype=np.int64)
+    empty = [isinstance(s, str) and not s.strip() for s in spellings]
+    outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    foreign = {str(s): int(c) for s, c, o in zip(spellings, counts, outcome, strict=False) if OUTCOMES[o] == OFF_LABEL}
-    return outcome[codes], foreign
+    foreign = {str(s): int(n) for s, n, o in zip(spellings, counts, outcome, strict=True) if o == off_label}
+    return np.array([*outcome, no_verdict], dtype=np.int64)[codes], foreign
 
 
 def as_objects(labels):
@@ -355,22 +355,6 @@ def factorise(values):
         raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
 
 
-def _vocabulary(extra):
-    known = {name: i for i, name in enumerate(GOLD)}
-    known |= {spelling: known[name] for spelling, name in SYNONYMS.items()}
-    for spelling, name in (extra or {}).items():
-        if name not in GOLD:
-            raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
-        known[spelling] = GOLD.index(name)
-    return known
-
-
-def _outcome(spelling, known):
-    if isinstance(spelling, str) and not spelling.strip():
-        return OUTCOMES.index(NO_VERDICT)
-    return known.get(spelling, OUTCOMES.index(OFF_LABEL))
-
-
 def _gold_codes(gold, labels):
     codes, foreign = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
@@ -386,14 +370,14 @@ def _gold_codes(gold, labels):
 
 def _excluded(table, policy):
     """Count the rows that no primary measure sees."""
-    left_out = {
-        "gold_insufficient": 2 if policy["nei"] == "exclude" else None,
-        "gold_conflicting": 3 if policy["conflict"] == "exclude" else None,
+    insufficient = int(table[2].sum()) if policy["nei"] == "exclude" else 0
+    conflicting = int(table[3].sum()) if policy["conflict"] == "exclude" else 0
+    used = int(collapse(table, **policy).sum())
+    return {
+        "gold_insufficient": insufficient,
+        "gold_conflicting": conflicting,
+        "dropped_predictions": int(table.sum()) - used - insufficient - conflicting,
     }
-    found = {name: int(table[row].sum()) if row is not None else 0 for name, row in left_out.items()}
-    used = collapse(table, **policy).sum()
-    dropped = int(table.sum() - used) - sum(found.values())
-    return found | {"dropped_predictions": dropped}
 
 
 def _members(values, n):
