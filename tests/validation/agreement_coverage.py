@@ -24,30 +24,7 @@ COEFFICIENTS = (
 
 
 def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFICIENTS):
-    """Count how often each interval holds each truth.
-
-    Parameters
-    ----------
-    design : Design
-        What to simulate.
-    n_studies : int
-        Number of simulated studies.
-    n_boot : int
-        Resamples of each.
-    seed : int
-        Seed of all.
-    names : sequence of str
-        Coefficients, among `COEFFICIENTS`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per coefficient, interval and truth: items, raters, rater_sd,
-        coefficient, interval (``"this panel"``, ``"new panel"``, ``"t"``), truth
-        (``"this panel"``: on other items; ``"new panel"``: of raters drawn anew),
-        coverage with its 95 % bounds low and high, mean width, studies, and undefined:
-        studies without that interval, which count as not covered.
-    """
+    """Count how often each interval ("t", this panel, new panel) holds each truth: of this panel, of raters drawn anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
     for study in range(n_studies):
@@ -103,20 +80,7 @@ def _summary(outcomes, design):
 
 
 def write_table(path=TABLE, n_studies=2000):
-    """Run the designs of the book and write their table.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV file.
-    n_studies : int
-        Of each design.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Run the designs of the book and write their table."""
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     table["coefficient"] = table["coefficient"].map(TITLES)
