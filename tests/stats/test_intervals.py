@@ -16,7 +16,6 @@ from casebook.errors import InputError
 from casebook.stats.intervals import (
     bootstrap_mean,
     bootstrap_statistic,
-    clopper_pearson,
     cluster_sums,
     clustered_wilson,
     crossed_mean,
@@ -29,7 +28,6 @@ from casebook.stats.intervals import (
 )
 from casebook.stats.samples import paired_differences, paired_scores, score_matrix, stream, system_pairs
 
-METHODS = pytest.mark.parametrize("method", ["hull", "percentile", "bca", "t"])
 SAMPLES = {
     "skewed": np.random.default_rng(1).exponential(size=40),
     "offset": 1e6 + np.random.default_rng(2).normal(size=60),
@@ -45,17 +43,22 @@ def bounds(interval):
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_bootstrap_agrees_with_scipy_within_monte_carlo_error(name, method):
+def test_interval_is_the_hull_of_scipys_t_and_bca(name):
     sample = SAMPLES[name]
-    ours = bootstrap_mean(sample, method=method, n_boot=20_000, level=0.9)
+    ours = bootstrap_mean(sample, n_boot=20_000, level=0.9)
     options = {"n_resamples": 20_000, "confidence_level": 0.9, "batch": 1000, "rng": np.random.default_rng(0)}
-    theirs = stats.bootstrap((sample,), np.mean, method="BCa" if method == "bca" else method, **options)
+    bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
+    student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
     # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
     tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (1 / 300 if name == "discrete" else 0)
     assert ours.estimate == pytest.approx(sample.mean(), rel=1e-14)
-    assert bounds(ours) == pytest.approx(theirs.confidence_interval, abs=tolerance)
+    assert ours.low == pytest.approx(min(bca.low, student.low), abs=tolerance)
+    assert ours.high == pytest.approx(max(bca.high, student.high), abs=tolerance)
     assert (ours.n, ours.level, ours.reason) == (len(sample), 0.9, None)
+    student = stats.ttest_1samp(sample[:19], 0).confidence_interval(0.95)
+    assert bounds(bootstrap_mean(sample[:19])) == pytest.approx((student.low, student.high))
+    twenty = stats.ttest_1samp(SAMPLES["skewed"][:20], 0).confidence_interval(0.95)
+    assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
 
 
 def test_draws_are_plain_resampled_means():
@@ -65,42 +68,29 @@ def test_draws_are_plain_resampled_means():
     assert stats.ks_2samp(draws, plain).pvalue > 0.001
 
 
-@METHODS
-def test_whole_clusters_are_drawn(method):
+def test_whole_clusters_are_drawn():
     values, clusters = np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4)
-    options = {"n_boot": 2000, "method": method}
-    alone = bootstrap_mean(values, **options)
-    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, **options)
+    alone = bootstrap_mean(values, n_boot=2000)
+    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, n_boot=2000)
     assert bounds(copied) == pytest.approx(bounds(alone))
-    naive = bootstrap_mean(np.repeat(values, 4), **options)
+    naive = bootstrap_mean(np.repeat(values, 4), n_boot=2000)
     assert np.ptp(bounds(naive)) / np.ptp(bounds(alone)) == pytest.approx(0.5, abs=0.06)
 
 
 def test_clusters_of_unequal_size_follow_the_ratio_estimator():
     rng = np.random.default_rng(8)
-    sizes = rng.integers(1, 9, 200)
-    clusters = np.repeat([f"c{k}" for k in range(200)], sizes)
-    values = np.repeat(rng.normal(size=200), sizes) + rng.normal(size=len(clusters))
-    found = bootstrap_mean(values, clusters=clusters, method="t")
+    sizes = rng.integers(1, 9, 19)
+    clusters = np.repeat([f"c{k}" for k in range(19)], sizes)
+    values = np.repeat(rng.normal(size=19), sizes) + rng.normal(size=len(clusters))
+    found = bootstrap_mean(values, clusters=clusters, n_boot=200)
     sums = pd.Series(values).groupby(clusters, sort=False).sum().to_numpy()
     linearised = np.sqrt(np.sum((sums - values.mean() * sizes) ** 2)) / sizes.sum()
     # Kish: as many equal clusters as (sum m)^2 / sum m^2.
     reach = stats.t.ppf(0.975, sizes.sum() ** 2 / np.sum(sizes**2) - 1) * linearised
     assert found.estimate == pytest.approx(values.mean(), rel=1e-12)
-    assert np.ptp(bounds(found)) / 2 == pytest.approx(reach, rel=0.02)
+    assert np.ptp(bounds(found)) / 2 == pytest.approx(reach, rel=0.12)
 
 
-def test_student_is_scipys_and_the_hull_adds_bca_from_twenty_units():
-    sample = SAMPLES["skewed"]
-    theirs = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
-    assert bounds(bootstrap_mean(sample, method="t", level=0.9)) == pytest.approx((theirs.low, theirs.high))
-    for n in (19, 20, 40):
-        student, bca, hull = (bootstrap_mean(sample[:n], method=m) for m in ("t", "bca", "hull"))
-        parts = [student] if n < 20 else [student, bca]
-        assert bounds(hull) == (min(p.low for p in parts), max(p.high for p in parts))
-
-
-@METHODS
 @pytest.mark.parametrize(
     ("values", "clusters", "estimate", "reason"),
     [
@@ -109,40 +99,33 @@ def test_student_is_scipys_and_the_hull_adds_bca_from_twenty_units():
         ([0.25, 0.75] * 5, list("abcde") * 2, 0.5, "fewer_than_six_clusters"),
     ],
 )
-def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason, method):
-    found = bootstrap_mean(values, clusters=clusters, method=method)
+def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason):
+    found = bootstrap_mean(values, clusters=clusters)
     assert (found.estimate, *bounds(found), found.reason) == (estimate, None, None, reason)
-    flat = bootstrap_mean([2.0] * 6, method=method)
+    flat = bootstrap_mean([2.0] * 6)
     assert (*bounds(flat), flat.reason) == (2.0, 2.0, "no_variation")
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.floats(-100, 100), min_size=6, max_size=30),
-    st.floats(-1000, 1000),
-    st.sampled_from([0.001, 3.0, 1e4]),
-    st.sampled_from(["hull", "percentile", "bca", "t"]),
+    st.lists(st.floats(-100, 100), min_size=6, max_size=30), st.floats(-1000, 1000), st.sampled_from([0.001, 3.0, 1e4])
 )
-def test_interval_moves_with_shift_and_scale(values, shift, scale, method):
+def test_interval_moves_with_shift_and_scale(values, shift, scale):
     values = np.round(values, 3)
-    plain = bootstrap_mean(values, n_boot=200, method=method)
-    moved = bootstrap_mean(shift + scale * values, n_boot=200, method=method)
+    plain = bootstrap_mean(values, n_boot=200)
+    moved = bootstrap_mean(shift + scale * values, n_boot=200)
     assert plain.reason == moved.reason
     expected = [shift + scale * x for x in bounds(plain)]
     assert bounds(moved) == pytest.approx(expected, abs=1e-9 * (abs(shift) + 100 * scale))
     assert values.min() - 1e-12 <= plain.low <= plain.high <= values.max() + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("method", "low", "high"), [("percentile", 0.85, 0.95), ("bca", 0.89, 0.965), ("hull", 0.92, 0.98)]
-)
 @pytest.mark.parametrize(("draw", "mean"), [("zeros", 0.07), ("exponential", 1.0)])
-def test_coverage_on_skewed_scores(method, low, high, draw, mean):
-    """Nominal 0.95: the known shortfall of two methods, and the hull without it."""
+def test_coverage_on_skewed_scores(draw, mean):
     rng = np.random.default_rng(10)
     samples = (rng.random((50, 600)) < mean).astype(float) if draw == "zeros" else rng.exponential(size=(30, 600))
-    intervals = mean_intervals(samples, n_boot=2000, method=method)
-    assert low <= np.mean([x.low <= mean <= x.high for x in intervals]) <= high
+    intervals = mean_intervals(samples, n_boot=2000)
+    assert 0.92 <= np.mean([x.low <= mean <= x.high for x in intervals]) <= 0.98
 
 
 # Statistics, and tables of counts.
@@ -151,8 +134,10 @@ def test_coverage_on_skewed_scores(method, low, high, draw, mean):
 def test_statistic_interval_is_the_mean_interval_for_the_mean():
     sample = SAMPLES["skewed"]
     ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
-    mean = bootstrap_mean(sample, n_boot=20_000, method="percentile")
-    assert bounds(ours) == pytest.approx(bounds(mean), abs=0.1 * sample.std() / np.sqrt(len(sample)))
+    draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
+    assert bounds(ours) == pytest.approx(
+        np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
+    )
     frame = pd.DataFrame({"x": sample, "y": sample + np.random.default_rng(11).normal(size=40)})
     whole = bootstrap_statistic(frame, lambda rows: rows["x"].corr(rows["y"]), n_boot=400)
     assert 0.3 < whole.low < whole.estimate < whole.high < 0.95
@@ -187,26 +172,25 @@ def test_resampled_tables_have_the_moments_of_resampled_clusters():
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 NEWCOMBE = {
-    (81, 263): ((0.255288519878, 0.366209576983), (0.252736745585, 0.367621922601)),
-    (15, 148): ((0.0623863995307, 0.160487241723), (0.0578440100834, 0.161650490349)),
-    (0, 20): ((0.0, 0.161125158053), (0.0, 0.168433470983)),
-    (1, 29): ((0.00611321429276, 0.171755218793), (0.00087264688358, 0.177644295489)),
+    (81, 263): (0.255288519878, 0.366209576983),
+    (15, 148): (0.0623863995307, 0.160487241723),
+    (0, 20): (0.0, 0.161125158053),
+    (1, 29): (0.00611321429276, 0.171755218793),
 }
-"""Newcombe (1998), methods 3 and 5, with the digits of R."""
+"""Newcombe (1998), method 3, with the digits of R."""
 
 
 @pytest.mark.parametrize(("counts", "expected"), NEWCOMBE.items())
 def test_newcombes_examples(counts, expected):
-    for found, ends in zip((wilson(*counts), clopper_pearson(*counts)), expected, strict=True):
-        assert bounds(found) == pytest.approx(ends, abs=1e-12)
-        assert (found.estimate, found.n) == (counts[0] / counts[1], counts[1])
+    found = wilson(*counts)
+    assert bounds(found) == pytest.approx(expected, abs=1e-12)
+    assert (found.estimate, found.n) == (counts[0] / counts[1], counts[1])
 
 
 @given(COUNTS, COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
 def test_shares_and_their_difference_equal_statsmodels(a, b, level):
-    for ours, method in ((wilson, "wilson"), (clopper_pearson, "beta")):
-        peer = proportion_confint(*a, alpha=1 - level, method=method)
-        assert bounds(ours(*a, level=level)) == pytest.approx(peer, abs=1e-10)
+    peer = proportion_confint(*a, alpha=1 - level, method="wilson")
+    assert bounds(wilson(*a, level=level)) == pytest.approx(peer, abs=1e-12)
     peer = confint_proportions_2indep(*a, *b, method="newcomb", compare="diff", alpha=1 - level)
     assert bounds(newcombe(*a, *b, level=level)) == pytest.approx(peer, abs=1e-9)
     ours, mirror = wilson(*a), wilson(a[1] - a[0], a[1])
@@ -243,13 +227,12 @@ def test_clustered_coverage_is_near_nominal_where_plain_wilson_fails():
 
 def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
     assert wilson(0, 0).reason == newcombe(1, 2, 0, 0).reason == clustered_wilson([0, 0], [0, 0]).reason == "no_units"
-    assert clopper_pearson(0, 0).reason == "no_units"
     few = clustered_wilson([1, 2, 1, 0, 1], [2] * 5)
     assert (few.estimate, few.low, few.reason) == (0.5, None, "fewer_than_six_clusters")
     assert clustered_wilson([1, 2, 1, 0, 1, 1], [2] * 6).reason is None
-    for share, counts in itertools.product((wilson, clopper_pearson), [(3, 2), (-1, 2), (float("nan"), 2)]):
+    for counts in (3, 2), (-1, 2), (float("nan"), 2):
         with pytest.raises(InputError, match="impossible"):
-            share(*counts)
+            wilson(*counts)
     for counts in ([3], [2]), ([-1], [2]), ([1, 1], [2]):
         with pytest.raises(InputError, match="0 to its size"):
             clustered_wilson(*counts)
@@ -312,7 +295,6 @@ def test_crossed_interval_covers_and_says_when_it_cannot():
         (lambda: bootstrap_mean([0.1, np.nan, 0.2]), "1 of 3 units have a missing"),
         (lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]), "1 of 2 units have no cluster"),
         (lambda: bootstrap_mean([0.1, 0.2], clusters=["a"]), "one cluster for each of 2"),
-        (lambda: bootstrap_mean([0.1, 0.2], method="BCa"), "unknown method 'BCa'"),
         (lambda: bootstrap_mean([0.1, 0.2], n_boot=0), "n_boot must be an integer of at least 1"),
         (lambda: bootstrap_mean([0.1, 0.2], level=95), "level must lie between 0 and 1"),
         (lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))), "2 of 3 units .*first: y"),

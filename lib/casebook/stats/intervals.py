@@ -25,7 +25,6 @@ ENOUGH = 20
 """Units, or clusters, from which BCa may widen Student's interval."""
 
 FEWEST_RATERS = 3
-METHODS = ("hull", "percentile", "bca", "t")
 TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 BLOCK_ELEMENTS = 2**18
 
@@ -73,7 +72,7 @@ def bounded(name, interval):
 # Means over units or clusters.
 
 
-def bootstrap_mean(values, *, level=0.95, method="hull", clusters=None, n_boot=10_000, seed=0):
+def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
     """Interval of a mean over units, or over whole clusters of units.
 
     Parameters
@@ -82,9 +81,6 @@ def bootstrap_mean(values, *, level=0.95, method="hull", clusters=None, n_boot=1
         Scores; none may be missing.
     level : float, default 0.95
         Nominal coverage, between 0 and 1.
-    method : {"hull", "t", "bca", "percentile"}
-        Student's t over clusters; the BCa or the percentile bootstrap; or the hull of t
-        and, from twenty clusters, BCa: t fails on skewed scores, BCa on few.
     clusters : array_like, shape [units], optional
         Case, policy, clause or person that a unit belongs to; whole clusters are drawn.
     n_boot : int, default 10000
@@ -95,8 +91,10 @@ def bootstrap_mean(values, *, level=0.95, method="hull", clusters=None, n_boot=1
     Returns
     -------
     Interval or list of Interval
-        One for a list of values, a list for the columns of a table. Bounds lie within the
-        range of the values; with fewer than six units or clusters there are none.
+        One for a list of values, a list for the columns of a table. The hull of Student's t
+        over clusters and, from twenty clusters, the BCa bootstrap: t fails on skewed scores,
+        BCa on few. Bounds lie within the range of the values; with fewer than six units or
+        clusters there are none.
 
     Raises
     ------
@@ -114,18 +112,17 @@ def bootstrap_mean(values, *, level=0.95, method="hull", clusters=None, n_boot=1
     >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}], n = {found.n}"
     '0.5 [0.053, 0.947], n = 8'
     """
-    found = mean_intervals(values, clusters, level=level, method=method, n_boot=n_boot, seed=seed)
+    found = mean_intervals(values, clusters, level=level, n_boot=n_boot, seed=seed)
     return found[0] if np.ndim(values) == 1 else found
 
 
-def mean_intervals(values, clusters=None, *, level=0.95, method="hull", n_boot=10_000, seed=0):
+def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0):
     """Interval of the mean of every column, as `bootstrap_mean`."""
     check_share("level", level)
-    check_choice("method", method, METHODS)
     check_count("n_boot", n_boot)
     X, _ = score_matrix(values)
     if not len(X):
-        return [Interval(None, None, None, level, 0, method, "no_units")] * X.shape[1]
+        return [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
     # Summing from the first row keeps the digits of scores with a common offset.
     origin = X[0]
     sums, sizes = cluster_sums(X - origin, clusters)
@@ -134,7 +131,7 @@ def mean_intervals(values, clusters=None, *, level=0.95, method="hull", n_boot=1
     flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
     bounds = np.full((2, X.shape[1]), np.nan)
     if reason is None and not flat.all():
-        bounds = _mean_bounds(sums, sizes, means, level, method, n_boot, seed)
+        bounds = _mean_bounds(sums, sizes, means, level, n_boot, seed)
         bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
     found = []
     for k, mean in enumerate(origin + means):
@@ -142,27 +139,23 @@ def mean_intervals(values, clusters=None, *, level=0.95, method="hull", n_boot=1
         why = reason
         if reason is None and flat[k]:
             low, high, why = float(mean), float(mean), "no_variation"
-        found.append(Interval(float(mean), low, high, level, len(X), method, why))
+        found.append(Interval(float(mean), low, high, level, len(X), "hull", why))
     return found
 
 
-def _mean_bounds(sums, sizes, means, level, method, n_boot, seed):
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+def _mean_bounds(sums, sizes, means, level, n_boot, seed):
+    """Student's t by the jackknife over clusters, and BCa where there are enough."""
+    tails, groups = np.array([(1 - level) / 2, (1 + level) / 2]), len(sizes)
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
-    bounds = []
-    if method in ("hull", "t"):
-        groups = len(sizes)
-        effective = sizes.sum() ** 2 / np.sum(sizes**2)
-        error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
-        bounds.append(means + special.stdtrit(effective - 1, tails)[:, None] * error)
-    if method in ("percentile", "bca") or (method == "hull" and len(sizes) >= ENOUGH):
+    effective = sizes.sum() ** 2 / np.sum(sizes**2)
+    error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
+    low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
+    if groups >= ENOUGH:
         draws = ratio_draws(sums, sizes, n_boot, seed)
-        places = np.broadcast_to(tails, (len(means), 2))
-        if method != "percentile":
-            places = [_bca_tails(tails, d - m, w) for d, m, w in zip(draws.T, means, without.T, strict=True)]
-        bounds.append(np.array([np.quantile(d, q) for d, q in zip(draws.T, places, strict=True)]).T)
-    lows, highs = np.stack(bounds).swapaxes(0, 1)
-    return np.stack([lows.min(axis=0), highs.max(axis=0)])
+        columns = zip(draws.T, means, without.T, strict=True)
+        bca = np.array([np.quantile(d, _bca_tails(tails, d - m, w)) for d, m, w in columns])
+        low, high = np.minimum(low, bca[:, 0]), np.maximum(high, bca[:, 1])
+    return np.stack([low, high])
 
 
 def _bca_tails(tails, gaps, without):
@@ -349,17 +342,6 @@ def wilson(successes, n, level=0.95):
     low = max(0.0, float((centre - half) / scale)) if successes else 0.0
     high = min(1.0, float((centre + half) / scale)) if successes < n else 1.0
     return Interval(share, low, high, level, int(n), "wilson")
-
-
-def clopper_pearson(successes, trials, *, level=0.95):
-    """Exact interval of a binomial share."""
-    _check_counts(successes, trials, level)
-    if trials == 0:
-        return Interval(None, None, None, level, 0, "clopper-pearson", "no_units")
-    misses, tail = trials - successes, (1 - level) / 2
-    low = special.betaincinv(successes, misses + 1, tail) if successes else 0.0
-    high = special.betaincinv(successes + 1, misses, 1 - tail) if misses else 1.0
-    return Interval(successes / trials, float(low), float(high), level, trials, "clopper-pearson")
 
 
 def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):

@@ -6,24 +6,16 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.samples import check_choice, check_count, check_share
+from casebook.stats.samples import check_count, check_share
 from casebook.stats.tests import mcnemar_pvalues
 
-ALTERNATIVES = ("two-sided", "one-sided")
 
+def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
+    """Smallest true mean difference that the two-sided paired t test finds with given power; None for one unit."""
+    from scipy import optimize  # slow to import
 
-def paired_power(effect, sd, n, *, alpha=0.05, alternative="two-sided"):
-    """Power of the paired t test for a true mean difference `effect` of differences with deviation `sd`."""
-    check_count("n", n, least=2)
-    _check_sd(sd)
-    if effect < 0:
-        raise InputError(f"effect must be at least 0, not {effect}")
-    return _t_power(effect / sd * math.sqrt(n), n, alpha, alternative)
-
-
-def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8, alternative="two-sided"):
-    """Smallest true mean difference that the paired t test finds with given power; None for one unit."""
-    _check_sd(sd)
+    if not 0 < sd < math.inf:
+        raise InputError(f"sd must be above 0 and finite, not {sd}")
     check_count("n", n, least=0)
     check_share("power", power)
     check_share("alpha", alpha)
@@ -31,30 +23,17 @@ def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8, alternative="two-
         raise InputError(f"power {power} must exceed alpha {alpha}")
     if n < 2:
         return None
-    from scipy import optimize  # slow to import
+    critical = special.stdtrit(n - 1, 1 - alpha / 2)
+
+    def missing(noncentrality):
+        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
+        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
+        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
 
     high = 1.0
-    while _t_power(high, n, alpha, alternative) < power:
+    while missing(high) > 0:
         high *= 2
-    found = optimize.brentq(lambda x: _t_power(x, n, alpha, alternative) - power, 0.0, high, xtol=1e-13)
-    return sd / math.sqrt(n) * found
-
-
-def _t_power(noncentrality, n, alpha, alternative):
-    check_share("alpha", alpha)
-    check_choice("alternative", alternative, ALTERNATIVES)
-    sides = 2 if alternative == "two-sided" else 1
-    critical = special.stdtrit(n - 1, 1 - alpha / sides)
-    upper = 1 - special.nctdtr(n - 1, noncentrality, critical)
-    if sides == 1:
-        return float(upper)
-    # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
-    return float(upper + np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical)))
-
-
-def _check_sd(sd):
-    if not 0 < sd < math.inf:
-        raise InputError(f"sd must be above 0 and finite, not {sd}")
+    return sd / math.sqrt(n) * optimize.brentq(missing, 0.0, high, xtol=1e-13)
 
 
 def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):

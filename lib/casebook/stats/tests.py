@@ -302,26 +302,15 @@ def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
 
 def holm(pvalues):
     """Adjust for the family-wise error rate by Holm's step-down procedure; None is not counted."""
-    return _adjusted(pvalues, "holm")
-
-
-def benjamini_hochberg(pvalues):
-    """Adjust for the false discovery rate by the Benjamini-Hochberg procedure; None is not counted."""
-    return _adjusted(pvalues, "fdr_bh")
-
-
-def _adjusted(pvalues, method):
     from statsmodels.stats.multitest import multipletests  # slow to import
 
     p = np.array([np.nan if value is None else value for value in pvalues], dtype=float)
     tested = np.flatnonzero(~np.isnan(p))
     if ((p[tested] < 0) | (p[tested] > 1)).any():
         raise InputError("p-values must lie between 0 and 1")
-    adjusted = [None] * len(p)
-    if len(tested):
-        for index, value in zip(tested, multipletests(p[tested], method=method)[1], strict=True):
-            adjusted[index] = float(value)
-    return adjusted
+    found = multipletests(p[tested], method="holm")[1] if len(tested) else []
+    adjusted = dict(zip(tested, map(float, found), strict=True))
+    return [adjusted.get(index) for index in range(len(p))]
 
 
 # Classical paired tests, and effect sizes.
@@ -387,56 +376,27 @@ class EffectSizes:
 
     mean_difference: Interval
     dz: Interval
-    hedges_gz: Interval
     rank_biserial: float | None
-    superiority: float
-    n: int
 
 
 def effect_sizes(a, b=None, *, level=0.95):
-    """Mean difference, Cohen's dz, Hedges' gz, rank-biserial correlation, superiority."""
+    """Mean difference, Cohen's dz (its interval inverts the noncentral t) and the rank-biserial correlation."""
     differences, resolution = paired_differences(a, b)
-    n, counts = len(differences), win_tie_loss(a, b)
-    test = paired_t(a, b, level=level)
-    dz = _standardised(test, level)
-    superiority = (counts.wins + counts.ties / 2) / n
-    return EffectSizes(test.interval, dz, _shrunk(dz), _rank_biserial(differences, resolution), superiority, n)
-
-
-def _standardised(test, level):
-    """Cohen's dz with the interval that inverts the noncentral t distribution."""
-    method, n = "noncentral-t", test.n
+    test, n, method = paired_t(a, b, level=level), len(differences), "noncentral-t"
+    untied, biserial = differences[differences != 0], None
+    if len(untied):
+        dense = _dense_ranks(np.abs(untied), resolution)
+        sizes = np.bincount(dense)
+        ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[dense]
+        biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
     if test.reason:
-        return Interval(None, None, None, level, n, method, test.reason)
-    dz = test.statistic / math.sqrt(n)
-    if abs(test.statistic) > LARGEST_T:
-        # scipy's noncentral t is not reliable further out.
-        return Interval(dz, None, None, level, n, method, "out_of_range")
-    tails = np.array([(1 + level) / 2, (1 - level) / 2])
-    low, high = special.nctdtrinc(n - 1, tails, test.statistic) / math.sqrt(n)
-    return Interval(dz, float(low), float(high), level, n, method)
-
-
-def _shrunk(dz):
-    """Hedges' correction of a standardised difference and its bounds."""
-    if dz.estimate is None:
-        return dz
-    if dz.n < 3:
-        return replace(dz, estimate=None, low=None, high=None, reason="fewer_than_three_units")
-    df = dz.n - 1
-    factor = math.exp(special.gammaln(df / 2) - special.gammaln((df - 1) / 2)) / math.sqrt(df / 2)
-    low, high = (x if x is None else factor * x for x in (dz.low, dz.high))
-    return replace(dz, estimate=factor * dz.estimate, low=low, high=high)
-
-
-def _rank_biserial(differences, resolution):
-    untied = differences[differences != 0]
-    if not len(untied):
-        return None
-    dense = _dense_ranks(np.abs(untied), resolution)
-    sizes = np.bincount(dense)
-    ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[dense]
-    return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
+        return EffectSizes(test.interval, Interval(None, None, None, level, n, method, test.reason), biserial)
+    dz, low, high, reason = test.statistic / math.sqrt(n), None, None, "out_of_range"
+    if abs(test.statistic) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
+        tails = np.array([(1 + level) / 2, (1 - level) / 2])
+        low, high = (special.nctdtrinc(n - 1, tails, test.statistic) / math.sqrt(n)).tolist()
+        reason = None
+    return EffectSizes(test.interval, Interval(dz, low, high, level, n, method, reason), biserial)
 
 
 def _dense_ranks(values, resolution):
