@@ -20,7 +20,7 @@ Input that is not such a table raises `casebook.errors.InputError`.
 """
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
@@ -49,7 +49,6 @@ class Agreement:
     coefficient: str
     estimate: float | None
     se: float | None = None
-    se_method: str | None = None
     interval: tuple | None = None
     statistic: tuple | None = None
     p_greater: float | None = None
@@ -58,10 +57,8 @@ class Agreement:
     new_panel_ci: tuple | None = None
     n_items: int = 0
     n_raters: int = 0
-    n_ratings: int = 0
     n_left_out: int = 0
     percent_agreement: float | None = None
-    observed: float | None = None
     expected: float | None = None
     reasons: dict = field(default_factory=dict)
 
@@ -71,10 +68,6 @@ class Agreement:
         if "estimate" in self.reasons:
             return self.reasons["estimate"]
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
-
-    def as_dict(self):
-        """Give all fields, and `reason`, as plain values."""
-        return asdict(self) | {"reason": self.reason}
 
 
 def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):
@@ -386,9 +379,9 @@ class Coefficient:
         """Give interval and test of the coefficient's own theory, if it has one."""
         return None
 
-    def agreement(self):
-        """Give observed and chance agreement, or None twice."""
-        return None, None
+    def expected(self):
+        """Give the chance agreement, or None."""
+        return None
 
 
 class Kappa(Coefficient):
@@ -450,10 +443,9 @@ class Kappa(Coefficient):
             return ((shares @ w) * shares).sum(axis=1)
         return (w.sum() / (q * (q - 1)) if q > 1 else np.nan) * (shares * (1 - shares)).sum(axis=1)
 
-    def agreement(self):
-        """Give observed and chance agreement."""
-        totals = self.features.sum(axis=0, keepdims=True)
-        return float(totals[0, 2] / totals[0, 1]), float(self.chance(totals)[0])
+    def expected(self):
+        """Give the chance agreement."""
+        return float(self.chance(self.features.sum(axis=0, keepdims=True))[0])
 
 
 class LightKappa(Coefficient):
@@ -484,9 +476,9 @@ class Alpha(Coefficient):
     def __init__(self, panel, level="ordinal", weights=None):
         super().__init__(panel, panel.per_item >= 2)
         counts, m = self.panel.counts, self.panel.per_item
-        self.pairs, self.used, self.distance = 1 / (m - 1), counts, self._distance(level, weights)
+        self.distance = self._distance(level, weights)
         apart = (counts * (counts @ self.distance)).sum(axis=1)
-        self.features = np.column_stack([apart * self.pairs, counts])
+        self.features = np.column_stack([apart / (m - 1), counts])
 
     def _distance(self, level, weights):
         panel = self.panel
@@ -508,12 +500,11 @@ class Alpha(Coefficient):
         """The same with N ratings."""
         return self.of(totals, less=0)
 
-    def agreement(self):
-        """Give observed and chance agreement."""
-        totals = self.features.sum(axis=0)
-        marginals, size = totals[1:], totals[1:].sum()
-        expected = marginals @ self.distance @ marginals / (size * (size - 1))
-        return float(1 - totals[0] / size), float(1 - expected)
+    def expected(self):
+        """Give the chance agreement."""
+        marginals = self.features.sum(axis=0)[1:]
+        size = marginals.sum()
+        return float(1 - marginals @ self.distance @ marginals / (size * (size - 1)))
 
 
 class OrdinalAlpha(Coefficient):
@@ -792,7 +783,6 @@ def _report(name, build, coefficient, value, panel, draws, settings):
     size = {
         "n_items": held.n_items,
         "n_raters": held.n_raters,
-        "n_ratings": int(held.per_item.sum()),
         "n_left_out": panel.n_rows - held.n_items,
         "percent_agreement": None if shown.tallied is None else _value(Kappa(shown, "none"))[0],
     }
@@ -809,8 +799,7 @@ def _report(name, build, coefficient, value, panel, draws, settings):
     else:
         fields["new_panel_ci"], why = _new_panel(build, coefficient, panel, estimate, fields, settings)
         reasons |= {"new_panel_ci": why} if why else {}
-    observed, expected = coefficient.agreement()
-    return Agreement(name, estimate, **fields, **size, observed=observed, expected=expected, reasons=reasons)
+    return Agreement(name, estimate, **fields, **size, expected=coefficient.expected(), reasons=reasons)
 
 
 def _uncertainty(coefficient, estimate, draws, settings):
@@ -830,9 +819,8 @@ def _uncertainty(coefficient, estimate, draws, settings):
     if influence is not None:
         spread = np.sum((influence - influence.mean()) ** 2)
         fields["se"] = math.sqrt(spread / (n * (n if panel.large_sample else n - 1)))
-        fields["se_method"] = "linearised"
     elif draws is not None and not np.isnan(draws).any():
-        fields |= {"se": float(draws.std(ddof=1)), "se_method": "item bootstrap"}
+        fields["se"] = float(draws.std(ddof=1))
     else:
         reasons["se"] = reasons.get("panel_ci", "undefined_in_resamples")
     formula = coefficient.formula(settings.tail)

@@ -203,24 +203,21 @@ class _Statistics:
         # Sorted by probability, bins and ties are runs, and sums over them are quick.
         self.order = np.argsort(-p, kind="stable")
         self.p, self.y = p[self.order], y[self.order].astype(float)
-        self.loss = (self.p - self.y) ** 2
         self.bins = np.flatnonzero(np.diff(bins[self.order], prepend=-1))
         self.ties = np.flatnonzero(np.diff(-self.p, prepend=-2.0))
 
     def __call__(self, weights):
         """Give every statistic, shape [resamples]."""
         w = weights[:, self.order]
-        columns = (w, w * self.p, w * self.y, w * self.loss)
-        sums = np.stack([np.add.reduceat(x, self.bins, axis=1) for x in columns], -1)
-        return _binned(sums) | self._selective(w)
+        return self._binned(w, self.y) | self._selective(w)
 
     def with_outcomes(self, outcomes):
         """Give the binned statistics of other outcomes, in order of the units given."""
-        y = outcomes[:, self.order].astype(float)
-        one = np.ones_like(y)
-        columns = (one, one * self.p, y, (y - self.p) ** 2)
-        sums = np.stack([np.add.reduceat(x, self.bins, axis=1) for x in columns], -1)
-        return _binned(sums)
+        return self._binned(np.ones(outcomes.shape), outcomes[:, self.order].astype(float))
+
+    def _binned(self, w, y):
+        columns = (w, w * self.p, w * y, w * (self.p - y) ** 2)
+        return _binned(*(np.add.reduceat(x, self.bins, axis=1) for x in columns))
 
     def _selective(self, w):
         covered = np.add.reduceat(w, self.ties, axis=1)
@@ -243,9 +240,8 @@ def area_under_risk(covered, wrong):
     return total / n
 
 
-def _binned(sums):
-    """ECE and the parts of the Brier score from sums by bin: n, p, y, loss."""
-    n, p, y, loss = np.moveaxis(sums, -1, 0)
+def _binned(n, p, y, loss):
+    """ECE and the parts of the Brier score from sums by bin."""
     total = n.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         confidence, share = (np.where(n > 0, x / n, 0.0) for x in (p, y))
