@@ -16,7 +16,8 @@ from casebook.estimates import PAIR_COLUMNS
 from casebook.inference.preference import item_tests
 from casebook.inference.preference_rates import UNITS
 from casebook.inference.votes import TIES
-from casebook.measures.agreement import FORMS, LEVELS, WEIGHTS
+from casebook.measures.agreement import FORMS, LEVELS
+from casebook.measures.coefficients import WEIGHTS
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import REASONS
 from casebook.measures.mentions import KINDS as MENTIONS
