@@ -69,7 +69,7 @@ def test_a_long_source_grounds_anything_under_the_documented_rule():
     claim = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10."
     assert documented_faithfulness(claim, long) == 1.0
     corrected = faithfulness(claim, long, threshold=0.6, max_words=50)
-    assert corrected.score == 0.0 and corrected.longest_passage == 50
+    assert corrected.score == 0.0
 
 
 def test_numbers_and_section_ids_count():
@@ -88,7 +88,7 @@ def test_no_claim_and_no_source_have_no_score():
     assert found.score is None and found.reason == "no_source"
     assert faithfulness("The tenant pays.", ["", " "]).reason == "no_source"
     mixed = faithfulness("It is so. The landlord returns the deposit.", LEASE)
-    assert (mixed.n_sentences, mixed.n_claims, mixed.score) == (2, 1, 1.0)
+    assert (len(mixed.sentences), mixed.n_claims, mixed.score) == (2, 1, 1.0)
 
 
 def test_the_threshold_is_inclusive():
@@ -116,7 +116,7 @@ def test_any_text_gives_a_score_in_0_to_1_or_a_reason(explanation, sources):
     assert (found.score is None) == (found.reason is not None)
     if found.score is not None:
         assert 0 <= found.score <= 1 and 0 <= found.mean_share <= 1
-    assert found.n_sentences == len(found.sentences) >= found.n_claims
+    assert len(found.sentences) >= found.n_claims
 
 
 @few

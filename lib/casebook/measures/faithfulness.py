@@ -10,8 +10,8 @@ against own and foreign sources, and `separation` says whether the two can be to
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -31,26 +31,20 @@ THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True)
 class Support:
-    """How far one sentence is supported."""
+    """One sentence, its number of content words, and the largest share of them in one passage."""
 
     text: str
     n_words: int
     share: float | None
-    passage: int | None
-    grounded: bool | None
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Faithfulness of one explanation."""
+    """Faithfulness of one explanation: of its claims, the sentences that have a share."""
 
     score: float | None
     mean_share: float | None
-    n_sentences: int
     n_claims: int
-    n_grounded: int
-    n_passages: int
-    longest_passage: int
     reason: str | None
     sentences: tuple
 
@@ -90,12 +84,18 @@ def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    cut = [p for source in source_texts(sources) for p in passages(source, max_words)]
-    vocabularies = [content_words(passage) for passage in cut]
-    found = [
-        _support(explanation[start:end], vocabularies, threshold, weights) for start, end in sentences(explanation)
-    ]
-    return _summary(found, cut)
+    vocabularies = [content_words(p) for source in source_texts(sources) for p in passages(source, max_words)]
+    found = []
+    for start, end in sentences(explanation):
+        words = content_words(explanation[start:end])
+        shares = [_share(words, known, weights) for known in vocabularies if words]
+        found.append(Support(explanation[start:end], len(words), max(shares, default=None)))
+    shares = [support.share for support in found if support.share is not None]
+    if not shares:
+        reason = "no_source" if any(support.n_words for support in found) else "no_claim"
+        return Faithfulness(None, None, 0, reason, tuple(found))
+    grounded, n = sum(share >= threshold - 1e-12 for share in shares), len(shares)
+    return Faithfulness(grounded / n, math.fsum(shares) / n, n, None, tuple(found))
 
 
 def inverse_frequency(texts):
@@ -117,16 +117,6 @@ def source_texts(sources):
     return texts
 
 
-def _support(sentence, vocabularies, threshold, weights):
-    words = content_words(sentence)
-    if not words or not vocabularies:
-        return Support(sentence, len(words), None, None, None)
-    shares = [_share(words, known, weights) for known in vocabularies]
-    best = max(range(len(shares)), key=shares.__getitem__)
-    grounded = shares[best] >= threshold - 1e-12
-    return Support(sentence, len(words), shares[best], best, grounded)
-
-
 def _share(words, known, weights):
     if weights is None:
         return len(words & known) / len(words)
@@ -134,25 +124,6 @@ def _share(words, known, weights):
     # Summed in one order, so that equal sets give equal shares.
     total = math.fsum(weights.get(word, other) for word in words)
     return math.fsum(weights.get(word, other) for word in words & known) / total
-
-
-def _summary(found, cut):
-    claims = [support for support in found if support.share is not None]
-    grounded = sum(support.grounded for support in claims)
-    reason = None
-    if not claims:
-        reason = "no_claim" if not any(s.n_words for s in found) else "no_source"
-    return Faithfulness(
-        grounded / len(claims) if claims else None,
-        math.fsum(s.share for s in claims) / len(claims) if claims else None,
-        len(found),
-        len(claims),
-        grounded,
-        len(cut),
-        max((len(passage.split()) for passage in cut), default=0),
-        reason,
-        tuple(found),
-    )
 
 
 # The documented rule.
@@ -242,7 +213,9 @@ def separation(rows, rule, *, level=0.95):
     """AUROC of the share of words: own sources against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    return auroc(part["condition"] == MATCHED, part["share"], level=level, clusters=_source_clusters(rows, part))
+    return auroc(
+        part["condition"] == MATCHED, part["share"], level=level, clusters=_source_clusters(rows, part["explanation"])
+    )
 
 
 def _rows_of_rule(rows, rule):
@@ -251,11 +224,13 @@ def _rows_of_rule(rows, rule):
     return rows[(rows["rule"] == rule) & rows["share"].notna()]
 
 
-def _source_clusters(rows, part):
-    """Give the source that each row's explanation is matched to."""
-    matched = rows[rows["condition"] == MATCHED]
-    source = dict(zip(matched["explanation"], matched["source"], strict=True))
-    return [str(source[key]) for key in part["explanation"]]
+def _source_clusters(rows, explanations):
+    """Give the source that each explanation is matched to."""
+    matched = rows[rows["condition"] == MATCHED].drop_duplicates("explanation")
+    return explanations.map(matched.set_index("explanation")["source"]).astype(str).tolist()
+
+
+# Sweeps: by threshold, by length of the source and by length of the sentence.
 
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
@@ -264,16 +239,11 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
     for rule in RULES:
         part = _rows_of_rule(rows, rule)
         total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
-        for threshold in thresholds:
-            part = part.assign(grounded=part["share"] >= threshold - 1e-12)
-            for condition in (MATCHED, MISMATCHED):
-                chosen = part[part["condition"] == condition]
-                means = chosen.groupby("explanation", sort=False)["grounded"].mean()
-                clusters = _source_clusters(rows, means.reset_index())
-                interval = bootstrap_mean(means.to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
-                bounds = (interval.estimate, interval.low, interval.high)
-                n = len(means)
-                found.append((rule, threshold, condition, *bounds, n, total - n))
+        for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
+            chosen = part[part["condition"] == condition]
+            grounded = chosen["share"].ge(threshold - 1e-12).groupby(chosen["explanation"], sort=False).mean()
+            means = grounded.rename("share").reset_index()
+            found.append((rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means)))
     columns = ["rule", "threshold", "condition", "score", "low", "high", "n"]
     return pd.DataFrame(found, columns=[*columns, "without_claim"])
 
@@ -285,23 +255,24 @@ def length_sweep(pairing, lengths, *, threshold=0.4, n_boot=10_000, seed=0):
         check_count("length", length)
         cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
         own = [len(cut[source].split()) for source in pairing.own.values()]
-        shorter = Pairing(pairing.explanations, cut, pairing.own, pairing.foreign)
-        options = {"n_boot": n_boot, "seed": seed}
-        found = threshold_sweep(sentence_rows(shorter), [threshold], **options)
+        rows = sentence_rows(replace(pairing, sources=cut))
+        found = threshold_sweep(rows, [threshold], n_boot=n_boot, seed=seed)
         parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
     return pd.concat(parts, ignore_index=True)
 
 
 def by_sentence_length(rows, edges=(0, 5, 10, 20, 40), *, n_boot=10_000, seed=0):
     """Mean share by number of words in the sentence."""
-    labels = [f"{a}-{b - 1}" for a, b in pairwise(edges)]
-    bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=[*labels, f"{edges[-1]} or more"])
+    labels = [*(f"{a}-{b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
+    bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
     claims = rows.assign(length=bins).dropna(subset=["share"])
-    found = []
-    for (rule, condition, length), part in claims.groupby(["rule", "condition", "length"], observed=True):
-        clusters = _source_clusters(rows, part)
-        interval = bootstrap_mean(part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
-        bounds = (interval.estimate, interval.low, interval.high)
-        found.append((rule, condition, length, *bounds, len(part)))
-    columns = ["rule", "condition", "words", "share", "low", "high", "n"]
-    return pd.DataFrame(found, columns=columns)
+    groups = claims.groupby(["rule", "condition", "length"], observed=True)
+    found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
+    return pd.DataFrame(found, columns=["rule", "condition", "words", "share", "low", "high", "n"])
+
+
+def _mean(rows, part, n_boot, seed):
+    """Mean share, its interval by sources, and n."""
+    clusters = _source_clusters(rows, part["explanation"])
+    found = bootstrap_mean(part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
+    return found.estimate, found.low, found.high, len(part)
