@@ -317,3 +317,10 @@ def test_options_that_do_not_belong():
         agreement.intraclass_correlation(ratings, "4,1")
     with pytest.raises(TypeError, match="boots"):
         agreement.fleiss_kappa(ratings, boots=3)
+
+
+@pytest.mark.parametrize("name", [n for n in agreement.NAMES if hasattr(agreement, n)])
+def test_a_thousand_resamples_unless_told(name):
+    ratings = draw(items=12)[list("AB")]
+    function = getattr(agreement, name)
+    assert function(ratings).panel_ci == function(ratings, n_boot=1000).panel_ci is not None

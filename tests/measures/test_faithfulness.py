@@ -169,7 +169,9 @@ def test_own_sources_are_told_from_foreign_ones(topics):
     assert rows.groupby("rule", sort=False).size().tolist() == [12 * 3 * 3] * 2
     for rule in RULES:
         assert separation(rows, rule).estimate > 0.95
-    sweep = threshold_sweep(rows).set_index(["rule", "threshold", "condition"])
+    sweep = threshold_sweep(rows)
+    assert sorted(set(sweep["threshold"])) == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    sweep = sweep.set_index(["rule", "threshold", "condition"])
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
     assert sweep.loc[("documented", 0.4, "mismatched"), "score"] == 1.0
     assert sweep.loc[("documented", 0.6, "mismatched"), "score"] == 0.0
