@@ -53,15 +53,6 @@ def test_bins_have_equal_mass_and_never_part_ties():
     assert sorted(calibration(p > 0.4, p, n_boot=2).bins["n"]) == [10, 290, 700]
 
 
-def test_ece_does_not_depend_on_row_order():
-    rng = np.random.default_rng(0)
-    p, order = rng.integers(0, 5, 60) / 5, rng.permutation(60)
-    y = rng.random(60) < p
-    one = calibration(y, p, n_boot=2).measures["ece"].estimate
-    two = calibration(y[order], p[order], n_boot=2).measures["ece"].estimate
-    assert one == pytest.approx(two, abs=1e-12)
-
-
 def test_aurc_is_the_mean_over_orders_of_ties():
     p, y = [0.9, 0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0, 1]
     areas = []

@@ -72,16 +72,6 @@ def test_order_of_items_and_raters_is_immaterial(ratings, random):
         assert flat(entry) == expected, name
 
 
-@given(tables(), st.permutations(SCALE))
-@settings(max_examples=30, deadline=None)
-def test_names_of_nominal_categories_are_immaterial(ratings, names):
-    renamed = np.full(ratings.shape, np.nan)
-    for old, new in zip(SCALE, names, strict=True):
-        renamed[ratings == old] = new
-    one, two = measured(ratings, NOMINAL), measured(renamed, NOMINAL)
-    assert_same({n: (e[0], e[1], None) for n, e in one.items()}, {n: (e[0], e[1], None) for n, e in two.items()})
-
-
 @given(tables())
 @settings(max_examples=30, deadline=None)
 def test_counts_say_the_same_as_the_ratings_they_count(ratings):

@@ -61,13 +61,6 @@ def test_interval_is_the_hull_of_scipys_t_and_bca(name):
     assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
 
 
-def test_draws_are_plain_resampled_means():
-    sample, rng = SAMPLES["skewed"], np.random.default_rng(5)
-    draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)[:, 0]
-    plain = sample[rng.integers(0, len(sample), (20_000, len(sample)))].mean(axis=1)
-    assert stats.ks_2samp(draws, plain).pvalue > 0.001
-
-
 def test_whole_clusters_are_drawn():
     values, clusters = np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4)
     alone = bootstrap_mean(values, n_boot=2000)
