@@ -178,6 +178,7 @@ def test_holm_with_the_digits_of_r():
     assert holm(THROMBOLYSIS) == pytest.approx(expected + [1] * 6, abs=1e-9)
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.data())
 def test_untested_hypotheses_do_not_count(pvalues, data):
     gap = data.draw(st.integers(0, len(pvalues)))
