@@ -77,6 +77,18 @@ def test_interval_of_ece_covers_calibrated_and_miscalibrated_forecasts():
         assert hits / 60 >= 0.85
 
 
+def test_interval_of_a_large_error_is_that_of_a_share():
+    """Stated 0.9, true half of the time: the error is a share less a constant."""
+    found = calibration([1, 0] * 200, [0.9] * 400).measures
+    reach = 1.96 * np.sqrt(0.25 / 400)
+    for name in ("ece", "ece_debiased"):
+        interval = found[name]
+        assert (interval.low, interval.high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=0.006)
+    reach *= 2 * 0.4  # the reliability is the square
+    assert found["reliability"].low == pytest.approx(0.16 - reach, abs=0.006)
+    assert found["reliability"].high == pytest.approx(0.16 + reach, abs=0.006)
+
+
 def test_statements_that_were_not_made_are_counted_and_never_covered():
     found = calibration([1, 0, 1, 1], [0.9, 0.2, None, np.nan], n_boot=20)
     assert (found.n, found.missing) == (2, 2)

@@ -192,7 +192,8 @@ def test_shares_and_their_difference_equal_statsmodels(a, b, level):
 
 def test_difference_of_shares_as_published_and_halves():
     """56/70 against 48/80: 0.2 [0.0524, 0.3339] (Newcombe 1998, table II, (a))."""
-    assert bounds(newcombe(56, 70, 48, 80)) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    found = newcombe(56, 70, 48, 80)
+    assert (*bounds(found), found.n) == pytest.approx((0.0524, 0.3339, 150), abs=5e-5)
     assert wilson(12, 25).low < wilson(12.5, 25).low < wilson(13, 25).low
 
 

@@ -339,7 +339,8 @@ def test_power_of_mcnemar_agrees_with_simulation():
     draws = np.random.default_rng(1).multinomial(120, [0.22, 0.08, 0.7], size=3000)
     share = np.mean([mcnemar_counts(b, c, 120).mid_pvalue <= 0.05 for b, c, _ in draws])
     assert mcnemar_power(0.14, 0.3, 120) == pytest.approx(share, abs=0.025)
-    assert mcnemar_power(0.0, 0.3, 120) <= 0.06
+    assert 0 < mcnemar_power(0.0, 0.3, 120) <= 0.06
+    assert mcnemar_power(1.0, 1.0, 6, mid_p=False) == 1 > mcnemar_power(1.0, 1.0, 5, mid_p=False) == 0
     found = minimal_detectable_difference(200, 0.3)
     assert mcnemar_power(found, 0.3, 200) == pytest.approx(0.8, abs=1e-6)
     assert minimal_detectable_difference(400, 0.3) < found
@@ -361,6 +362,9 @@ def test_power_of_mcnemar_agrees_with_simulation():
         (lambda: mcnemar([0.5], [1]), "true and false"),
         (lambda: mcnemar_counts(3, 3, 5), "impossible"),
         (lambda: mcnemar_power(0.4, 0.3, 10), "do not fit"),
+        (lambda: mcnemar_power(0.0, 0.0, 10), "do not fit"),
+        (lambda: mcnemar_power(0.5, 1.1, 10), "do not fit"),
+        (lambda: mcnemar_power(-0.1, 0.5, 10), "do not fit"),
         (lambda: minimal_detectable_effect(0.0, 10), "sd must be above 0"),
         (lambda: minimal_detectable_effect(1.0, 10, power=0.01), "must exceed alpha"),
     ],

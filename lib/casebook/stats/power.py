@@ -75,6 +75,6 @@ def _rejections(discordant, n, alpha, mid_p):
     def power_of(difference):
         share = (discordant + difference) / (2 * discordant)
         tails = [np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0) for p in (share, 1 - share)]
-        return float(np.minimum(sum(tails), 1.0) @ weights)
+        return min(1.0, float(np.minimum(sum(tails), 1.0) @ weights))
 
     return power_of
