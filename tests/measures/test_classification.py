@@ -79,6 +79,8 @@ def test_counts_add_up_and_inputs_stay(pairs):
             found = score_predictions(gold, predicted, n_boot=2, **policy)
             used = collapse(found.counts, **policy)
             assert used.sum() + sum(found.excluded.values()) == len(gold)
+            k = 3 if nei == "three_class" else 2
+            assert used.shape == (k, k + 1)
     assert found.counts.to_numpy().sum() == len(gold)
     assert (gold, predicted) == copies
 
