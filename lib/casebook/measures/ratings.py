@@ -197,18 +197,13 @@ def _matrix(frame):
 
 def _encode(scores, numeric, categories):
     """Give the number of each rating's category, -1 where missing, and the scale."""
-    known = ~pd.isna(scores)
-    found, inverse = np.unique(scores[known].astype(float if numeric else str), return_inverse=True)
-    scale = found if categories is None else _scale(categories)
-    codes = np.full(scores.shape, -1)
-    if categories is not None:
-        place = {value: k for k, value in enumerate(scale.tolist())}
-        unknown = [value for value in found.tolist() if value not in place]
-        if unknown:
-            raise InputError(f"ratings outside of the categories: {unknown[:5]}")
-        inverse = np.array([place[value] for value in found.tolist()], dtype=int)[inverse]
-    codes[known] = inverse
-    return codes, scale
+    flat = pd.Series(scores.ravel())
+    known = flat.dropna()
+    scale = np.unique(known.to_numpy(float if numeric else str)) if categories is None else _scale(categories)
+    unknown = np.unique(known[~known.isin(scale)]).tolist()
+    if unknown:
+        raise InputError(f"ratings outside of the categories: {unknown[:5]}")
+    return pd.Categorical(flat, categories=scale).codes.astype(int).reshape(scores.shape), scale
 
 
 def _scale(categories):
