@@ -270,6 +270,17 @@ def test_repeating_every_unit_does_not_narrow_the_clustered_interval():
     assert naive.high - naive.low < 0.75 * (alone.high - alone.low)
 
 
+def test_variance_is_that_of_delong():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(1, 1, 25), rng.normal(0, 1, 40)
+    wins = (x[:, None] > y).astype(float)
+    area, variance = wins.mean(), wins.mean(1).var(ddof=1) / 25 + wins.mean(0).var(ddof=1) / 40
+    half = 1.959964 * np.sqrt(variance) / (area * (1 - area))
+    expected = 1 / (1 + np.exp(-np.log(area / (1 - area)) - np.array([-half, half])))
+    found = auroc(np.arange(65) < 25, [*x, *y])
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-6)
+
+
 def test_perfect_separation_has_no_interval():
     found = auroc([True, True, False, False], [3, 4, 1, 2])
     assert (found.estimate, found.low, found.reason) == (1.0, None, "no_variation")

@@ -129,6 +129,8 @@ def test_typographic_quotations_do_not_exist_for_ragas_and_are_verbatim_here(pub
     assert states(quote_states(text, {"s": source})) == ["verbatim"]
     straight = quoted_span_alignment(text.replace("“", '"').replace("”", '"'), source)
     assert straight == {"citation_alignment_quoted_spans": 1, "matched": 1, "total": 1}
+    totals = [quoted_span_alignment(f'Said "{words}".', source)["total"] for words in ("rent is", "rent is due")]
+    assert totals == [0, 1]
 
 
 @pytest.mark.data
