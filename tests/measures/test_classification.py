@@ -17,6 +17,7 @@ from casebook.measures.classification import (
     documented_metrics,
     score_predictions,
 )
+from casebook.stats.intervals import wilson
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 GOLDEN = ([S, S, N, N], [S, "INSUFFICIENT_EVIDENCE", N, "UNKNOWN"])
@@ -187,6 +188,13 @@ def test_clusters_widen_the_interval():
     paged = score_predictions(gold, predicted, clusters=pages)["f1_macro"]
     assert paged.estimate == alone.estimate
     assert paged.high - paged.low > 2 * (alone.high - alone.low)
+
+
+def test_a_clean_sweep_of_clusters_is_as_sure_as_its_clusters():
+    pages = np.repeat(np.arange(12), 5)
+    for answer, ends in ((S, (wilson(12, 12).low, 1.0)), (N, (0.0, wilson(0, 12).high))):
+        found = score_predictions([S] * 60, [answer] * 60, clusters=pages)["accuracy"]
+        assert (found.low, found.high, found.n) == (*ends, 60)
 
 
 def test_bootstrap_of_f1_agrees_with_resampled_rows():

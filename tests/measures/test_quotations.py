@@ -143,6 +143,15 @@ def test_apostrophes_quote_for_ragas_and_not_here(public):
     assert quote_states(text, {"s": "The rent was due."}) == []
 
 
+def test_the_end_of_a_source_and_every_spelling_of_it_count():
+    source = "The tenant says the rent is due today"
+    (found,) = quote_states("It held “The RENT is due today”.", {"s": source})
+    assert found.state == "repaired"
+    written = {"[2019] UKSC 41": "a", "[2019] U.K.S.C. 41": "a"}
+    found = citation_states("See [2019] UKSC 41; [2019] U.K.S.C. 41.", written)
+    assert states(found) == ["verbatim", "verbatim"]
+
+
 def test_sources_that_are_no_citations_are_refused():
     with pytest.raises(InputError, match="not written as a citation"):
         citation_states("x", {"Donoghue": 1})

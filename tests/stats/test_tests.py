@@ -335,6 +335,17 @@ def test_detectable_effect_has_the_power_that_statsmodels_says(n, alpha):
         assert detectable[0] > 0.5 >= detectable[1]
 
 
+def test_power_of_mcnemar_is_the_sum_over_all_outcomes():
+    n, p, q = 14, 0.45, 0.1
+    power = sum(
+        math.comb(n, b) * math.comb(n - b, c) * p**b * q**c * (1 - p - q) ** (n - b - c)
+        for b in range(n + 1)
+        for c in range(n + 1 - b)
+        if b + c and mcnemar_counts(b, c, n).pvalue <= 0.05
+    )
+    assert mcnemar_power(p - q, p + q, n, mid_p=False) == pytest.approx(power, rel=1e-9)
+
+
 def test_power_of_mcnemar_agrees_with_simulation():
     draws = np.random.default_rng(1).multinomial(120, [0.22, 0.08, 0.7], size=3000)
     share = np.mean([mcnemar_counts(b, c, 120).mid_pvalue <= 0.05 for b, c, _ in draws])
