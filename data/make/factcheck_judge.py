@@ -18,7 +18,7 @@ import sys
 import numpy as np
 from scipy.optimize import minimize
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.factcheck import public_judge
 from casebook.factcheck.claimset import read_claims
 from casebook.factcheck.public_judge import SIGNS, joint_features
