@@ -31,7 +31,7 @@ def require():
     That is asked of the data set before anything is loaded: whatever goes wrong with
     files that are here fails the test.
     """
-    from casebook.datasets import registry, sources
+    from casebook.data import registry, sources
 
     def ask(name):
         if not registry.available(name):

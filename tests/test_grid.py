@@ -3,7 +3,7 @@ import re
 import pytest
 
 from casebook.counterfactual.collections import planted_collection
-from casebook.datasets.cards import cards
+from casebook.data.cards import cards
 from casebook.errors import InputError
 from casebook.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.paths import NOTEBOOKS

@@ -8,7 +8,7 @@ import contextlib
 import re
 from pathlib import Path
 
-from casebook.datasets.cards import card_of, cards
+from casebook.data.cards import card_of, cards
 from casebook.errors import InputError
 from casebook.paths import data_folder
 

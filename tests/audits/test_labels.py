@@ -10,7 +10,7 @@ from casebook.audits.label_set import Labels
 from casebook.audits.label_tables import natural
 from casebook.audits.labels import audit_labels, read_labels
 from casebook.audits.study import audit_numbers
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 
 

@@ -52,6 +52,7 @@ def documents(size):
     """Plant, encode, search and score one corpus; print one JSON line."""
     from casebook.datasets.planted import plant_truth
     from casebook.datasets.planted_text import render
+
     from casebook.measures.ranking import evaluate
     from casebook.retrieval.scale_out import encode_shards, search_shards
     from casebook.retrieval.shards import ShardStore

@@ -16,7 +16,7 @@ from casebook.book.limits import limits
 from casebook.book.markup import code
 from casebook.book.reproduce import command, hashes, reproduce_line
 from casebook.book.scorecard import scorecard
-from casebook.datasets.cards import card_of, cards
+from casebook.data.cards import card_of, cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from casebook import paths
-from casebook.datasets import load
+from casebook.data import load
 from casebook.paths import DATA
 from casebook.runs.artifact import read_record
 from casebook.shift.segments_file import decisions_of

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from casebook.counterfactual.paraphrase import PARAPHRASE, STRANGER, invariance, invariance_table, wording_pairs
-from casebook.datasets.corpus import RetrievalDataset
+from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 
 

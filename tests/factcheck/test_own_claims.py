@@ -2,7 +2,7 @@
 
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.factcheck.claim_only import claim_only_verdicts
 from casebook.factcheck.consumer_verdicts import MAJORITY, SYSTEMS, consumer_study

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.datasets.claims import ClaimSet
+from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import public_judge, verdict_tables
 from casebook.factcheck.evidence import Passage

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
 from casebook.factcheck.model import (
     INSUFFICIENT,
@@ -28,6 +27,7 @@ from casebook.factcheck.verdict import (
 )
 from casebook.factcheck.verdict_study import of_verdict
 from casebook.factcheck.votes import any_any, vote
+from casebook.readers import read_jsonl
 
 
 def items(*pairs, part="SC1"):

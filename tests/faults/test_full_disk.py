@@ -12,8 +12,8 @@ from serving import serving
 from toy_card import toy_card
 
 from casebook import paths
-from casebook.datasets import sources
-from casebook.datasets.downloads import download_url
+from casebook.data import sources
+from casebook.data.sources import download_url
 from casebook.models.cache import EmbeddingCache
 from casebook.models.cached import CachedEncoder
 from casebook.models.texts import text_key

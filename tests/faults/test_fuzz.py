@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 
 from casebook.counterfactual.facts import read_sheet
-from casebook.datasets.beir import load_beir
-from casebook.datasets.cards import load_card
-from casebook.datasets.claims_files import load_claims
-from casebook.datasets.records import read_records
+from casebook.data.cards import load_card
+from casebook.data.claims import load_claims
+from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
 from casebook.factcheck.joining import read_labels
 from casebook.formats.grids import read_book
@@ -24,6 +23,7 @@ from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.plain_yaml import read_yaml
 from casebook.raters.responses import read_form
+from casebook.readers import read_records
 from casebook.runs.artifact import read_record
 from casebook.runs.chain import read_entries
 from casebook.runs.gate import read_gate

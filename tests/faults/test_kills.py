@@ -14,8 +14,8 @@ from toy_card import toy_card
 from casebook import batch, grid, paths
 from casebook.batch import planning
 from casebook.book import build_book
-from casebook.datasets import cards, sources
-from casebook.datasets.downloads import Unavailable
+from casebook.data import cards, sources
+from casebook.data.sources import Unavailable
 from casebook.runs.artifact import RunRecord, now, read_record
 from casebook.runs.audit import verify
 from casebook.runs.layout import locate

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.datasets.jsonl import read_frame
-from casebook.datasets.records import read_records
 from casebook.errors import InputError
 from casebook.formats.ratings import read_ratings
 from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
 from casebook.plain_json import read_json
 from casebook.plain_yaml import read_yaml
+from casebook.readers import read_frame, read_records
 
 PARTS = {
     "run": [b"q1", b"Q0", b"d1", b"1", b"2.5", b"s", b"nan", b"-1e400"],

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.datasets.jsonl import read_jsonl, read_lines
-from casebook.datasets.records import read_records
 from casebook.formats.ratings import read_ratings
 from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
 from casebook.measures import ranking
+from casebook.readers import read_jsonl, read_lines, read_records
 
 TEXTS = {
     "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),

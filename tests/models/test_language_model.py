@@ -3,7 +3,7 @@
 import pytest
 
 from casebook import paths
-from casebook.datasets.downloads import Unavailable
+from casebook.data.sources import Unavailable
 from casebook.errors import InputError
 from casebook.models import smollm
 from casebook.models.json_model import NoAnswer, first_object

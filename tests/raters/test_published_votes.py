@@ -8,9 +8,9 @@ from openpyxl import Workbook
 from statsmodels.stats import inter_rater
 
 from casebook.batch.planning import inputs_of
-from casebook.datasets import load, registry, sources
-from casebook.datasets.cards import cards
-from casebook.datasets.loaders import read_split
+from casebook.data import load, registry, sources
+from casebook.data.cards import cards
+from casebook.data.registry import read_split
 from casebook.errors import InputError
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.inference.preference import NEW_RATERS, THESE_RATERS

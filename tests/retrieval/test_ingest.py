@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from casebook.datasets.corpus import RetrievalDataset
+from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.retrieval.config import PipelineConfig
 from casebook.retrieval.index import CorpusIndex

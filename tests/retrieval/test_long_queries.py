@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.datasets import load
-from casebook.datasets.corpus import RetrievalDataset
-from casebook.datasets.registry import resolve
-from casebook.datasets.sources import Absent, present
+from casebook.data import load
+from casebook.data.registry import resolve
+from casebook.data.sources import Absent, present
+from casebook.data.splits import RetrievalDataset
 from casebook.estimates import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.models.rerankers import MaxSimReranker

@@ -2,7 +2,7 @@
 
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.published import FIGURES, published_table
 

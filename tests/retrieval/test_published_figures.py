@@ -2,7 +2,7 @@
 
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.measures.ranking import evaluate
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.measures.ranking import evaluate
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.retrieval.rankings import to_run
 from casebook.retrieval.sparse import BM25Index

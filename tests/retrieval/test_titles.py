@@ -10,7 +10,7 @@ import pytest
 from bm25s.stopwords import STOPWORDS_EN
 
 from casebook.counterfactual.collections import extracted_collection
-from casebook.datasets import load
+from casebook.data import load
 from casebook.factcheck.checking import documents_of
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.retrieval.corpus_files import encode_folder

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.retrieval import ablation, report, tuning
 from casebook.retrieval.index import CorpusIndex

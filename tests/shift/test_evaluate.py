@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.shift import controls, evaluate
 from casebook.shift.embedded import embed

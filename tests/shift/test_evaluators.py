@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.datasets.corpus import RetrievalDataset
+from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.shift import gate
 from casebook.shift.embedded import embed

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.shift.embedded import embed
 from casebook.shift.simulators import SimulatedEncoder

@@ -2,7 +2,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from casebook import plots
-from casebook.datasets import load
+from casebook.data import load
 from casebook.shift import analyses, gains, report
 from casebook.shift.study import BASELINE, CHANCE, MEASURE, run_study
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.datasets import load
-from casebook.datasets.corpus import RetrievalDataset
-from casebook.datasets.sources import Absent
+from casebook.data import load
+from casebook.data.sources import Absent
+from casebook.data.splits import RetrievalDataset
 from casebook.estimates import contrasts
 from casebook.files import write_text
 from casebook.measures.ranking import evaluate

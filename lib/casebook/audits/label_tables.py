@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.audits.label_set import Labels, labels_of
-from casebook.datasets.records import read_records
 from casebook.errors import InputError
 from casebook.formats.trec_text import read_bytes
+from casebook.readers import read_records
 
 LINK_COLUMNS = {
     "citation_year": "year",
@@ -42,7 +42,7 @@ def read_labels(source):
 
 def _dataset(name):
     """Load the splits of a dataset that were made to be apart, else its default."""
-    from casebook.datasets import registry
+    from casebook.data import registry
 
     card, split = registry.resolve(name)
     apart = [s for s in card.splits if s in SPLITS] if split is None else [split]
@@ -51,7 +51,7 @@ def _dataset(name):
 
 
 def _folder(path):
-    from casebook.datasets.beir import load_beir
+    from casebook.data.folders import load_beir
 
     present = [f.stem for f in sorted((path / "qrels").glob("*.tsv"))]
     chosen = [s for s in SPLITS if s in present] or present

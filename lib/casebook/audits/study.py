@@ -9,8 +9,8 @@ import pandas as pd
 from casebook.audits.findings import FLAGGED, NOT_APPLICABLE, NOTED
 from casebook.audits.label_tables import read_labels
 from casebook.audits.labels import audit_labels
-from casebook.datasets import registry
-from casebook.datasets.sources import MIRROR_VARIABLE, Absent
+from casebook.data import registry
+from casebook.data.sources import MIRROR_VARIABLE, Absent
 from casebook.errors import InputError
 from casebook.paths import data_folder
 

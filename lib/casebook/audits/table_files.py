@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.audits.table_rows import MEASURES
-from casebook.datasets.records import read_json, read_records
 from casebook.errors import InputError
+from casebook.readers import read_json, read_records
 
 _POSITIVES = ("positives", "n_positive", "n_supported")
 _NAMES = ("config", "system", "name")

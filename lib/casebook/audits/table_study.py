@@ -9,7 +9,7 @@ import pandas as pd
 from casebook.audits.table_files import read_tables
 from casebook.audits.table_rows import MEASURES, check_row
 from casebook.audits.tables import check_tables, summary
-from casebook.datasets.sources import MIRROR_VARIABLE
+from casebook.data.sources import MIRROR_VARIABLE
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
 from casebook.retrieval.report import bullets

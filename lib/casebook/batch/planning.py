@@ -4,9 +4,9 @@ import contextlib
 import json
 from dataclasses import dataclass, replace
 
-from casebook.datasets.cards import card_of
-from casebook.datasets.registry import load
-from casebook.datasets.sources import status
+from casebook.data.cards import card_of
+from casebook.data.registry import load
+from casebook.data.sources import status
 from casebook.errors import InputError
 from casebook.grid import EVERY
 from casebook.models.load import load_encoder

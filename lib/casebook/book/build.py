@@ -7,7 +7,7 @@ from casebook.book.footers import for_readers
 from casebook.book.items import items_title
 from casebook.book.rendering import rendered, sole_builder
 from casebook.book.site import finish
-from casebook.datasets.cards import cards
+from casebook.data.cards import cards
 from casebook.errors import InputError
 from casebook.files import write_text
 from casebook.folders import copy_file, copy_folder, put_in_place, working

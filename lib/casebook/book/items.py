@@ -6,7 +6,7 @@ import json
 from casebook.book import claim_items, edit_items, question_items, vote_items
 from casebook.book.item_beside import put_beside
 from casebook.book.markup import raw
-from casebook.datasets.cards import cards
+from casebook.data.cards import cards
 from casebook.paths import run_dir
 from casebook.plain_json import read_json
 from casebook.runs.items import page_address

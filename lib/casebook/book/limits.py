@@ -1,7 +1,7 @@
 """What a chapter's data are, what may be done with them, and what to keep in mind."""
 
 from casebook.book.markup import code
-from casebook.datasets.cards import card_of, cards
+from casebook.data.cards import card_of, cards
 from casebook.paths import data_folder
 from casebook.runs.outputs import read_numbers
 

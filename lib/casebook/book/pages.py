@@ -13,8 +13,7 @@ from casebook.book.items import item_pages
 from casebook.book.markup import raw
 from casebook.book.provenance import provenance
 from casebook.book.scorecard import scorecard
-from casebook.datasets.cards import cards
-from casebook.datasets.describe import as_markdown, licence_table
+from casebook.data.cards import as_markdown, cards, licence_table
 from casebook.paths import data_folder
 from casebook.tables import to_html
 

@@ -7,7 +7,7 @@ import pandas as pd
 from casebook.book.history import history, sparkline
 from casebook.book.items import items_file
 from casebook.book.reproduce import reproduce_line
-from casebook.datasets.cards import card_of
+from casebook.data.cards import card_of
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
 from casebook.runs.headlines import headlines

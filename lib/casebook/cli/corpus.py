@@ -34,7 +34,7 @@ def encode(
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
-    from casebook.datasets.beir import read_collection
+    from casebook.data.folders import read_collection
     from casebook.retrieval.corpus_files import encode_folder
     from casebook.retrieval.shards import ShardStore
 

@@ -19,7 +19,7 @@ def list_(as_json: Json = False):
 
     Example: casebook data list --json
     """
-    from casebook.datasets import registry
+    from casebook.data import registry
 
     _print(registry.overview(), as_json)
 
@@ -30,7 +30,7 @@ def pull(names: Names = None):
 
     Example: casebook data pull consumer_contracts_qa privacy_qa
     """
-    from casebook.datasets import registry
+    from casebook.data import registry
 
     for path in registry.pull(names or None):
         typer.echo(str(path))
@@ -42,7 +42,7 @@ def check(names: Names = None, as_json: Json = False):
 
     Example: casebook data check
     """
-    from casebook.datasets import registry
+    from casebook.data import registry
 
     rows = registry.check(names or None)
     _print(rows, as_json)
@@ -57,7 +57,7 @@ def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data 
 
     Example: casebook data card privacy_qa
     """
-    from casebook.datasets import registry
+    from casebook.data import registry
 
     typer.echo(registry.card_text(name))
 

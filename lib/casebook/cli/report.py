@@ -98,7 +98,7 @@ def publish(
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
-    from casebook.datasets import registry, sources
+    from casebook.data import registry, sources
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)

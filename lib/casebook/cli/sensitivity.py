@@ -55,7 +55,7 @@ def run(
     """
     from casebook.counterfactual import one_case
     from casebook.counterfactual.tree import TreeSettings
-    from casebook.datasets.registry import load
+    from casebook.data.registry import load
     from casebook.paths import data_folder
 
     own = data_folder(dataset)

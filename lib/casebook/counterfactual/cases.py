@@ -7,8 +7,8 @@ from casebook.counterfactual.annotations import annotation_frame
 from casebook.counterfactual.fact_checks import present_types
 from casebook.counterfactual.fact_types import FACT_TYPES, FactSheet
 from casebook.counterfactual.facts import from_dict
-from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
+from casebook.readers import read_jsonl
 
 SHIPPED = paths.DATA / "counterfactual" / "cases.jsonl"
 SIDES = ("dispositive_facts", "non_dispositive_facts")

@@ -15,7 +15,7 @@ from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.sensitivity import case_scores, documented_scores
 from casebook.counterfactual.study import run_study
 from casebook.counterfactual.tree import TreeSettings, grow_trees
-from casebook.datasets.registry import load
+from casebook.data.registry import load
 from casebook.inference.samples import check_choice
 from casebook.models.load import load_encoder
 from casebook.retrieval.pipeline import HybridRetriever

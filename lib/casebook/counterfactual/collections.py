@@ -12,7 +12,7 @@ from casebook.counterfactual.facts import contradictions, present_types
 from casebook.counterfactual.informative import LEAST_TERMS, Vocabulary
 from casebook.counterfactual.planted import plant_cases
 from casebook.counterfactual.sections import parse_section
-from casebook.datasets.registry import load
+from casebook.data.registry import load
 from casebook.errors import InputError
 
 PLANTED = "planted"

@@ -7,8 +7,8 @@ from casebook import paths
 from casebook.counterfactual.acts import INDIA, SINGAPORE
 from casebook.counterfactual.fact_types import FactSheet
 from casebook.counterfactual.facts import from_dict
-from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
+from casebook.readers import read_jsonl
 
 FOLDER = paths.DATA / "counterfactual" / "extraction"
 SHIPPED = FOLDER / "texts.jsonl"

@@ -9,7 +9,7 @@ from casebook.counterfactual.cases import read_cases
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.extraction_gold import case_texts, read_gold, read_passages, read_sides
 from casebook.counterfactual.extraction_scores import IN_PASSAGES, TYPES, extraction_scores
-from casebook.datasets.registry import load
+from casebook.data.registry import load
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
 

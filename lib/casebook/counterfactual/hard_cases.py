@@ -5,12 +5,12 @@ import re
 
 import pandas as pd
 
-from casebook.datasets.jsonl import read_jsonl
 from casebook.inference.proportions import wilson
 from casebook.measures.citation_states import citation_states
 from casebook.measures.citations import canonical, find_citations
 from casebook.measures.quotes import quote_states
 from casebook.paths import DATA
+from casebook.readers import read_jsonl
 
 FOLDER = DATA / "hard_citations"
 _PLAIN_QUOTE = re.compile(r"[\"'](.+?)[\"']")

@@ -10,11 +10,11 @@ from casebook.counterfactual.edits import edit_fact
 from casebook.counterfactual.extraction_gold import read_gold
 from casebook.counterfactual.facts import FACT_TYPES, query_text, sheet_hash
 from casebook.counterfactual.plausibility_rules import ACCEPT, OUTCOMES, REJECT, UNDETERMINED, Decision, rules
-from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import CasebookError, InputError
 from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
+from casebook.readers import read_jsonl
 
 __all__ = [
     "ACCEPT",

@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from casebook.counterfactual.edit_effects import effect, placebos_of, size
 from casebook.counterfactual.facts import FACT_TYPES
 from casebook.counterfactual.study import CONTROL
-from casebook.datasets.cards import card_of
-from casebook.datasets.shown import may_show
+from casebook.data.cards import card_of, may_show
 from casebook.runs.items import MOST_BYTES, changed, fitting, shortened
 
 OPENINGS = (160, 80)  # characters of a document; the second where room is short

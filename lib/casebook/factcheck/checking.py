@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.datasets.beir import read_collection
-from casebook.datasets.registry import load
+from casebook.data.folders import read_collection
+from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.claimset import read_claims, read_plain, shipped_documents
 from casebook.factcheck.credibility import read_table

@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from casebook import paths
-from casebook.datasets.jsonl import read_jsonl, read_lines
-from casebook.datasets.records import read_records
-from casebook.datasets.registry import load
+from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.factcheck.model import VERDICTS
 from casebook.inference.samples import check_choice
+from casebook.readers import read_jsonl, read_lines, read_records
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 CORPORA = ("smoke", "insurance")

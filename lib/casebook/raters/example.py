@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from casebook.datasets import load
-from casebook.datasets.sources import Absent
+from casebook.data import load
+from casebook.data.sources import Absent
 from casebook.paths import DATA
 from casebook.raters.documented import BASE, RAG
 from casebook.raters.unblinding import SCALES, Votes
@@ -41,7 +41,7 @@ def example_votes():
 
 
 def _votes(table):
-    """Make votes of a table in the columns of `casebook.datasets.votes.VoteSet`."""
+    """Make votes of a table in the columns of `casebook.data.splits.VoteSet`."""
     rag_left = table["rag_side"] == "S1"
     left = rag_left.map({True: RAG, False: BASE})
     right = rag_left.map({True: BASE, False: RAG})

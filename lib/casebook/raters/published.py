@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.measures.agreement import agreement_table
 
 ONE_WAY = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "icc_1_1", "icc_1_k")

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from casebook.datasets.beir import read_collection, read_questions
+from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.models.load import load_encoder
 from casebook.models.weights import PACKAGED

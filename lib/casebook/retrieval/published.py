@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from casebook.datasets import load
+from casebook.data import load
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.scoring import retrieve, score

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from casebook.datasets.shown import may_show
+from casebook.data.cards import may_show
 from casebook.runs.items import MOST_BYTES, fitting, shortened
 
 SHOWN = ("full", "bm25", "dense", "random")

@@ -18,7 +18,7 @@ def retrieve(dataset, retriever):
 
     Parameters
     ----------
-    dataset : casebook.datasets.corpus.RetrievalDataset
+    dataset : casebook.data.splits.RetrievalDataset
         Queries, and the candidates of each where only judged documents are ranked.
     retriever : casebook.retrieval.pipeline.HybridRetriever
         The system.

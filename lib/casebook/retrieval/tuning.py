@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.datasets.corpus import halve
+from casebook.data.splits import halve
 from casebook.errors import InputError
 from casebook.estimates import estimates
 from casebook.retrieval.ablation import Ablation, run_ablation

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.datasets.drift import drift_stages
+from casebook.data.sets import drift_stages
 from casebook.shift.embedded import embed
 from casebook.shift.evaluate import LEARNERS, SELECTION, cross_fit
 from casebook.shift.simulators import load_embedder

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from casebook.datasets import load
-from casebook.datasets.insurance import read_mini_insurance
+from casebook.data import load
+from casebook.data.folders import read_mini_insurance
 from casebook.inference.samples import check_choice
 from casebook.paths import data_folder
 from casebook.runs.fingerprint import library_digest

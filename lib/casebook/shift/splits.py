@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casebook.datasets.corpus import largest_first
-from casebook.datasets.langtest import connected_components
+from casebook.data.splits import connected_components, largest_first
 from casebook.errors import InputError
 from casebook.inference.samples import check_choice, check_count
 from casebook.runs.fingerprint import digest

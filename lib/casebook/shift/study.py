@@ -34,7 +34,7 @@ class ShiftStudy(ScoredSystems):
 
     @property
     def dataset(self):
-        """The dataset, casebook.datasets.corpus.RetrievalDataset."""
+        """The dataset, casebook.data.splits.RetrievalDataset."""
         return self.data.dataset
 
     @property
