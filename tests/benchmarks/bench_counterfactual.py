@@ -13,7 +13,7 @@ from casebook.counterfactual.planted import plant_cases
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.tree import TreeSettings, grow_tree
 from casebook.models import rerankers
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 

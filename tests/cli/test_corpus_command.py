@@ -12,7 +12,7 @@ import pytest
 from casebook.cli.corpus import _cluster
 from casebook.errors import InputError
 from casebook.formats.trec import read_run
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
 from casebook.retrieval.dense import DenseIndex
 from casebook.retrieval.scale_out import encode_shards, search_shards

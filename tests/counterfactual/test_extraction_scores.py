@@ -13,7 +13,7 @@ from casebook.counterfactual.extraction import Extraction, extract_sheet
 from casebook.counterfactual.extraction_gold import GoldText, case_texts, read_gold, read_passages
 from casebook.counterfactual.extraction_scores import IN_PASSAGES, extraction_errors, extraction_scores
 from casebook.errors import InputError
-from casebook.models.json_model import NoAnswer
+from casebook.models.language import NoAnswer
 from casebook.readers import read_jsonl
 
 TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."

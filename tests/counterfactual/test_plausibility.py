@@ -16,7 +16,7 @@ from casebook.counterfactual.plausibility import (
 )
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
-from casebook.models.language_model import Endpoint
+from casebook.models.language import Endpoint
 
 
 def sheet(sections=(), **more):

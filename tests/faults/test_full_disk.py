@@ -14,9 +14,8 @@ from toy_card import toy_card
 from casebook import paths
 from casebook.data import sources
 from casebook.data.sources import download_url
-from casebook.models.cache import EmbeddingCache
-from casebook.models.cached import CachedEncoder
-from casebook.models.texts import text_key
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.tokens import text_key
 from casebook.runs.artifact import RunRecord, now, read_record
 from casebook.runs.audit import verify
 from casebook.runs.layout import locate

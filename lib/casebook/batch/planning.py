@@ -9,8 +9,7 @@ from casebook.data.registry import load
 from casebook.data.sources import status
 from casebook.errors import InputError
 from casebook.grid import EVERY
-from casebook.models.load import load_encoder
-from casebook.models.weights import PACKAGED, locate_model
+from casebook.models.encoders import PACKAGED, load_encoder, locate_model
 from casebook.notebook_parameters import DATA, MODELS, check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, data_folder, run_dir
 from casebook.runs import artifact, fingerprint

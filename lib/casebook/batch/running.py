@@ -10,7 +10,6 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import locked
 from casebook.folders import scratch
 from casebook.grid import EVERY
-from casebook.models.hosting import encoder_host
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
@@ -57,8 +56,7 @@ def _merged(run):
 
 def _shared_encoders(waiting, scheduler):
     """Load encoders once for all cells that run here; one cell loads its own."""
-    alone = scheduler or len(waiting) < 2
-    return contextlib.nullcontext() if alone else encoder_host()
+    return contextlib.nullcontext()
 
 
 def _work(waiting, place, outcomes, progress):

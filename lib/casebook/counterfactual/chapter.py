@@ -17,7 +17,7 @@ from casebook.counterfactual.study import run_study
 from casebook.counterfactual.tree import TreeSettings, grow_trees
 from casebook.data.registry import load
 from casebook.inference.samples import check_choice
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.retrieval.pipeline import HybridRetriever
 
 

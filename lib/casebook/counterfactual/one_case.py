@@ -11,7 +11,7 @@ from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.tree import grow_tree
 from casebook.counterfactual.tree_report import as_json
 from casebook.errors import InputError
-from casebook.models.language_model import load_language_model
+from casebook.models.language import load_language_model
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 

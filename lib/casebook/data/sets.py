@@ -286,7 +286,7 @@ def drift_stages(n_policies=80, n_queries=160, seed=1337, stages=3):
     if (n_policies, n_queries) != (80, 160) or not 1 <= stages <= 3 or not path.is_file():
         known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
         raise InputError(
-            f"drift: no collection of {n_policies} policies, {n_queries} questions and {stages} stages with seed {seed}: "
+            f"drift: no collection of {n_policies} policies, {n_queries} questions, {stages} stages and seed {seed}: "
             f"there are 80, 160 and 1 to 3, seeds {', '.join(map(str, known))}"
         )
     rows = _rows(path)

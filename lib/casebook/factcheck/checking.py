@@ -21,9 +21,9 @@ from casebook.factcheck.public_judge import PublicJudge
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.files import write_text
-from casebook.models.entailment import EntailmentModel
-from casebook.models.language_model import load_language_model
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
+from casebook.models.language import load_language_model
+from casebook.models.rerankers import EntailmentModel
 
 OWN = "own"  # the smoke and insurance collections as one
 _ENTAILMENT, _MODEL = "entailment:", "model:"

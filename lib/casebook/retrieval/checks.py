@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.texts import checked_texts
+from casebook.models.tokens import checked_texts
 
 
 def whole_number(name, value, least):

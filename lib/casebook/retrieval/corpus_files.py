@@ -4,8 +4,7 @@ from functools import cache
 
 from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
-from casebook.models.load import load_encoder
-from casebook.models.weights import PACKAGED
+from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.retrieval.rankings import to_run
 from casebook.retrieval.scale_out import SHARD, encode_shards, search_shards
 from casebook.retrieval.shards import ShardStore

@@ -4,10 +4,9 @@ import contextlib
 import resource
 import sys
 import time
+from time import process_time as cpu_seconds
 
 import pandas as pd
-
-from casebook.models.hosted import cpu_seconds
 
 # Linux reports kilobytes, macOS bytes.
 _PEAK_UNIT = 2**20 if sys.platform == "darwin" else 2**10

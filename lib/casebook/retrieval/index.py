@@ -5,10 +5,8 @@ import itertools
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.models.cross_encoder import CrossEncoderReranker
-from casebook.models.load import load_encoder
-from casebook.models.remembered import RememberedScores
-from casebook.models.rerankers import MaxSimReranker
+from casebook.models.encoders import load_encoder
+from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker, RememberedScores
 from casebook.retrieval.checks import checked_documents
 from casebook.retrieval.chunking import Chunks, chunk_documents
 from casebook.retrieval.config import CROSS_ENCODER
@@ -27,7 +25,7 @@ class CorpusIndex:
         filters use and hits carry. A result is a row position.
     encoder, second_encoder : str or encoder, optional
         Encoders of the lists ``dense`` and ``dense2``: names for
-        :func:`casebook.models.load.load_encoder`, or objects. The first is the
+        :func:`casebook.models.encoders.load_encoder`, or objects. The first is the
         packaged one by default; the second is needed by ``dense2`` alone.
     remember_scores : bool
         Keep the late-interaction score of every pair of query and document, for

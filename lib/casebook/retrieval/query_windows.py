@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from casebook.models.stand_in import EncoderStandIn
+from casebook.models.cache import EncoderWrapper as EncoderStandIn
 from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.chunking import chunk_documents
 

@@ -81,4 +81,4 @@ def load_embedder(name="minilm", noise=0.0, seed=0):
         return SimulatedEncoder(name, noise, seed)
     if noise:
         raise InputError(f"noise is for simulators ({', '.join(NAMES)}), not {name}")
-    return importlib.import_module("casebook.models.load").load_encoder(name)
+    return importlib.import_module("casebook.models.encoders").load_encoder(name)
