@@ -8,7 +8,6 @@ import pytest
 
 from casebook import paths
 from casebook.audits.label_tables import read_labels
-from casebook.counterfactual.explained_makers import template_explanations
 from casebook.data import load
 from casebook.data.folders import (
     ROOT_VARIABLES,
@@ -20,6 +19,7 @@ from casebook.data.folders import (
 )
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
+from casebook.explain.study import explain
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.report import data_table
 from casebook.retrieval.scoring import retrieve, score
@@ -177,7 +177,7 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
 def test_audits_and_quotations_do_not_need_what_is_missing(incomplete):
     labels = read_labels(str(incomplete))
     assert len(labels.relevant) == 48
-    assert len(template_explanations(load(incomplete)).explanations) <= 48
+    assert len(explain(load(incomplete)).explanations) <= 48
 
 
 def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, casebook, tmp_path, monkeypatch):

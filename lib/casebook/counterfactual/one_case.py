@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from casebook.counterfactual.adjacency import shipped_adjacency
-from casebook.counterfactual.explanations import Explainer
 from casebook.counterfactual.extraction import extract_sheet
 from casebook.counterfactual.facts import present_types, read_sheet
 from casebook.counterfactual.plausibility import ModelValidator, rules
@@ -11,6 +10,7 @@ from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.tree import grow_tree
 from casebook.counterfactual.tree_report import as_json
 from casebook.errors import InputError
+from casebook.explain.templates import Explainer
 from casebook.models.language import load_language_model
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever

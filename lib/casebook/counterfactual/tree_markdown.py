@@ -1,6 +1,6 @@
 """The report of one tree as Markdown: a projection of its JSON."""
 
-from casebook.counterfactual.explanation_types import node_markdown, plain
+from casebook.explain.templates import node_markdown, plain
 from casebook.inference.intervals import estimate_text
 
 SHUFFLED = 3.3  # mean displacement of the same ten cases in random order

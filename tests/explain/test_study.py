@@ -1,22 +1,26 @@
 """The study of explanations: what is explained, spoilt and detected."""
 
-import csv
-import json
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from casebook.counterfactual import quality, quality_report
-from casebook.counterfactual.corruptions import KINDS, corrupt
-from casebook.counterfactual.detection import DETECTORS, scores
-from casebook.counterfactual.explained import Explained, explain
-from casebook.counterfactual.hard_cases import hard_cases, reading_check
-from casebook.counterfactual.rated import for_raters, ratings_note, ratings_table
+from casebook.counterfactual.extraction_gold import read_gold
 from casebook.data import load
 from casebook.errors import InputError
+from casebook.explain.study import (
+    DEFECTS,
+    DETECTORS,
+    Explained,
+    cited_provisions,
+    corrupt,
+    detect,
+    explain,
+    explanation_truth,
+    reading_check,
+    scores,
+)
 from casebook.measures.faithfulness import inverse_frequency
-from casebook.raters.likert import make_likert_forms
-from casebook.stats import intervals
+from casebook.measures.quotes import quote_states
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -26,24 +30,26 @@ RIGHT = "The landlord must return the deposit within 14 days. It says: “The te
 
 
 @pytest.fixture(scope="module")
-def study():
-    return quality.run_quality(explain(load("smoke")))
+def explained():
+    return explain(load("smoke"))
 
 
-def test_templates_quote_their_own_source(study):
-    made = study.explained
-    assert len(made.explanations) == 34 and not made.left_out
-    for key, text in made.explanations.items():
-        quoted = text.split("“")[1].split("”")[0]
-        assert quoted in " ".join(made.sources[made.own[key]].split())
-    table = quality_report.quote_table(study).set_index("state")
-    assert table.loc["verbatim", "own source"] == 34
-    assert table.loc["verbatim", "foreign sources"] == 0
+@pytest.fixture(scope="module")
+def detected(explained):
+    weights = inverse_frequency([explained.sources[key] for key in sorted(set(explained.own.values()))])
+    return detect(explained, weights).set_index(["defect", "detector"])
+
+
+def test_templates_quote_their_own_source(explained):
+    assert len(explained.explanations) == 34 and not explained.left_out
+    for key, text in explained.explanations.items():
+        own = {"own": explained.sources[explained.own[key]]}
+        assert [quote.state for quote in quote_states(text, own)] == ["verbatim"]
 
 
 def test_every_defect_changes_what_it_says():
     spoilt = corrupt({"a": RIGHT, "b": "It is so. It says: “Nine men are on 3 boats.”"})
-    assert set(spoilt) == set(KINDS)
+    assert tuple(spoilt) == DEFECTS
     assert spoilt["number changed"]["a"] == RIGHT.replace("14", "29")
     assert spoilt["negation turned"]["a"] == RIGHT.replace("may not", "may")
     assert "may not" not in spoilt["foreign sentence"]["a"]
@@ -55,7 +61,7 @@ def test_every_defect_changes_what_it_says():
 def test_each_detector_sees_its_defect():
     weights = inverse_frequency([SOURCE, "Nine men are on boats."])
     right = scores(RIGHT, SOURCE, weights)
-    assert right == pytest.approx(dict.fromkeys(DETECTORS, 1.0) | {"weighted": 1.0}, abs=0.35)
+    assert tuple(right) == DETECTORS
     assert right["mentions"] == right["quotes"] == right["polarity"] == 1.0
     other = {"b": "It is so. It says: “Nine men are on 3 boats.”"}
     spoilt = {k: v["a"] for k, v in corrupt({"a": RIGHT} | other).items()}
@@ -63,34 +69,26 @@ def test_each_detector_sees_its_defect():
     turned = scores(spoilt["negation turned"], SOURCE, weights)
     assert turned["polarity"] < 1.0 and turned["quotes"] == 0.0
     assert turned["documented"] == pytest.approx(right["documented"], abs=0.1)
-    foreign = scores(spoilt["foreign sentence"], SOURCE, weights)
-    assert foreign["corrected"] < right["corrected"]
+    assert scores(spoilt["foreign sentence"], SOURCE, weights)["corrected"] < right["corrected"]
     nothing = scores("It is so.", SOURCE, weights)
     assert nothing["corrected"] is None and nothing["mentions"] is None
 
 
-def test_numbers_carry_interval_n_and_control(study):
-    numbers = quality.score_numbers(study)
-    json.dumps(numbers, allow_nan=False)
-    for rule in ("documented", "corrected"):
-        area, score = numbers[rule]["AUROC"], numbers[rule]["faithfulness"]
-        assert area["control"] == 0.5 and area["ci"][0] > 0.5
-        assert score["value"] > score["control"]  # foreign sources
-        assert score["ci"][0] <= score["value"] <= score["ci"][1] and score["n"] == 34
-    for row in study.detection.itertuples():
-        assert (row.judged == 0) == (row.auroc is None or np.isnan(row.auroc))
-    text = quality_report.answer(study, numbers)
-    assert "34 explanations" in text and text.count("\n") == 1 + len(KINDS)
-
-
-def test_no_count_of_words_sees_a_turned_negation(study):
+def test_no_count_of_words_sees_a_turned_negation(detected):
     """A finding of the chapter, held here on the shipped data."""
-    table = study.detection.set_index(["defect", "detector"])["auroc"]
+    area = detected["auroc"]
     for detector in ("documented", "corrected", "weighted"):
-        assert abs(table["negation turned", detector] - 0.5) < 0.1
-    assert table["negation turned", "polarity"] > 0.8
-    assert table["number changed", "documented"] == 0.5
-    assert table["number changed", "mentions"] > 0.9
+        assert abs(area["negation turned", detector] - 0.5) < 0.1
+    assert area["negation turned", "polarity"] > 0.8
+    assert area["number changed", "documented"] == 0.5
+    assert area["number changed", "mentions"] > 0.9
+    assert (detected["judged"] <= detected["n"]).all()
+    assert ((detected["judged"] == 0) == area.isna()).all()
+
+
+def test_seed_draws_who_lends_sentences(explained):
+    assert corrupt(explained.explanations, seed=1) == corrupt(explained.explanations, seed=1)
+    assert corrupt(explained.explanations, seed=1) != corrupt(explained.explanations, seed=2)
 
 
 def test_provisions_are_held_against_those_of_the_passages():
@@ -103,15 +101,14 @@ def test_provisions_are_held_against_those_of_the_passages():
         {"a": "PDPA s.26C(3)", "b": "PDPA s.4(1); PDPA s.7(0)"},
         {},
     )
-    table = quality.cited_provisions(explained).set_index(["condition", "state"])
+    table = cited_provisions(explained).set_index(["condition", "state"])
     assert table.loc["matched", "count"].to_dict() == {"exact": 1, "same section": 1, "absent": 1}
     assert table.loc[("mismatched", "absent"), "count"] == 3
-    silent = Explained("x", "x", {"a": "s 1"}, {}, {}, {}, {})
-    assert quality.cited_provisions(silent).empty
+    assert cited_provisions(replace(explained, cited={})).empty
 
 
 def test_hard_cases_are_read_and_a_plain_pattern_fails():
-    table = reading_check(*hard_cases()).set_index(["kind", "reader"])
+    table = reading_check().set_index(["kind", "reader"])
     assert table["n"].groupby("kind").max().to_dict() == {"quote": 37, "citation": 20, "spelling": 15}
     for kind in ("quote", "citation", "spelling"):
         assert table.loc[(kind, "ours"), "share"] == 1.0
@@ -137,8 +134,16 @@ def test_what_cannot_be_explained_says_why(monkeypatch):
 def test_a_limit_draws_and_counts_the_rest():
     made = explain(load("smoke"), limit=20, seed=1)
     assert len(made.explanations) == 20 and made.left_out == {"not drawn": 14}
-    again = explain(load("smoke"), limit=20, seed=1)
-    assert list(again.explanations) == list(made.explanations)
+    assert list(explain(load("smoke"), limit=20, seed=1).explanations) == list(made.explanations)
+    assert list(explain(load("smoke"), limit=20, seed=2).explanations) != list(made.explanations)
+
+
+def test_sentences_of_the_explainer_are_explanations_too():
+    made = explain(load("planted"), "explainer", limit=10)
+    assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
+    assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
+    documented = explain(load("planted"), "documented explainer", limit=10)
+    assert documented.kind == "sentences of the explainer, documented rules"
 
 
 @pytest.mark.data
@@ -147,37 +152,19 @@ def test_stored_answers_are_held_against_what_the_model_was_shown(mirror, monkey
     run = "qwen_3_4b__non_reasoning__rag_20251105T164809"
     made = explain(load("pdpabench"), run)
     assert len(made.explanations) == 52 and made.name.endswith(run)
-    cited = quality.cited_provisions(made).set_index(["condition", "state"])
+    cited = cited_provisions(made).set_index(["condition", "state"])
     own, other = (cited.loc[(c, "exact"), "share"] for c in ("matched", "mismatched"))
     assert own > 0.5 > other
 
 
-def test_ratings_of_people_come_back(study, tmp_path):
-    assert ratings_table(None, None).empty
-    assert "No person" in ratings_note(ratings_table(None, None))
-    forms = tmp_path / "study"
-    rows = for_raters(study.explained).head(6)
-    make_likert_forms(rows, forms, "Pilot", {"R1": "lay", "R2": "expert"}, secret="s" * 32)
-    key = next(forms.rglob("key.json"))
-    sheets = [p for p in sorted(forms.rglob("*.csv")) if "usefulness" in p.read_text()]
-    for number, sheet in enumerate(sheets):
-        fill(sheet, 3 + number)
-    table = ratings_table(sheets[0].parent, key, n_boot=200)
-    assert table["mean"].tolist() == [3.5, 3.5, 3.5] and table["ratings"].sum() == 36
-    assert "36 ratings by up to 2 raters" in ratings_note(table)
-
-
-def fill(path, rating):
-    """Give every explanation of a form one rating."""
-    text = path.read_text(encoding="utf-8-sig")
-    rows = list(csv.reader(text.splitlines()))
-    head = next(i for i, row in enumerate(rows) if "usefulness_1_to_5" in row)
-    places = [i for i, name in enumerate(rows[head]) if name.endswith("_1_to_5")]
-    for row in rows[head + 1 :]:
-        for place in places:
-            row[place] = str(rating)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
+def test_corrected_sentences_are_true_more_often_than_documented_ones():
+    gold = read_gold()
+    table = explanation_truth([one for one in gold if one.split == "heldout"][:16]).set_index(["rules", "kind"])
+    ours, parity = (table.loc[(rules, "petitioner")] for rules in ("corrected", "documented"))
+    assert ours["value"] > parity["value"]
+    assert ours["value"] > 2 * ours["control"]
+    with pytest.raises(InputError, match="at least two"):
+        explanation_truth(gold[:1])
 
 
 def spoilt(text, other="Snow fell."):
@@ -237,21 +224,3 @@ def test_the_last_sentence_becomes_anothers(text, other, wrong):
 def test_half_of_a_quotation_becomes_anothers(ours, theirs, wrong):
     made = spoilt(f"It says: “{ours}”", f"It says: “{theirs}”")
     assert made["quotation stitched"] == f"It says: “{wrong}”"
-
-
-def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch):
-    study = quality.run_quality(explain(load("smoke")), n_boot=123, seed=5)
-    asked = []
-    draw = intervals.resample_counts
-    monkeypatch.setattr(
-        intervals,
-        "resample_counts",
-        lambda units, n_boot, seed: asked.append((n_boot, seed)) or draw(units, n_boot, seed),
-    )
-    noted = []
-    monkeypatch.setattr(intervals, "check_count", lambda name, n: noted.append(n))
-    numbers = quality.score_numbers(study)
-    quality_report.rule_table(study, numbers)
-    assert len(study.sweep) and len(study.lengths()) and len(study.sentences())
-    assert set(noted) == {123}
-    assert set(asked) == {(123, 5)}
