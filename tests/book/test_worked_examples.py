@@ -10,8 +10,8 @@ from importlib import import_module
 import pytest
 
 from casebook.audits.labels import CHECKS
-from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
+from casebook.explain.study import DETECTORS
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
 from casebook.inference.preference import item_tests
