@@ -56,11 +56,49 @@ class ClaimSet(DataSplit):
 
 
 def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
-    """Read claims, gold labels and evidence from a .csv, .json or .jsonl file.
+    """Read claims, gold labels and evidence from a file.
 
-    Doubled ids, unknown labels and a last line that breaks off are errors at their row, or
-    counted in the account with ``strict=False``. `corpus` names the abstracts that SciFact's
-    evidence cites, `labels` adds spellings of labels.
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.json`` or ``.jsonl``, also with ``.gz`` or ``.xz``.
+    kind : str
+        Format, one of ``data/claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
+        ``feverous_s``, ``hover``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
+        ``label``.
+    strict : bool
+        Whether doubled ids, unknown labels and a last line that breaks off are errors; else they are
+        counted in `account`.
+    corpus : path, optional
+        Abstracts that SciFact's evidence cites.
+    labels : dict, optional
+        Further spellings of labels, {spelling: one of `LABELS`}.
+
+    Returns
+    -------
+    ClaimSet
+        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more), `evidence`
+        (a row per passage; those of one ``set`` are needed together) and `account` (counts of what was read).
+
+    Raises
+    ------
+    InputError
+        If a record is not of the format, naming file and row.
+
+    References
+    ----------
+    Thorne et al. (2018), FEVER, NAACL; Wadden et al. (2020), SciFact, EMNLP; Jiang et al. (2020), HoVer,
+    Findings of EMNLP.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from casebook.data.claims import load_claims
+    >>> path = Path(mkdtemp()) / "claims.csv"
+    >>> _ = path.write_text("id,claim,label\\n1,Rent is due.,SUPPORTED\\n2,It is blue.,INSUFFICIENT_EVIDENCE\\n")
+    >>> load_claims(path).claims["label"].tolist()
+    ['SUPPORTED', 'INSUFFICIENT']
     """
     if kind not in formats():
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")

@@ -59,7 +59,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     >>> smoke.counts
     {'documents': 48, 'queries': 34, 'judgements': 310}
     >>> smoke.documents["doc_id"].iloc[0], load("smoke_test").name
-    ('cinema-01', 'smoke_test')
+    ('home-1', 'smoke_test')
     """
     if own := paths.data_folder(name):
         return _load_folder(*own, split or "test", titles, max_missing)

@@ -94,7 +94,32 @@ class Explanation:
 
 
 class Explainer:
-    """Explanations of the results and edges of a tree, from the documents' texts, {document: text}."""
+    """Explain search results and edits of facts in sentences that point to their support.
+
+    Parameters
+    ----------
+    texts : dict
+        {document: text} of every document that may be explained.
+    documented : bool
+        Whether to write what the documented system writes, unchecked reasons included.
+    max_words : int
+        Words of the passage that is shown of a document.
+
+    Raises
+    ------
+    InputError
+        If there are no documents, or one that is asked for has no text.
+
+    Examples
+    --------
+    >>> from casebook.counterfactual.extraction import extract_sheet
+    >>> from casebook.explain.templates import Explainer
+    >>> texts = {"d1": "He was convicted under section 302 IPC.", "d2": "The rent was due."}
+    >>> sheet = extract_sheet("The accused was charged under section 302 IPC.").sheet
+    >>> explainer = Explainer(texts)
+    >>> [explainer.result(sheet, document).text for document in texts]
+    ['Both cite IPC-302.', 'No fact or term of the query was found in it.']
+    """
 
     def __init__(self, texts, documented=False, max_words=MAX_WORDS):
         if not texts:
