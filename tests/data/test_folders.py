@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 
 import pytest
 
@@ -58,26 +57,14 @@ def test_compressed_files_give_the_same_dataset(toy):
     assert load_beir(toy).fingerprint == plain
 
 
-def test_byte_order_mark_and_windows_line_ends_are_read(toy):
-    plain = load_beir(toy).fingerprint
-    data = (toy / "corpus.jsonl").read_bytes().replace(b"\n", b"\r\n")
-    (toy / "corpus.jsonl").write_bytes(b"\xef\xbb\xbf" + data)
-    assert load_beir(toy).fingerprint == plain
-
-
 DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
     ("corpus.jsonl", b"{broken", "is not JSON"),
-    ("corpus.jsonl", b"[1]", "is not a JSON object"),
-    ("corpus.jsonl", b'{"text": "x"}', "has no field '_id'"),
     ("corpus.jsonl", b'{"_id": 7, "text": "x"}', "field '_id' is not text"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "field '_id' is empty"),
-    ("corpus.jsonl", b'{"_id": "d4"}', "has no field 'text'"),
-    ("corpus.jsonl", b'{"_id": "d4", "text": null}', "field 'text' is not text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}', "metadata field 'title' has the name"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": [1]}', "field 'metadata' is not an object"),
-    ("corpus.jsonl", b'{"_id": "\xff"}', "is not UTF-8 text"),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
     ("queries.jsonl", b'{"_id": "q2", "text": "x"}', "'q2' stood already in line 2"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9'"),
@@ -113,15 +100,6 @@ def test_missing_or_empty_files_are_named(toy, name):
 def test_unknown_split_names_the_known_ones(toy):
     with pytest.raises(InputError, match="no such file; splits here: test"):
         load_beir(toy, "dev")
-
-
-@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])
-def test_truncated_compressed_file_is_an_error(toy, suffix, compress):
-    data = compress((toy / "corpus.jsonl").read_bytes())
-    path = toy / f"documents.jsonl.{suffix}"
-    path.write_bytes(data[:-9])
-    with pytest.raises(InputError, match=f"{path.name}:.* ends early or is damaged"):
-        load_trec(path, toy / "queries.jsonl", toy / "q.txt", key="t", id_field="_id")
 
 
 def test_documents_with_trec_judgements(toy):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from casebook.data import list_datasets, load, registry, sources
-from casebook.data import registry as loaders
 from casebook.data.cards import cards
 from casebook.errors import InputError
 
@@ -81,7 +80,7 @@ def test_counts_that_differ_from_the_card_are_refused(toy, cache, make_card):
     splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
     card = make_card(contents, [{"mirror": "toy"}], splits=splits)
     with pytest.raises(InputError, match="toy, split test: expected 4 judgements, fou"):
-        loaders.read_split(card, {name: toy / name for name in names}, "test")
+        registry.read_split(card, {name: toy / name for name in names}, "test")
 
 
 def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch, tmp_path):

