@@ -94,9 +94,11 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
     --------
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
+    >>> import pandas as pd
     >>> from casebook.data.claims import load_claims
     >>> path = Path(mkdtemp()) / "claims.csv"
-    >>> _ = path.write_text("id,claim,label\\n1,Rent is due.,SUPPORTED\\n2,It is blue.,INSUFFICIENT_EVIDENCE\\n")
+    >>> rows = [("1", "Rent is due.", "SUPPORTED"), ("2", "It is blue.", "INSUFFICIENT_EVIDENCE")]
+    >>> pd.DataFrame(rows, columns=["id", "claim", "label"]).to_csv(path, index=False)
     >>> load_claims(path).claims["label"].tolist()
     ['SUPPORTED', 'INSUFFICIENT']
     """

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,27 +82,27 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
     >>> len(made.explanations), made.kind, made.left_out
     (20, 'template: the question and a quotation', {'not drawn': 14})
     """
+    pairs, texts, known = list(_first_relevant(dataset)), _column(dataset, "text"), _column(dataset, "citation")
+    name, cited, why = dataset.name, {}, ""
     if kind == "template":
-        made = _templates(dataset)
+        how, why = "template: the question and a quotation", "no sentence to quote"
+        found = [_quotation(row["text"], texts[document]) for row, document in pairs]
     elif kind == "gold":
-        made = _reference_answers(dataset)
+        if "gold_answer" not in dataset.queries:
+            raise InputError(f"{name} has no reference answers")
+        how, found = "reference answers", [row["gold_answer"] for row, _ in pairs]
+        cited = {row["query_id"]: known[document] for row, document in pairs} if known else {}
     elif kind in ("explainer", "documented explainer"):
-        made = _explainer(dataset, documented=kind != "explainer")
+        rules, why = "corrected" if kind == "explainer" else "documented", "nothing in common found"
+        name, how = f"{name}.{rules}_explainer", f"sentences of the explainer, {rules} rules"
+        explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
+        found = [_sentences_of(explainer, row, document) for row, document in pairs]
     else:
-        made = _stored_answers(dataset, kind)
-    keys = list(made.explanations)
-    if limit is not None and len(keys) > limit:
-        order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
-        chosen = [keys[i] for i in sorted(order[:limit])]
-        explanations = {key: made.explanations[key] for key in chosen}
-        own, left_out = {key: made.own[key] for key in chosen}, made.left_out | {"not drawn": len(keys) - limit}
-        made = replace(made, explanations=explanations, own=own, left_out=left_out)
-    count = len({made.own[key] for key in made.explanations})
-    if count < LEAST_SOURCES:
-        raise InputError(
-            f"{dataset.name}: {count} source(s) with an explanation, {LEAST_SOURCES} are the fewest to be compared"
-        )
-    return made
+        return _drawn(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
+    made = {row["query_id"]: text for (row, _), text in zip(pairs, found, strict=True) if text is not None}
+    own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
+    left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
+    return _drawn(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
 
 
 def _first_relevant(dataset):
@@ -119,24 +120,34 @@ def _column(dataset, name):
     return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
 
 
-def _templates(dataset):
-    """The question, and a quotation of the sentence that shares most content with it."""
-    texts, explanations, own, lost = _column(dataset, "text"), {}, {}, 0
-    for row, document in _first_relevant(dataset):
-        question = _short_question(row["text"])
-        asked = content_words(question)
-        spans = [texts[document][a:b] for a, b in sentences(texts[document][:20_000])]
-        fit = [s for s in spans if 5 <= len(s.split()) <= 40] or spans
-        if not fit:
-            lost += 1
-            continue
-        best = max(fit, key=lambda s: len(asked & content_words(s)))
-        best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
-        explanations[row["query_id"]] = f"It was found for: {question} It says: “{best}”"
-        own[row["query_id"]] = document
-    left_out = {"no sentence to quote": lost} if lost else {}
-    kind = "template: the question and a quotation"
-    return Explained(dataset.name, kind, explanations, texts, own, {}, left_out)
+def _drawn(made, limit, seed):
+    """At most `limit` explanations, of enough sources."""
+    keys = list(made.explanations)
+    if limit is not None and len(keys) > limit:
+        order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
+        chosen = [keys[i] for i in sorted(order[:limit])]
+        explanations = {key: made.explanations[key] for key in chosen}
+        own, left_out = {key: made.own[key] for key in chosen}, made.left_out | {"not drawn": len(keys) - limit}
+        made = replace(made, explanations=explanations, own=own, left_out=left_out)
+    count = len(set(made.own.values()))
+    if count < LEAST_SOURCES:
+        raise InputError(
+            f"{made.name}: {count} source(s) with an explanation, {LEAST_SOURCES} are the fewest to compare"
+        )
+    return made
+
+
+def _quotation(text, source):
+    """The question, and a quotation of the source's sentence that shares most content with it; None without one."""
+    question = _short_question(text)
+    asked = content_words(question)
+    spans = [source[a:b] for a, b in sentences(source[:20_000])]
+    fit = [s for s in spans if 5 <= len(s.split()) <= 40] or spans
+    if not fit:
+        return None
+    best = max(fit, key=lambda s: len(asked & content_words(s)))
+    best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
+    return f"It was found for: {question} It says: “{best}”"
 
 
 def _short_question(text, most=60, around=600, mask="[?CITATION?]"):
@@ -151,58 +162,34 @@ def _short_question(text, most=60, around=600, mask="[?CITATION?]"):
     return " ".join(words[:most]).rstrip(".,;:?!") + "."
 
 
-def _explainer(dataset, documented):
-    """Sentences of the explainer on why the relevant document was found."""
-    texts, explanations, own, lost = _column(dataset, "text"), {}, {}, 0
-    pairs = list(_first_relevant(dataset))
-    explainer = Explainer({document: texts[document] for _, document in pairs}, documented)
-    for row, document in pairs:
-        found = explainer.result(extract_sheet(row["text"], row["query_id"]).sheet, document)
-        if {sentence.kind for sentence in found.sentences} <= {"nothing", "similarity"}:
-            lost += 1
-        else:
-            explanations[row["query_id"]], own[row["query_id"]] = found.text, document
-    rules = "documented" if documented else "corrected"
-    name, kind = f"{dataset.name}.{rules}_explainer", f"sentences of the explainer, {rules} rules"
-    left_out = {"nothing in common found": lost} if lost else {}
-    return Explained(name, kind, explanations, texts, own, {}, left_out)
+def _sentences_of(explainer, row, document):
+    """What the explainer says of why a document was found, None if it finds nothing."""
+    found = explainer.result(extract_sheet(row["text"], row["query_id"]).sheet, document)
+    kinds = {sentence.kind for sentence in found.sentences}
+    return None if kinds <= {"nothing", "similarity"} else found.text
 
 
-def _reference_answers(dataset):
-    if "gold_answer" not in dataset.queries:
-        raise InputError(f"{dataset.name} has no reference answers")
-    pairs = list(_first_relevant(dataset))
-    explanations = {row["query_id"]: row["gold_answer"] for row, _ in pairs}
-    own = {row["query_id"]: document for row, document in pairs}
-    known = _column(dataset, "citation")
-    cited = {key: known[document] for key, document in own.items()} if known else {}
-    return Explained(dataset.name, "reference answers", explanations, _column(dataset, "text"), own, cited, {})
-
-
-def _stored_answers(dataset, run):
+def _stored_answers(dataset, run, pairs, texts, known):
     """Answers of one stored run of PDPABench with the passages that the model was shown."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     if not mirror:
         raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
-    folder = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers")
-    path = folder / "detailed_results.jsonl"
+    path = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers") / "detailed_results.jsonl"
     if not path.is_file():
         raise InputError(f"{path}: no stored answers; choose from the folder's runs")
-    texts, known = _column(dataset, "text"), _column(dataset, "citation")
-    relevant = {row["query_id"]: doc for row, doc in _first_relevant(dataset)}
-    explanations, sources, own, cited, left_out = {}, {}, {}, {}, {}
+    relevant = {row["query_id"]: [document] for row, document in pairs}
+    explanations, sources, own, cited, left_out = {}, {}, {}, {}, Counter()
     for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
         key, answer = row["qid"], row["prediction"].get("answer_text")
-        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts]
-        passages = shown or [d for d in [relevant.get(key)] if d]
-        if not answer or not passages:
-            why = "no answer" if not answer else "no passage"
-            left_out[why] = left_out.get(why, 0) + 1
+        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts] or relevant.get(key)
+        if not answer or not shown:
+            left_out["no answer" if not answer else "no passage"] += 1
             continue
         explanations[key], own[key] = answer, key
-        sources[key] = "\n\n".join(texts[d] for d in passages)
-        cited[key] = "; ".join(known[d] for d in passages if d in known)
-    return Explained(f"{dataset.name}.{run}", f"stored answers of {run}", explanations, sources, own, cited, left_out)
+        sources[key] = "\n\n".join(texts[d] for d in shown)
+        cited[key] = "; ".join(known[d] for d in shown if d in known)
+    name, how = f"{dataset.name}.{run}", f"stored answers of {run}"
+    return Explained(name, how, explanations, sources, own, cited, dict(left_out))
 
 
 # Defects and detectors

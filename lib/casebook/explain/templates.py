@@ -8,7 +8,7 @@ unchecked reasons included.
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from casebook.counterfactual.citations import find_citations
@@ -82,10 +82,7 @@ class Explanation:
         return {
             "text": self.text,
             "rules": "documented" if self.documented else "corrected",
-            "sentences": [
-                {"text": s.text, "kind": s.kind, "checked": s.checked, "support": [vars(place) for place in s.support]}
-                for s in self.sentences
-            ],
+            "sentences": [asdict(sentence) for sentence in self.sentences],
             "passages": [
                 {"document_id": p.document_id, "start": p.start, "end": p.end, "words": len(p.text.split())}
                 for p in self.passages
