@@ -12,26 +12,16 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-# Loaders that a card may name, and the kind of data that each gives: functions of
+# Loaders that a card may name, by the kind of data that they give: functions of
 # casebook.data.claims for claims, of casebook.data.sets for all else.
-LOADERS = {
-    "beir": "retrieval",
-    "beir_halves": "retrieval",
-    "consumer_contracts": "retrieval",
-    "irled": "retrieval",
-    "licence_notices": "retrieval",
-    "pdpabench": "retrieval",
-    "privacy_qa": "retrieval",
-    "climate_fever": "claims",
-    "feverous_s": "claims",
-    "hover": "claims",
-    "own_claims": "claims",
-    "decompositions": "annotations",
-    "fact_cases": "annotations",
-    "fact_sheets": "annotations",
-    "vader": "ratings",
-    "pdpabench_votes": "votes",
+KINDS = {
+    "retrieval": ("beir", "beir_halves", "consumer_contracts", "irled", "licence_notices", "pdpabench", "privacy_qa"),
+    "claims": ("climate_fever", "feverous_s", "hover", "own_claims"),
+    "annotations": ("decompositions", "fact_cases", "fact_sheets"),
+    "ratings": ("vader",),
+    "votes": ("pdpabench_votes",),
 }
+LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders}
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
@@ -198,21 +199,16 @@ def largest_first(groups, seed):
 
 
 def connected_components(judged):
-    """Label queries, {query: documents}, so that two that share a document have one label."""
-    parent = {}
+    """Label queries, {query: documents}, so that two that share a document have one label: ``g1``, ``g2`` and on."""
+    from scipy.sparse import coo_array, csgraph
 
-    def root(node):
-        while parent.setdefault(node, node) != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    for query, row in judged.items():
-        for doc in row:
-            parent[root(("document", doc))] = root(("query", query))
-    roots = {query: root(("query", query)) for query in judged}
-    labels = {node: f"g{n}" for n, node in enumerate(dict.fromkeys(roots.values()), 1)}
-    return {query: labels[node] for query, node in roots.items()}
+    documents = {doc: len(judged) + n for n, doc in enumerate(dict.fromkeys(d for row in judged.values() for d in row))}
+    links = np.array([(n, documents[doc]) for n, row in enumerate(judged.values()) for doc in row]).reshape(-1, 2)
+    nodes = len(judged) + len(documents)
+    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(nodes, nodes))
+    labels = csgraph.connected_components(graph, directed=False)[1].tolist()
+    first = {label: f"g{n}" for n, label in enumerate(dict.fromkeys(labels), start=1)}
+    return {query: first[label] for query, label in zip(judged, labels, strict=False)}
 
 
 def _unique_ids(frame, column, key):
