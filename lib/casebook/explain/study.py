@@ -1,6 +1,5 @@
 """Explanations with their sources, made wrong on purpose, and detectors held against what is wrong."""
 
-import json
 import math
 import os
 import re
@@ -16,18 +15,16 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, group_of, keys_of
 from casebook.inference.clustered_shares import clustered_wilson
-from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
 from casebook.measures.auroc import auroc
-from casebook.measures.citation_states import citation_states
-from casebook.measures.citations import canonical, find_citations
+from casebook.measures.citations import find_citations
 from casebook.measures.faithfulness import faithfulness
 from casebook.measures.faithfulness_documented import documented_shares
 from casebook.measures.legal_text import content_words, sentences
 from casebook.measures.mentions import agreement
 from casebook.measures.polarity import find_flip
 from casebook.measures.quotes import STATES, find_quotes, quote_states
-from casebook.paths import DATA, valid_name
+from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 
 LEAST_SOURCES = 5
@@ -292,7 +289,7 @@ def detect(explained, weights, *, seed=0):
     return pd.DataFrame(rows)
 
 
-# Citations
+# Citations and truth
 
 
 def cited_provisions(explained):
@@ -324,48 +321,6 @@ def _cited(number, known):
         return "exact"
     sections = {k.partition("(")[0] for k in known}
     return "same section" if number.partition("(")[0] in sections else "absent"
-
-
-def reading_check():
-    """Shares of the hard quotations and citations of ``data/hard_citations`` that are read as expected.
-
-    ``ours`` is the library, ``plain`` a pattern without its care: the control.
-    """
-    fields = {"id": str, "kind": str, "trap": str, "explanation": str, "expected": list}
-    cases = pd.DataFrame([row for _, row in read_jsonl(DATA / "hard_citations" / "cases.jsonl", fields)])
-    sources = json.loads((DATA / "hard_citations" / "sources.json").read_text(encoding="utf-8"))
-    rows = []
-    for kind, part in cases.groupby("kind", sort=False):
-        for name, reader in (("ours", _read_case), ("plain", _read_plainly)):
-            right = sum(reader(case, sources) == case["expected"] for case in part.to_dict("records"))
-            found = wilson(right, len(part))
-            rows.append((kind, name, found.estimate, found.low, found.high, len(part)))
-    return pd.DataFrame(rows, columns=["kind", "reader", "share", "low", "high", "n"])
-
-
-def _read_case(case, sources):
-    text, written = case["explanation"], sources["citations"]
-    if case["kind"] == "quote":
-        known = {canonical(citation): key for citation, key in written.items()}
-        return [q.state for q in quote_states(text, sources["sources"], known)]
-    if case["kind"] == "citation":
-        about = case["about"] if isinstance(case.get("about"), str) else None
-        return [c.state for c in citation_states(text, written, names=sources["names"], expected=about)]
-    return [citation.canonical for citation in find_citations(text)]
-
-
-def _read_plainly(case, sources):
-    text = case["explanation"]
-    if case["kind"] == "quote":
-        found = re.findall(r"[\"'](.+?)[\"']", text)
-        return ["verbatim" if any(q in s for s in sources["sources"].values()) else "absent" for q in found]
-    found = re.findall(r"\[\d{4}\] \w+ \d+", text)
-    if case["kind"] == "citation":
-        return ["verbatim" if c in sources["citations"] else "absent" for c in found]
-    return [re.sub(r"[\[\]]", "", citation) for citation in found]
-
-
-# Are the explainer's sentences true?
 
 
 def explanation_truth(gold):
