@@ -113,7 +113,9 @@ def test_provisions_are_held_against_those_of_the_passages():
 HARD = {name: (DATA / "hard_citations" / name).read_text() for name in ("cases.jsonl", "sources.json")}
 
 
-@pytest.mark.parametrize("case", map(json.loads, HARD["cases.jsonl"].splitlines()), ids=lambda case: case["id"])
+@pytest.mark.parametrize(
+    "case", [json.loads(line) for line in HARD["cases.jsonl"].splitlines()], ids=lambda case: case["id"]
+)
 def test_hard_quotations_and_citations_are_read(case):
     known, text = json.loads(HARD["sources.json"]), case["explanation"]
     if case["kind"] == "quote":

@@ -166,26 +166,27 @@ def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
     fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str) | {"atoms": list}
-    meaning, claims, evidence = formats()["plain"]["labels"], [], []
-    for _, row in read_jsonl(path, fields):
-        if split not in ("all", row["split"]):
-            continue
-        claims.append(
-            {
-                "claim_id": row["id"],
-                "claim": row["claim"],
-                "label": meaning[row["label"]],
-                "original_label": row["label"],
-                "category": row["category"],
-                "hops": row["hops"],
-                "cluster": row["group"],
-            }
-        )
-        for atom in row["atoms"]:  # every part needs its own passage: together they are one gold set
-            document, quote = atom["evidence"]["doc_id"], atom["evidence"]["quote"]
-            evidence.append((row["id"], document, 0, document, quote, atom["label"]))
-    passages = pd.DataFrame(evidence, columns=EVIDENCE)
-    return ClaimSet(card.key, split, pd.DataFrame(claims), passages, {"rows": len(claims)}, card)
+    rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
+    names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
+    claims = pd.DataFrame(rows).rename(columns=names)
+    claims["label"] = claims["original_label"].map(formats()["plain"]["labels"])
+    claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
+    evidence = pd.DataFrame(  # every part needs its own passage: together they are one gold set
+        [
+            (
+                row["id"],
+                atom["evidence"]["doc_id"],
+                0,
+                atom["evidence"]["doc_id"],
+                atom["evidence"]["quote"],
+                atom["label"],
+            )
+            for row in rows
+            for atom in row["atoms"]
+        ],
+        columns=EVIDENCE,
+    )
+    return ClaimSet(card.key, split, claims, evidence, {"rows": len(claims)}, card)
 
 
 @cache
