@@ -279,28 +279,25 @@ def test_defects_of_files_are_named(folder):
         read_mini_insurance(folder)
 
 
-def test_writer_refuses_what_the_layout_cannot_hold(folder, tmp_path):
-    dataset = read_mini_insurance(folder)
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ids": ["../escape", "policy-fire"]}, "is not allowed"),
+        ({"ids": ["Policy-Fire", "policy-fire"]}, "differ in case alone"),
+        ({"grade": 0}, "'q1' has no relevant policy"),
+        ({"columns": {"relevant": "policy-fire"}}, "have a column 'relevant'"),
+    ],
+)
+def test_writer_refuses_what_the_layout_cannot_hold(folder, tmp_path, changes, problem):
+    found = read_mini_insurance(folder)
+    documents = found.documents.assign(doc_id=changes.get("ids", found.documents["doc_id"]))
+    queries = found.queries.assign(**changes.get("columns", {}))
+    qrels = {"q1": {"policy-fire": changes.get("grade", 1)}}
+    with pytest.raises(InputError, match=problem):
+        write_mini_insurance(RetrievalDataset("x", "test", documents, queries, qrels), tmp_path / "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"policies", "queries"}
     with pytest.raises(InputError, match="exists: name a new folder"):
-        write_mini_insurance(dataset, folder)
-    documents = dataset.documents.assign(doc_id=["../escape", "policy-fire"])
-    changed = RetrievalDataset("x", "test", documents, dataset.queries, dataset.qrels)
-    with pytest.raises(InputError, match="is not allowed"):
-        write_mini_insurance(changed, tmp_path / "new")
-    documents = dataset.documents.assign(doc_id=["Policy-Fire", "policy-fire"])
-    changed = RetrievalDataset("x", "test", documents, dataset.queries, dataset.qrels)
-    with pytest.raises(InputError, match="differ in case alone"):
-        write_mini_insurance(changed, tmp_path / "new")
-    none = {"q1": {"policy-fire": 0}}
-    changed = RetrievalDataset("x", "test", dataset.documents, dataset.queries, none)
-    with pytest.raises(InputError, match="'q1' has no relevant policy"):
-        write_mini_insurance(changed, tmp_path / "new")
-    queries = dataset.queries.assign(relevant="policy-fire")
-    changed = RetrievalDataset("x", "test", dataset.documents, queries, dataset.qrels)
-    with pytest.raises(InputError, match="have a column 'relevant'"):
-        write_mini_insurance(changed, tmp_path / "new")
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"policies", "queries"}
+        write_mini_insurance(found, folder)
 
 
 def test_root_is_looked_up_in_order(folder, monkeypatch):

@@ -137,11 +137,6 @@ def test_cross_encoder_with_two_outputs_is_refused(two_label_classifier):
         reranker.scores(["sue"], [[0]])
 
 
-def test_cross_encoder_that_does_not_exist_is_one_clear_line():
-    with pytest.raises(InputError, match="does not exist"):
-        CrossEncoderReranker("/no/such/folder", ["a"])
-
-
 def test_encoder_pair_serves_late_interaction(bert_pair):
     question, passage = bert_pair
     pair = load_encoder(f"query={question},context={passage}", cache=False)
