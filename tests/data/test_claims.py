@@ -149,22 +149,11 @@ def test_very_long_and_unicode_claims_survive_csv(tmp_path):
     assert (found.account["long_claims"], found.claims["label"].tolist()[1]) == (1, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("c.jsonl", "", "holds no records"),
-        ("c.jsonl", "[1]\n", "c.jsonl:1: is not a JSON object"),
-        ("c.json", "{}", "is not a list of objects"),
-        ("c.csv", "id,label\n1\n", "c.csv:2: has not the 2 fields"),
-        ("c.csv", "id,id\n1,2\n", "a column stands twice"),
-        ("c.txt", "x", "name a .csv, .json or .jsonl file"),
-        ("c.jsonl", '{"label": "SUPPORTED"}\n', "c.jsonl:1: .* no field 'id'"),
-    ],
-)
-def test_bad_files_are_named_in_one_line(write, name, content, message):
-    with pytest.raises(InputError, match=message) as caught:
-        load_claims(write(name, content))
-    assert "\n" not in str(caught.value)
+def test_a_record_without_a_field_is_named_in_one_line(write):
+    with pytest.raises(InputError, match=r"c.jsonl:1: is not a record of plain: no field 'id'$"):
+        load_claims(write("c.jsonl", '{"label": "SUPPORTED"}\n'))
+    with pytest.raises(InputError, match="unknown format 'cfever': choose from averitec"):
+        load_claims(write("c.jsonl", "{}"), "cfever")
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=8), st.data())
