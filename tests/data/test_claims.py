@@ -95,16 +95,10 @@ def test_further_columns_come_from_the_fields_of_the_format(write):
     assert rows["plain"]["weather"] == "fine" and rows["averitec"]["claim_id"] == "1"
 
 
-def test_scifact_without_evidence_is_insufficient_and_takes_text_from_abstracts(write):
-    corpus = write("corpus.jsonl", [{"doc_id": 9, "abstract": ["a", "b\n", "c  d"]}])
+def test_scifact_without_evidence_is_insufficient(write):
     cited = claim(evidence={"9": [{"label": "CONTRADICT", "sentences": [2]}]})
-    path = write("claims.jsonl", [cited, claim(id=2, evidence={})])
-    found = load_claims(path, "scifact", corpus=corpus)
+    found = load_claims(write("claims.jsonl", [cited, claim(id=2, evidence={})]), "scifact")
     assert found.claims["label"].tolist() == [N, NEI]
-    assert found.evidence["text"].tolist() == ["c d"]
-    cited["evidence"]["9"][0]["sentences"] = [7]
-    with pytest.raises(InputError, match=r"lacks 1 sentences .*9:7"):
-        load_claims(write("claims.jsonl", [cited]), "scifact", corpus=corpus)
 
 
 def test_the_blank_first_record_of_feverous_is_counted(write):

@@ -4,7 +4,6 @@ What a format calls its fields and labels stands in ``data/claim_formats.yml``.
 """
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -46,16 +45,8 @@ class ClaimSet(DataSplit):
         for frame in (self.claims, self.evidence):
             yield json.dumps([list(frame), frame.to_dict(orient="records")], sort_keys=True, default=str).encode()
 
-    def subset(self, claim_ids, split):
-        """Some claims, in their own order, with their evidence."""
-        chosen = set(claim_ids)
-        claims = self.claims[self.claims["claim_id"].isin(chosen)].reset_index(drop=True)
-        evidence = self.evidence[self.evidence["claim_id"].isin(chosen)].reset_index(drop=True)
-        account = self.account | {"rows": len(claims)}
-        return replace(self, split=split, claims=claims, evidence=evidence, account=account)
 
-
-def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
+def load_claims(path, kind="plain", *, strict=True):
     """Read claims, gold labels and evidence from a file.
 
     Parameters
@@ -69,10 +60,6 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
     strict : bool
         Whether doubled ids, unknown labels and a last line that breaks off are errors; else they are
         counted in `account`.
-    corpus : path, optional
-        Abstracts that SciFact's evidence cites.
-    labels : dict, optional
-        Further spellings of labels, {spelling: one of `LABELS`}.
 
     Returns
     -------
@@ -105,7 +92,7 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
     if kind not in formats():
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
     records, truncated = read_records(path, tolerate_truncation=not strict)
-    meaning = formats()[kind]["labels"] | (labels or {})
+    meaning = formats()[kind]["labels"]
     account = {"rows": len(records)} | dict.fromkeys(("dummy_records", "duplicate_ids", "unknown_labels"), 0)
     rows, passages, first = [], [], {}
 
@@ -146,8 +133,6 @@ def load_claims(path, kind="plain", *, strict=True, corpus=None, labels=None):
     account["truncated_lines"] = truncated
     columns = dict.fromkeys([*EVIDENCE, *(name for passage in passages for name in passage)])
     evidence = pd.DataFrame(passages, columns=list(columns))
-    if corpus is not None:
-        evidence["text"] = _sentences_of(evidence, corpus)
     return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence, account)
 
 
@@ -286,20 +271,6 @@ _LAYOUTS = {
     "text": _text,
     "titles": _titles,
 }
-
-
-def _sentences_of(evidence, corpus):
-    """Text of every sentence cited, from SciFact's abstracts."""
-    texts = {}
-    for number, record in read_records(corpus)[0]:
-        if not isinstance(record.get("abstract"), list) or "doc_id" not in record:
-            raise InputError.at(corpus, number, "is not an abstract: it needs doc_id and abstract")
-        for place, text in enumerate(record["abstract"]):
-            texts[f"{record['doc_id']}:{place}"] = re.sub(r"\s+", " ", text)
-    missing = sorted(set(evidence["evidence_id"]) - set(texts))
-    if missing:
-        raise InputError(f"{corpus}: lacks {len(missing)} sentences that claims cite (first: {missing[0]})")
-    return evidence["evidence_id"].map(texts)
 
 
 def stratified_sample(frame, by, size, seed=42):
