@@ -111,3 +111,8 @@ def estimate(value, low, high, digits=3):
         f'<data value="{value:.6g}">{value:z.{digits}f}</data> '
         f'<span class="interval">{bounds_text(low, high, f"z.{digits}f")}</span>'
     )
+
+
+def bullets(lines):
+    """Write lines as a Markdown list."""
+    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
