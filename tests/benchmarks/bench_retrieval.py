@@ -9,8 +9,7 @@ import ranx
 from langchain_core.vectorstores import utils as langchain
 from measuring import cpu_seconds, row
 
-from casebook.retrieval.fuse import maximal_marginal_relevance
-from casebook.retrieval.fuse import reciprocal_rank_fusion
+from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion
 from casebook.retrieval.ranked import RankedLists
 
 DEPTH = 100

@@ -53,8 +53,7 @@ def documents(size):
     from casebook.datasets.planted import plant_truth
     from casebook.datasets.planted_text import render
     from casebook.measures.ranking import evaluate
-    from casebook.retrieval.scale_out import encode_shards, search_shards
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
 
     stages = Stages()
     truth = plant_truth(size, QUERIES, seed=0)

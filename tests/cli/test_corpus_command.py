@@ -14,9 +14,8 @@ from casebook.errors import InputError
 from casebook.formats.trec import read_run
 from casebook.models.load import load_encoder
 from casebook.paths import DATA
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.scale_out import encode_shards, search_shards
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.search import DenseIndex
+from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
 
 SMOKE = DATA / "smoke"
 QRELS = SMOKE / "qrels" / "test.tsv"

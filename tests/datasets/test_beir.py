@@ -12,9 +12,8 @@ from casebook.counterfactual.explained_makers import template_explanations
 from casebook.datasets import load
 from casebook.datasets.beir import load_beir, load_trec
 from casebook.errors import InputError
+from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.report import data_table
-from casebook.retrieval.scoring import retrieve, score
 
 
 def _lines(rows):

@@ -16,8 +16,8 @@ from casebook.factcheck.outcomes import outcomes
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
 from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import ModelStance
-from casebook.retrieval.fusion import reciprocal_rank_fusion
-from casebook.retrieval.rankings import RankedLists
+from casebook.retrieval.fuse import reciprocal_rank_fusion
+from casebook.retrieval.ranked import RankedLists
 
 
 def test_own_claims_are_balanced_and_split_by_source(claims):

@@ -13,9 +13,8 @@ from casebook.inference.multiplicity import holm
 from casebook.paths import NOTEBOOKS
 from casebook.plots import pair_matrix
 from casebook.retrieval import report
-from casebook.retrieval.ablation import Ablation
-from casebook.retrieval.config import config_for
-from casebook.retrieval.tuning import TUNED
+from casebook.retrieval.ablation import TUNED, Ablation
+from casebook.retrieval.settings import config_for
 
 OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "no_mmr", "no_reranker"]
 

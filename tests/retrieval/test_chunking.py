@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from casebook.errors import InputError
-from casebook.retrieval.chunking import chunk_documents
+from casebook.retrieval.index import chunk_documents
 
 texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 settings = st.tuples(st.integers(1, 6), st.integers(0, 5)).filter(lambda s: s[1] < s[0])

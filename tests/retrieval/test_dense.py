@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.rankings import from_scores
+from casebook.retrieval.ranked import from_scores
+from casebook.retrieval.search import DenseIndex
 
 small = st.integers(-2, 2).map(float)
 collections = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
@@ -94,7 +94,7 @@ def test_exact_search_has_recall_one_and_auto_is_exact_when_small(monkeypatch):
     index = DenseIndex(vectors)
     assert index.kind == "flat"
     assert index.measured_recall(vectors, 7) == 1
-    monkeypatch.setattr("casebook.retrieval.dense.EXACT_LIMIT", 50)
+    monkeypatch.setattr("casebook.retrieval.search.EXACT_LIMIT", 50)
     assert DenseIndex(vectors).kind == "hnsw"
 
 

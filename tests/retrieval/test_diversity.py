@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.diversity import maximal_marginal_relevance
+from casebook.retrieval.fuse import maximal_marginal_relevance
 
 pools = st.tuples(st.integers(1, 3), st.integers(1, 7), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 
 from casebook.errors import InputError
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.filters import candidate_mask, metadata_mask
-from casebook.retrieval.sparse import BM25Index
+from casebook.retrieval.ranked import candidate_mask, metadata_mask
+from casebook.retrieval.search import BM25Index, DenseIndex
 
 CASES = pd.DataFrame(
     {

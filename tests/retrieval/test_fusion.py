@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from casebook.errors import InputError
-from casebook.retrieval import fusion
-from casebook.retrieval.fusion import reciprocal_rank_fusion, weighted_sum
-from casebook.retrieval.rankings import RankedLists, from_scores, to_run
+from casebook.retrieval import fuse as fusion
+from casebook.retrieval.fuse import reciprocal_rank_fusion, weighted_sum
+from casebook.retrieval.ranked import RankedLists, from_scores, to_run
 
 
 @st.composite

@@ -2,12 +2,12 @@ import json
 
 import pandas as pd
 import pytest
+from casebook.retrieval.ingest import ingest_documents, ingest_index
 
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
-from casebook.retrieval.config import PipelineConfig
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ingest import ingest_documents, ingest_index
+from casebook.retrieval.settings import PipelineConfig
 from casebook.runs.manifest import LATEST, read_manifest
 
 

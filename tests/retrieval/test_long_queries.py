@@ -11,13 +11,12 @@ from casebook.datasets.sources import Absent, present
 from casebook.estimates import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.models.rerankers import MaxSimReranker
-from casebook.retrieval.config import PipelineConfig
-from casebook.retrieval.fusion import standardised_sum
-from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.ablation import retrieve
+from casebook.retrieval.fuse import standardised_sum
+from casebook.retrieval.index import MOST_WINDOWS, CorpusIndex, WindowedQueries
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.query_windows import MOST_WINDOWS, WindowedQueries
-from casebook.retrieval.rankings import from_scores
-from casebook.retrieval.scoring import retrieve
+from casebook.retrieval.ranked import from_scores
+from casebook.retrieval.settings import PipelineConfig
 
 PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
 PARTS += ["rrf_chunked", "reranker_only"]

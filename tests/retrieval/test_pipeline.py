@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from casebook.retrieval.stages import Request, first_stage_list
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_retrieval import CHUNKS, QUERIES, READS, retriever
 
-from casebook.retrieval.config import MODES, PipelineConfig
-from casebook.retrieval.filters import metadata_mask
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.rankings import from_scores
-from casebook.retrieval.stages import Request, first_stage_list
+from casebook.retrieval.ranked import from_scores, metadata_mask
+from casebook.retrieval.settings import MODES, PipelineConfig
 
 
 @pytest.mark.parametrize("mode", MODES)

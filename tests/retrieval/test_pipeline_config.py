@@ -1,7 +1,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.retrieval.config import MODES, PipelineConfig, config_for
+from casebook.retrieval.settings import MODES, PipelineConfig, config_for
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from small_retrieval import QUERIES, retriever
 
 from casebook.errors import InputError
-from casebook.retrieval import costs
+from casebook.retrieval import pipeline as costs
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 

@@ -3,8 +3,8 @@
 import pytest
 
 from casebook.datasets import load
+from casebook.retrieval.ablation import FIGURES, published_table
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.published import FIGURES, published_table
 
 # Half a unit of the last digit that each source prints.
 PRINTED = {"consumer_contracts_qa": 5e-4, "pdpabench": 5e-7}

@@ -7,9 +7,9 @@ import pytest
 
 from casebook.datasets import load
 from casebook.measures.ranking import evaluate
+from casebook.retrieval.ablation import question_items as drill_down
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.questions import drill_down
 from casebook.runs.items import as_json
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.rankings import RankedLists, collapse, from_scores, stack, to_run
+from casebook.retrieval.ranked import RankedLists, collapse, from_scores, stack, to_run
 
 tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
     lambda shape: arrays(float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0]))

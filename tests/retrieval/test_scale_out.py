@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.scale_out import encode_shards, search_shards
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.search import DenseIndex
+from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
 
 TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.retrieval.scale_out import encode_shards, search_shards
-from casebook.retrieval.shards import INDEX, ShardStore
+from casebook.retrieval.shards import INDEX, ShardStore, encode_shards, search_shards
 from casebook.stores import Store
 
 TEXTS = [f"clause {i}" for i in range(60)]

@@ -7,8 +7,8 @@ import pytrec_eval
 
 from casebook.datasets import load
 from casebook.errors import InputError
-from casebook.retrieval.rankings import to_run
-from casebook.retrieval.sparse import BM25Index
+from casebook.retrieval.ranked import to_run
+from casebook.retrieval.search import BM25Index
 
 TEXTS = [
     "The tenant shall return the keys at the end of the tenancy.",
@@ -76,7 +76,7 @@ def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
     assert lists.ids[:, :2].tolist() == [[0, 2], [1, -1]]
     mask = np.array([True, True, False, False, False])
     shared = index.search(queries, 5, mask)
-    monkeypatch.setattr("casebook.retrieval.sparse._BLOCK_SCORES", 5)
+    monkeypatch.setattr("casebook.retrieval.search._BLOCK_SCORES", 5)
     np.testing.assert_array_equal(lists.ids, index.search(queries, 5, pools).ids)
     np.testing.assert_array_equal(shared.ids, index.search(queries, 5, mask).ids)
 

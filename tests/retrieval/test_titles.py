@@ -13,11 +13,10 @@ from casebook.counterfactual.collections import extracted_collection
 from casebook.datasets import load
 from casebook.factcheck.checking import documents_of
 from casebook.factcheck.evidence import EvidenceBase
-from casebook.retrieval.corpus_files import encode_folder
+from casebook.retrieval.ablation import data_table
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.report import data_table
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.shards import ShardStore, encode_folder
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 

@@ -3,7 +3,8 @@ import pytest
 
 from casebook.datasets import load
 from casebook.errors import InputError
-from casebook.retrieval import ablation, report, tuning
+from casebook.retrieval import ablation, report
+from casebook.retrieval import ablation as tuning
 from casebook.retrieval.index import CorpusIndex
 
 

@@ -17,7 +17,7 @@ from casebook.estimates import contrasts, estimates
 from casebook.factcheck.comparing import compare_verdicts
 from casebook.files import write_text
 from casebook.inference.proportions import wilson
-from casebook.retrieval.scoring import ScoredSystems
+from casebook.retrieval.ablation import ScoredSystems
 
 LEVEL = (0.03, 0.07)  # of a test or an interval of a difference
 COVERAGE = (0.93, 0.98)

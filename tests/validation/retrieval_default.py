@@ -25,9 +25,9 @@ from casebook.datasets.sources import Absent
 from casebook.estimates import contrasts
 from casebook.files import write_text
 from casebook.measures.ranking import evaluate
+from casebook.retrieval.ablation import retrieve
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.scoring import retrieve
 
 METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"

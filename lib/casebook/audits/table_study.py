@@ -12,7 +12,7 @@ from casebook.audits.tables import check_tables, summary
 from casebook.datasets.sources import MIRROR_VARIABLE
 from casebook.inference.proportions import wilson
 from casebook.inference.samples import stream
-from casebook.retrieval.report import bullets
+from casebook.tables import bullets
 
 SIZES = (10, 20, 50, 100, 200)
 TRUE = "true rows"

@@ -136,7 +136,7 @@ def _check_models(parameters):
     for name in set(MODELS) & set(parameters):
         value = parameters[name]
         if name == "reranker":
-            from casebook.retrieval.config import CROSS_ENCODER, PipelineConfig
+            from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
 
             PipelineConfig(reranker=value)
             if str(value).startswith(CROSS_ENCODER):

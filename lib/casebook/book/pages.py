@@ -71,7 +71,7 @@ def _measures():
 
 
 def _systems():
-    from casebook.retrieval.config import MODES
+    from casebook.retrieval.settings import MODES
 
     rows = [(name, about) for name, (_, about) in MODES.items()]
     return to_html(pd.DataFrame(rows, columns=["Key", "System"]), "Systems compared")

@@ -35,8 +35,7 @@ def encode(
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
     from casebook.datasets.beir import read_collection
-    from casebook.retrieval.corpus_files import encode_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.shards import ShardStore, encode_folder
 
     exclusive(context, "scheduler", "workers")
     ShardStore(out)  # an address that is none is refused before anything is read
@@ -65,8 +64,7 @@ def search(
     Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
     """
     from casebook.formats.trec import run_lines, write_run
-    from casebook.retrieval.corpus_files import search_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.shards import ShardStore, search_folder
 
     exclusive(context, "scheduler", "workers")
     refuse_overwriting(out, queries)

@@ -6,7 +6,7 @@ from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.faithfulness import THRESHOLD
 from casebook.measures.faithfulness_controls import MATCHED, MISMATCHED, RULES
 from casebook.measures.quotes import STATES, quote_states
-from casebook.retrieval.report import bullets
+from casebook.tables import bullets
 
 BLIND = 0.6  # AUROC below which a detector is called blind to a defect
 _SMALL_PRINT = {"documented": "as documented", "corrected": "corrected"}

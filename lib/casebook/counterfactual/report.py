@@ -8,7 +8,7 @@ from casebook.counterfactual.evaluation import THRESHOLD, development_threshold,
 from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounds_text, estimate_text
 from casebook.measures.rank_agreement import cases_needed
-from casebook.retrieval.report import bullets
+from casebook.tables import bullets
 
 TYPE_ALONE = "type alone"
 _NOT_TOLD = "Whether the excess tells facts that decide from others is undefined"

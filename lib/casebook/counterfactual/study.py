@@ -13,9 +13,9 @@ from casebook.counterfactual.plausibility import rules
 from casebook.counterfactual.searching import CaseSearch
 from casebook.counterfactual.sensitivity import case_scores, sensitivity
 from casebook.counterfactual.tree import TreeSettings, grow_trees
-from casebook.retrieval.config import config_for
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.settings import config_for
 
 SYSTEMS = ("bm25", "dense", "full")
 CONTROL = "random"

@@ -6,7 +6,7 @@ from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJO
 from casebook.factcheck.verdict_study import PASS_GATE
 from casebook.factcheck.verdict_tables import evidence_table
 from casebook.inference.intervals import bounds_text
-from casebook.retrieval.report import bullets
+from casebook.tables import bullets
 
 
 def answer(study, scores, two_class, comparisons, moved=None):

@@ -5,9 +5,9 @@ import pandas as pd
 
 from casebook.inference.intervals import bounds_text
 from casebook.inference.verdicts import count_verdicts
-from casebook.retrieval.report import bullets
 from casebook.shift.learner import DOCUMENTED
 from casebook.shift.study import BASELINE, CHANCE, IN_SAMPLE, MEASURE, RANDOM, SHOWN_APART
+from casebook.tables import bullets
 
 _SHARED = {
     "group": "share no group and no question text",

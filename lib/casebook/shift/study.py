@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from casebook.retrieval.scoring import ScoredSystems
+from casebook.retrieval.ablation import ScoredSystems
 from casebook.shift import controls, evaluate
 from casebook.shift.embedded import MEASURES, embed
 from casebook.shift.evaluate import RIDGE
