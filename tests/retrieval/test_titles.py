@@ -106,7 +106,7 @@ def test_titles_count_in_the_hash_and_in_what_is_embedded(titled, tmp_path, hash
 
     for flag in (True, False):
         index = CorpusIndex(load(titled, titles=flag).documents, Recording())
-        index.dense(HybridRetriever(index, mode="dense").config)
+        index.passages().dense()
     assert asked[0] == "flood common words about clause 0"
     assert asked[len(WORDS)] == "common words about clause 0"
 

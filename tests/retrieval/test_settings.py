@@ -1,3 +1,5 @@
+"""Settings and the named systems."""
+
 import pytest
 
 from casebook.errors import InputError
@@ -19,6 +21,7 @@ from casebook.retrieval.settings import MODES, PipelineConfig, config_for
         ({"fusion": "borda"}, "unknown fusion 'borda': choose from standardised, rrf"),
         ({"reranker": "magic"}, "unknown reranker 'magic'"),
         ({"reranker": "cross-encoder:"}, "name the model"),
+        ({"reranker": "some/model"}, "is named cross-encoder:some/model"),
         ({"lists": ("bm25", "splade")}, "unknown list 'splade'"),
         ({"lists": ()}, "lists must be distinct, at least one"),
         ({"lists": ("bm25", "bm25")}, "lists must be distinct"),
@@ -48,6 +51,8 @@ def test_defaults_are_the_documented_ones():
     config = config_for("full")
     assert config == PipelineConfig()
     assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (20, 50, 0.7, 50)
+    assert (config.max_words, config.overlap, config.max_passages, config.question_tokens) == (130, 40, 16, 64)
+    assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
 
 
 def test_every_mode_is_valid_described_and_different():
@@ -69,3 +74,10 @@ def test_names_in_parameters_are_understood():
     assert PipelineConfig(lists="dense").lists == ("dense",)
     assert PipelineConfig(lists=["dense", "bm25"]).lists == ("dense", "bm25")
     assert PipelineConfig(reranker="cross-encoder:a/b").reranker == "cross-encoder:a/b"
+
+
+def test_trust_falls_with_length_and_needs_bm25():
+    trust = PipelineConfig(question_tokens=64).trust([1, 64, 128, 640, 915])
+    assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
+    assert (PipelineConfig(question_tokens=None).trust([9999]) == 1).all()
+    assert (PipelineConfig(lists=("dense",)).trust([9999]) == 1).all()
