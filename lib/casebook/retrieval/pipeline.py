@@ -160,9 +160,10 @@ class HybridRetriever:
         ):
             if rows.size or not (parts or queries):
                 parts.append((rows, *self._ranked(clock, config, batch.only(rows))))
+        mmr, reranker = self.config.mmr, self.config.reranker
+        names = [*self.config.lists, "fused", *["mmr"] * mmr, *["rerank", "reranked"] * (reranker is not None), "final"]
         stages = {
-            name: spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries))
-            for name in max((found for _, found, _ in parts), key=len)
+            name: spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries)) for name in names
         }
         final = stages["final"] = stages["final"].truncate(depth)
         passages = np.full(final.shape, ABSENT)
