@@ -12,7 +12,7 @@ from casebook.inference.preference import documented_preference
 from casebook.measures.classification import documented_metrics
 from casebook.paths import ROOT
 from casebook.raters.legacy import documented_analysis
-from casebook.shift.evaluators import NAMES
+from casebook.shift.gate import NAMES
 
 METHODS = ROOT / "book/methods"
 TEXT = (METHODS / "glossary.md").read_text(encoding="utf-8")

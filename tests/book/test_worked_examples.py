@@ -27,9 +27,8 @@ from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift import ABSENT, AFFECTED
 from casebook.paths import ROOT
-from casebook.shift.evaluators import NAMES
-from casebook.shift.gate import PROFILES
-from casebook.shift.learner import MODES
+from casebook.shift.gate import NAMES, PROFILES
+from casebook.shift.learn import MODES
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 

@@ -30,7 +30,7 @@ from casebook.runs.gate import read_gate
 from casebook.runs.manifest import read_manifest
 from casebook.runs.matrix import read_matrix
 from casebook.runs.per_query import read_per_query
-from casebook.shift.segments_file import read_segments
+from casebook.shift.segments import read_segments
 
 MUTANTS = 300  # of each reader
 SECONDS = 10  # for one input; more is a hang

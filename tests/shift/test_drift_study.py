@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from casebook.shift.drift import drift_numbers, drift_table, run_drift
+from casebook.shift.study import drift_numbers, drift_table, run_drift
 
 
 @pytest.fixture(scope="module")

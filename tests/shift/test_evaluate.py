@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from casebook.shift.simulators import SimulatedEncoder
 
 from casebook.datasets import load
 from casebook.errors import InputError
-from casebook.shift import controls, evaluate
+from casebook.shift import learn as evaluate
+from casebook.shift import study as controls
 from casebook.shift.embedded import embed
-from casebook.shift.ridge import learn_ridge
-from casebook.shift.simulators import SimulatedEncoder
+from casebook.shift.learn import learn_ridge
 
 GRID = evaluate.LEARNERS["posneg-uniform"]
 

@@ -4,13 +4,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from casebook.shift.simulators import SimulatedEncoder
 
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
 from casebook.shift import gate
 from casebook.shift.embedded import embed
-from casebook.shift.evaluators import COSINE, MARGIN, MRR, NAMES, NDCG, evaluate_shift
-from casebook.shift.simulators import SimulatedEncoder
+from casebook.shift.gate import COSINE, MARGIN, MRR, NAMES, NDCG, evaluate_shift
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from casebook.shift.simulators import SimulatedEncoder
 
 from casebook.errors import InputError
 from casebook.shift.embedded import embed
-from casebook.shift.learner import MODES, learn_posneg
-from casebook.shift.simulators import SimulatedEncoder
+from casebook.shift.learn import MODES, learn_posneg
 
 NAMES = {
     "sha256": "sha256",

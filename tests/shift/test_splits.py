@@ -1,12 +1,11 @@
 import pytest
+from casebook.shift.simulators import SimulatedEncoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.datasets import load
 from casebook.errors import InputError
-from casebook.shift.embedded import embed
-from casebook.shift.simulators import SimulatedEncoder
-from casebook.shift.splits import complement, divide, folds, group_labels
+from casebook.shift.embedded import complement, divide, embed, folds, group_labels
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.shift.learner import learn_posneg
-from casebook.shift.training import STATS, training_result, write_training
-from casebook.shift.trainings import best, latest, read_training, trainings
+from casebook.shift.artifacts import STATS, best, latest, read_training, training_result, trainings, write_training
+from casebook.shift.learn import learn_posneg
 
 DOCUMENTED = {
     *("WorkflowName", "CreatedUtc", "BaseDirectory", "ComparisonRuns", "TrainingMode"),

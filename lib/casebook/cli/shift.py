@@ -33,8 +33,7 @@ def train(
     dataset: Dataset,
     mode: Annotated[str, typer.Option(help="Learner: posneg-...")] = "posneg-uniform",
     hardneg_topk: Annotated[int, typer.Option(min=1, help="Negatives a query.")] = 1,
-    embedder: Annotated[str, typer.Option(help="minilm, semantic-hash, sha256, or a model.")] = "minilm",
-    noise: Annotated[float, typer.Option(min=0, help="Of a simulator, seeded.")] = 0.0,
+    embedder: Annotated[str, typer.Option(help="minilm or another model.")] = "minilm",
     by: Annotated[str, typer.Option(help="group, document or query.")] = "group",
     seed: Seed = 0,
     domain: Domain = "insurance",
@@ -45,14 +44,13 @@ def train(
 
     Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
     """
-    from casebook.shift.preparation import Setup
-    from casebook.shift.workflow import train
+    from casebook.shift.artifacts import Setup, train
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
         raise InputError(
             "--hardneg-topk means nothing beside --mode posneg-contrast, which takes all other documents: leave it out"
         )
-    setup = Setup(dataset, embedder, mode, hardneg_topk, by, seed, noise)
+    setup = Setup(dataset, embedder, mode, hardneg_topk, by, seed)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {k: v for k, v in result.values.items() if k != "DeltaVector"}
     if as_json:
@@ -83,7 +81,7 @@ def run(
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
-    from casebook.shift.running import run, text_of
+    from casebook.shift.artifacts import run, text_of
 
     exclusive(context, "training", "latest")
     layout = _layout(domain, tenant, training)
@@ -138,7 +136,7 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.evidence import settle
-    from casebook.shift.acceptance import run_evaluators
+    from casebook.shift.gate import run_evaluators
 
     exclusive(context, "training", "latest")
     if not baseline:
@@ -187,9 +185,8 @@ def compare(
     Example: casebook segments compare --segments segments.json --metric map@1
     """
     from casebook.runs.layout import check_tenant, current_tenant
-    from casebook.shift.running import text_of
-    from casebook.shift.segments import compare_segments
-    from casebook.shift.segments_file import read_segments
+    from casebook.shift.artifacts import text_of
+    from casebook.shift.segments import compare_segments, read_segments
 
     parts = read_segments(segments)
     for path in (parts.baseline, parts.shifted):
@@ -219,6 +216,6 @@ def _layout(domain, tenant, training=None):
 
 def _trained(dataset, layout, latest, training):
     """Find the training that the options name: its result and its setup."""
-    from casebook.shift.workflow import find_training
+    from casebook.shift.artifacts import find_training
 
     return find_training(dataset, layout.results, newest=latest, folder=training)
