@@ -163,7 +163,7 @@ def test_eval_writes_manifest_and_gate(casebook, trained):
     assert gate["Passed"] is True and gate["Epsilon"] == 0.9
     manifest = read_json(f"{found['folder']}/run_manifest.json")
     assert manifest["kind"] == "evaluation+baseline"
-    assert manifest["diagnostic"] is False and manifest["usedSim"] is True
+    assert manifest["diagnostic"] is False and manifest["usedSim"] is False
 
 
 def test_zero_vectors_fail_the_gate(casebook, trained):
@@ -197,7 +197,7 @@ def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
 def test_documented_folder_layout(casebook, mirror):
     """Five questions make three groups: one each to learn, to choose and to test."""
     folder = mirror / "embeddingshift" / "samples" / "insurance"
-    options = ("--embedder", "sha256", "--json")
+    options = ("--embedder", "minilm", "--json")
     code, out, _ = casebook("shift", "train", folder, *options)
     result = json.loads(out)["result"]
     assert code == 0

@@ -1,10 +1,12 @@
+"""The documented evaluators and the acceptance gate."""
+
 import dataclasses
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from casebook.shift.simulators import SimulatedEncoder
+from simulated import Simulated
 
 from casebook.datasets.corpus import RetrievalDataset
 from casebook.errors import InputError
@@ -23,7 +25,7 @@ def demo():
     )
     qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     dataset = RetrievalDataset("demo", "test", documents, queries, qrels)
-    return embed(dataset, SimulatedEncoder("sha256"))
+    return embed(dataset, Simulated("sha256"))
 
 
 @pytest.mark.data
@@ -86,18 +88,11 @@ def test_gate_verdicts(moved, amount, verdict):
         assert report.passed is (verdict == "pass")
 
 
-def frame_of(deltas):
-    return pd.DataFrame({NDCG: deltas, MRR: deltas})
-
-
 def run_of(moved, deltas):
     """Give a run whose deltas are the given ones."""
-    zero = frame_of(np.zeros(len(deltas)))
-    mean = float(np.mean(deltas))
-    metrics = {f"{name}.delta": mean for name in (NDCG, MRR)}
-    run = moved(0.0)
-    shifted = frame_of(np.asarray(deltas, dtype=float))
-    return dataclasses.replace(run, metrics=metrics, baseline=zero, shifted=shifted)
+    shifted = pd.DataFrame(dict.fromkeys((NDCG, MRR), np.asarray(deltas, dtype=float)))
+    metrics = {f"{name}.delta": float(np.mean(deltas)) for name in (NDCG, MRR)}
+    return dataclasses.replace(moved(0.0), metrics=metrics, baseline=0 * shifted, shifted=shifted)
 
 
 def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):

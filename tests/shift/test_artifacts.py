@@ -1,3 +1,5 @@
+"""Stored trainings: documented fields, the latest, the best, and what cannot be read."""
+
 import json
 
 import numpy as np
@@ -12,6 +14,8 @@ DOCUMENTED = {
     *("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement"),
     *("DeltaVector", "DeltaNorm", "CancelOutEpsilon", "IsCancelled", "CancelReason"),
 }
+
+
 GAIN = {"map@1": (0.5, 0.6), "ndcg@3": (0.4, 0.4)}
 
 
