@@ -112,17 +112,12 @@ def min_max(scores, filled):
 
 def _checked(lists, weights):
     lists = list(lists)
-    if not lists:
-        raise InputError("fusion needs at least one ranked list")
-    if len({entry.shape[0] for entry in lists}) > 1:
-        sizes = ", ".join(str(entry.shape[0]) for entry in lists)
-        raise InputError(f"fused lists must have the same queries, got {sizes}")
+    if len({entry.shape[0] for entry in lists}) != 1:
+        raise InputError("fusion needs at least one ranked list, and all of the same queries")
     weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
-    valid = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0])) and np.isfinite(weights).all()
-    if not valid or (weights < 0).any() or (weights.size and not weights.any()):
-        raise InputError(
-            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0, got {weights.tolist()}"
-        )
+    fits = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0]))
+    if not fits or not (np.isfinite(weights) & (weights >= 0)).all() or (weights.size and not weights.any()):
+        raise InputError(f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0")
     return lists, weights.reshape(len(lists), -1)
 
 
@@ -204,19 +199,14 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10, candidates
     relevance, vectors, k = np.asarray(relevance, float), np.asarray(vectors), positive_depth(k)
     if not 0 <= lambda_ <= 1:
         raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
-    if relevance.ndim != 2 or np.isnan(relevance).any():
-        raise InputError("relevance must be an array [queries, candidates] without NaN")
-    valid = relevance > -np.inf
     if candidates is None:
         fits = vectors.ndim == 3 and vectors.shape[:2] == relevance.shape
     else:
         candidates = np.asarray(candidates)
         fits = vectors.ndim == 2 and candidates.shape == relevance.shape
-    if not fits:
-        raise InputError(
-            f"relevance {relevance.shape} and vectors {vectors.shape} do not fit: give "
-            "vectors [queries, candidates, dims], or [items, dims] and candidates"
-        )
+    if not fits or relevance.ndim != 2 or np.isnan(relevance).any():
+        raise InputError(f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or it holds NaN")
+    valid = relevance > -np.inf
     valid = valid if candidates is None else valid & (candidates >= 0)
     relevance = np.where(valid, min_max(relevance, valid) if scale_relevance else relevance, -np.inf)
     order, values = np.full((len(relevance), k), ABSENT), np.full((len(relevance), k), -np.inf)

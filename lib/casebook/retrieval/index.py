@@ -178,10 +178,7 @@ class Chunks:
 
 def chunk_documents(texts, max_words=130, overlap=40, token_counter=None, max_tokens=None):
     """Cut documents into windows of at most so many words, and tokens if counted, that share `overlap` words."""
-    if max_words < 1 or not 0 <= overlap < max_words:
-        raise InputError(f"chunks need max_words >= 1 and 0 <= overlap < max_words, got {max_words} and {overlap}")
-    if (token_counter is None) != (max_tokens is None):
-        raise InputError("a limit in tokens needs both token_counter and max_tokens")
+    assert 0 <= overlap < max_words and (token_counter is None) == (max_tokens is None)
     spans = []
     for owner, text in enumerate(texts):
 

@@ -21,7 +21,6 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.ranked import (
     ABSENT,
     RankedLists,
-    candidate_mask,
     collapse,
     extend,
     from_scores,
@@ -257,8 +256,13 @@ class HybridRetriever:
 
     def _allowed(self, n_queries, filters, candidates):
         """Join filter and candidate pools into one mask [1 or Q, documents], or None."""
-        pools = None if candidates is None else [self.index.positions(pool) for pool in candidates]
-        allowed = candidate_mask(pools, n_queries, len(self.index))
+        allowed = None
+        if candidates is not None:
+            if len(candidates) != n_queries:
+                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
+            allowed = np.zeros((n_queries, len(self.index)), dtype=bool)
+            for row, pool in enumerate(candidates):
+                allowed[row, self.index.positions(pool)] = True
         if filters:
             mask = metadata_mask(self.index.documents, filters)[None, :]
             allowed = mask if allowed is None else allowed & mask

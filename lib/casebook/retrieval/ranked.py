@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from casebook.errors import InputError
 
@@ -103,7 +102,7 @@ def from_scores(scores, k, allowed=None):
     k = min(positive_depth(k), items)
     if np.isnan(scores).any():
         raise InputError("a retrieval score is NaN: check the vectors or the text")
-    mask = candidate_mask(allowed, rows, items)
+    mask = as_mask(allowed, rows, items)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     ids, values = np.full((rows, k), ABSENT), np.full((rows, k), -np.inf)
@@ -223,21 +222,10 @@ def _compared(values, column, name, operand):
         raise InputError(f"filter on {column!r}: cannot compare its values with {operand!r}") from error
 
 
-def candidate_mask(allowed, n_queries, n_items):
-    """Bring a mask [items] or [queries, items], or pools of positions, to a mask [1 or queries, items]."""
+def as_mask(allowed, n_queries, n_items):
+    """Bring a mask [items] or [1 or queries, items] to two dimensions; None stays None."""
     if allowed is None:
         return None
-    if pd.api.types.is_bool_dtype(allowed):
-        allowed = np.asarray(allowed)
-        if allowed.shape not in ((n_items,), (n_queries, n_items)):
-            raise InputError(f"mask of shape {allowed.shape} does not fit {n_queries} queries and {n_items} items")
-        return np.atleast_2d(allowed)
-    if len(allowed) != n_queries:
-        raise InputError(f"{len(allowed)} candidate pools for {n_queries} queries")
-    mask = np.zeros((n_queries, n_items), dtype=bool)
-    for row, pool in enumerate(allowed):
-        pool = np.asarray(pool, np.int64)
-        if pool.size and (pool.min() < 0 or pool.max() >= n_items):
-            raise InputError(f"candidate pool of query {row} holds a position outside 0..{n_items - 1}")
-        mask[row, pool] = True
+    mask = np.atleast_2d(allowed)
+    assert mask.dtype == bool and mask.shape in ((1, n_items), (n_queries, n_items)), "a mask fits queries and items"
     return mask

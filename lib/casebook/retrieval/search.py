@@ -14,17 +14,14 @@ import scipy.sparse
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_choice
-from casebook.retrieval.ranked import ABSENT, RankedLists, candidate_mask, from_scores, positive_depth, stack
+from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, from_scores, positive_depth, stack
 from casebook.retrieval.settings import PRESETS
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
 
-METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+", "okapi")
-_STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS}
+_STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
-KINDS = ("auto", "flat", "hnsw")
 EXACT_LIMIT = 200_000  # vectors below which "auto" is exact
 _NEAR_TIE = 1e-5  # single-precision scores closer than this may be a tie that rounding has split
 _BLOCK_VALUES, _PAIRS = 8_000_000, 4096
@@ -36,15 +33,9 @@ class BM25Index:
     def __init__(self, texts, method="lucene", k1=1.5, b=0.75, stopwords="en", stemmer=None, token_pattern=None):
         if len(texts) == 0:
             raise InputError("a BM25 index needs at least one text")
-        check_choice("BM25 method", method, METHODS)
-        if not (k1 >= 0 and 0 <= b <= 1):
-            raise InputError(f"BM25 needs k1 >= 0 and b in [0, 1], got {k1} and {b}")
-        if isinstance(stopwords, str):
-            check_choice("stop list", stopwords, _STOP_LISTS)
-            stopwords = _STOP_LISTS[stopwords]
         self._tokenising = {
             "token_pattern": token_pattern or _TOKEN_PATTERN,
-            "stopwords": list(stopwords or []),
+            "stopwords": list(_STOP_LISTS[stopwords]),
             "stemmer": stemmer_by_name(stemmer),
         }
         self.size = len(texts)
@@ -60,14 +51,12 @@ class BM25Index:
     @classmethod
     def from_preset(cls, texts, name="default"):
         """Build an index with named settings."""
-        check_choice("BM25 preset", name, PRESETS)
         return cls(texts, **PRESETS[name])
 
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
         k = positive_depth(k)
-        mask = candidate_mask(allowed, len(queries), self.size)
-        tokens = self._tokens(queries)
+        mask, tokens = as_mask(allowed, len(queries), self.size), self._tokens(queries)
         step, parts = max(1, _BLOCK_VALUES // self.size), []
         for start in range(0, len(tokens), step):
             block = slice(start, start + step)
@@ -107,7 +96,6 @@ class DenseIndex:
     """Vectors searched by cosine; a pair scores the same whatever else is searched."""
 
     def __init__(self, vectors, kind="auto"):
-        check_choice("kind of index", kind, KINDS)
         self._vectors = _unit(vectors)
         self.size, self.dims = self._vectors.shape
         if self.size == 0 or self.dims == 0:
@@ -124,23 +112,12 @@ class DenseIndex:
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
         depth = min(positive_depth(k), self.size)
-        mask = candidate_mask(allowed, len(queries), self.size)
+        mask = as_mask(allowed, len(queries), self.size)
         if mask is None:
             return self._search(self._index, self._vectors, queries, depth)
         if len(mask) == 1:
             return stack([self._within(queries, depth, mask[0])], depth)
         return stack([self._within(queries[[row]], depth, mask[row]) for row in range(len(queries))], depth)
-
-    def measured_recall(self, query_vectors, k, sample=None, seed=0):
-        """Share of the exact result that the index returns, over all or some queries."""
-        queries = np.atleast_2d(np.asarray(query_vectors))
-        if sample is not None and sample < len(queries):
-            queries = queries[np.sort(np.random.default_rng(seed).permutation(len(queries))[:sample])]
-        if len(queries) == 0:
-            raise InputError("recall of an index needs at least one query")
-        exact = self.search(queries, k, np.ones(self.size, dtype=bool))
-        found = exact.columns_of(self.search(queries, k).ids) >= 0
-        return float(found.sum() / exact.lengths.sum())
 
     def _within(self, queries, depth, mask):
         """Search exactly among the allowed positions."""
