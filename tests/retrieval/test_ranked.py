@@ -8,16 +8,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import (
-    RankedLists,
-    candidate_mask,
-    collapse,
-    extend,
-    from_scores,
-    metadata_mask,
-    stack,
-    to_run,
-)
+from casebook.retrieval.ranked import RankedLists, collapse, extend, from_scores, metadata_mask, to_run
 from casebook.retrieval.search import BM25Index, DenseIndex
 
 tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
@@ -38,18 +29,9 @@ def test_from_scores_is_a_stable_sort_cut_at_k(scores, k):
 @given(tied_scores, st.integers(1, 15), st.data())
 def test_from_scores_returns_allowed_items_only(scores, k, data):
     mask = data.draw(arrays(bool, scores.shape))
-    pools = [np.flatnonzero(row) for row in mask]
     lists = from_scores(scores, k, mask)
-    np.testing.assert_array_equal(lists.ids, from_scores(scores, k, pools).ids)
     reference = from_scores(np.where(mask, scores, -np.inf), k)
     np.testing.assert_array_equal(lists.ids, reference.ids)
-
-
-@given(tied_scores)
-def test_truncation_is_the_shorter_search(scores):
-    deep = from_scores(scores, scores.shape[1])
-    for k in range(1, scores.shape[1] + 1):
-        np.testing.assert_array_equal(deep.truncate(k).ids, from_scores(scores, k).ids)
 
 
 @given(tied_scores, st.data())
@@ -95,16 +77,17 @@ def test_reorder_picks_columns_and_pads():
     assert lists.reorder([[1], [0]]).scores.tolist() == [[2.0], [1.0]]
 
 
-def test_stack_joins_blocks_of_different_depth():
-    joined = stack([from_scores([[1.0, 2.0]], 1), from_scores([[1.0, 2.0]], 2)], 3)
-    assert joined.ids.tolist() == [[1, -1, -1], [1, 0, -1]]
-
-
 def test_extension_goes_on_with_what_is_new():
     head, tail = from_scores([[0, 3, 2.0]], 2), from_scores([[9, 8, 7.0, 6]], 4)
     longer = extend(head, tail)
     assert longer.ids.tolist() == [[1, 2, 0, 3]]
     np.testing.assert_allclose(longer.scores, [[1, 1 / 2, 1 / 3, 1 / 4]])
+
+
+@pytest.mark.parametrize("mask", [np.ones(2, bool), np.ones((3, 3), bool), np.ones(3)])
+def test_masks_that_do_not_fit_are_refused(mask):
+    with pytest.raises(AssertionError):
+        from_scores(np.zeros((2, 3)), 1, mask)
 
 
 def test_to_run_names_queries_and_documents():
@@ -209,24 +192,3 @@ def test_every_result_of_both_indexes_satisfies_the_filter(allowed, k):
         assert lists.shape[0] == 2
         assert (lists.lengths == min(k, mask.sum())).all()
         assert mask[lists.ids[lists.ids >= 0]].all()
-
-
-def test_candidate_pools_become_a_mask_per_query():
-    mask = candidate_mask([[0, 2], []], 2, 3)
-    assert mask.tolist() == [[True, False, True], [False, False, False]]
-    assert candidate_mask(np.array([True, False]), 3, 2).shape == (1, 2)
-    assert candidate_mask(None, 3, 2) is None
-
-
-@pytest.mark.parametrize(
-    ("allowed", "message"),
-    [
-        (np.array([True]), "does not fit"),
-        ([[0]], "1 candidate pools for 2 queries"),
-        ([[0], [3]], "query 1 holds a position outside 0..2"),
-        ([[-1], []], "query 0 holds a position outside"),
-    ],
-)
-def test_restrictions_that_do_not_fit_are_refused(allowed, message):
-    with pytest.raises(InputError, match=message):
-        candidate_mask(allowed, 2, 3)

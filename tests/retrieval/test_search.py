@@ -60,8 +60,6 @@ def test_stemming_and_stop_lists_change_what_matches():
     assert stemmed.ids[0, :3].tolist() == [0, 1, -1]
     kept = BM25Index(TEXTS, stopwords=None).search(["of the"], 5)
     assert kept.ids[0].tolist() == [3, 0, -1, -1, -1]
-    own = BM25Index(TEXTS, stopwords=["tenant"]).search(["tenant"], 5)
-    assert own.lengths.tolist() == [0]
 
 
 def test_queries_without_a_known_word_retrieve_nothing():
@@ -76,7 +74,7 @@ def test_equal_texts_keep_the_order_of_the_collection():
 
 
 def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
-    queries, pools = ["tenant return", "return deposit"], [[0, 2], [1]]
+    queries, pools = ["tenant return", "return deposit"], np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool)
     index = BM25Index(TEXTS)
     lists = index.search(queries, 5, pools)
     assert lists.ids[:, :2].tolist() == [[0, 2], [1, -1]]
@@ -85,23 +83,6 @@ def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
     monkeypatch.setattr("casebook.retrieval.search._BLOCK_VALUES", 5)
     np.testing.assert_array_equal(lists.ids, index.search(queries, 5, pools).ids)
     np.testing.assert_array_equal(shared.ids, index.search(queries, 5, mask).ids)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"texts": []}, "at least one text"),
-        ({"texts": ["of the", ""]}, "holds a word"),
-        ({"method": "bm42"}, "unknown BM25 method 'bm42'"),
-        ({"k1": -1}, "k1 >= 0"),
-        ({"b": 1.5}, "b in"),
-        ({"stopwords": "de"}, "unknown stop list 'de'"),
-        ({"stemmer": "german"}, "unknown stemmer 'german'"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, message):
-    with pytest.raises(InputError, match=message):
-        BM25Index(**({"texts": TEXTS} | settings))
 
 
 @pytest.fixture
@@ -206,9 +187,7 @@ def test_pools_and_masks_are_searches_of_a_part(data, k, draws):
     mask = draws.draw(arrays(bool, (3, len(vectors))))
     index = DenseIndex(vectors)
     whole = index.search(queries, len(vectors))
-    pools = [np.flatnonzero(row) for row in mask]
-    masked, pooled = index.search(queries, k, mask), index.search(queries, k, pools)
-    np.testing.assert_array_equal(masked.ids, pooled.ids)
+    masked = index.search(queries, k, mask)
     for row, ids in enumerate(masked.ids):
         expected = [i for i in whole.ids[row] if mask[row, i]][:k]
         assert ids[ids >= 0].tolist() == expected
@@ -227,112 +206,26 @@ def test_a_pair_scores_the_same_whatever_else_is_searched():
     np.testing.assert_array_equal(whole.scores[4], part.scores[4])
 
 
-def test_approximate_indexes_report_their_recall():
-    rng = np.random.default_rng(2)
-    centres = rng.normal(size=(20, 16))
-    vectors = np.repeat(centres, 100, axis=0) + 0.3 * rng.normal(size=(2000, 16))
-    queries = centres + 0.1 * rng.normal(size=centres.shape)
-    index = DenseIndex(vectors, "hnsw")
-    recall = index.measured_recall(queries, 10)
-    assert 0.9 < recall <= 1
-    assert index.measured_recall(queries, 10, sample=5, seed=1) <= 1
-    mask = np.arange(2000) % 2 == 0
-    filtered = index.search(queries, 10, mask)
-    np.testing.assert_array_equal(filtered.ids, DenseIndex(vectors).search(queries, 10, mask).ids)
-
-
-def test_exact_search_has_recall_one_and_auto_is_exact_when_small(monkeypatch):
-    vectors = np.random.default_rng(3).normal(size=(50, 4))
-    index = DenseIndex(vectors)
-    assert index.kind == "flat"
-    assert index.measured_recall(vectors, 7) == 1
-    monkeypatch.setattr("casebook.retrieval.search.EXACT_LIMIT", 50)
-    assert DenseIndex(vectors).kind == "hnsw"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.zeros((0, 3)),), "at least one vector"),
-        ((np.zeros(3),), "finite array"),
-        ((np.full((2, 3), np.nan),), "finite array"),
-        ((np.ones((2, 3)), "tree"), "unknown kind of index 'tree'"),
-    ],
+# Examples of Porter (1980), by the step they illustrate.
+PAPER = dict(
+    pair.split(":")
+    for pair in """
+caresses:caress ponies:poni cats:cat agreed:agre plastered:plaster bled:bled motoring:motor sing:sing
+conflated:conflat troubled:troubl sized:size hopping:hop falling:fall hissing:hiss failing:fail filing:file
+happy:happi relational:relat conditional:condit rational:ration digitizer:digit operator:oper feudalism:feudal
+decisiveness:decis hopefulness:hope sensibiliti:sensibl triplicate:triplic electrical:electr goodness:good
+allowance:allow replacement:replac adoption:adopt effective:effect probate:probat rate:rate cease:ceas
+controll:control roll:roll generalizations:gener oscillators:oscil
+""".split()
 )
-def test_wrong_indexes_are_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        DenseIndex(*arguments)
-
-
-def test_wrong_queries_are_refused():
-    index = DenseIndex(np.eye(3))
-    with pytest.raises(InputError, match="2 dimensions, the index 3"):
-        index.search(np.ones((1, 2)), 1)
-    with pytest.raises(InputError, match="at least one query"):
-        index.measured_recall(np.ones((0, 3)), 1)
-    assert index.search(np.ones((0, 3)), 2).shape == (0, 2)
-
-
-PAPER = {
-    "caresses": "caress",
-    "ponies": "poni",
-    "cats": "cat",
-    "agreed": "agre",
-    "plastered": "plaster",
-    "bled": "bled",
-    "motoring": "motor",
-    "sing": "sing",
-    "conflated": "conflat",
-    "troubled": "troubl",
-    "sized": "size",
-    "hopping": "hop",
-    "falling": "fall",
-    "hissing": "hiss",
-    "failing": "fail",
-    "filing": "file",
-    "happy": "happi",
-    "relational": "relat",
-    "conditional": "condit",
-    "rational": "ration",
-    "digitizer": "digit",
-    "operator": "oper",
-    "feudalism": "feudal",
-    "decisiveness": "decis",
-    "hopefulness": "hope",
-    "sensibiliti": "sensibl",
-    "triplicate": "triplic",
-    "electrical": "electr",
-    "goodness": "good",
-    "allowance": "allow",
-    "replacement": "replac",
-    "adoption": "adopt",
-    "effective": "effect",
-    "probate": "probat",
-    "rate": "rate",
-    "cease": "ceas",
-    "controll": "control",
-    "roll": "roll",
-    "generalizations": "gener",
-    "oscillators": "oscil",
-}
-
-
-DEPARTURES = {
-    "is": "is",
-    "proceed": "proceed",
-    "exceed": "exceed",
-    "dying": "die",
-    "skies": "sky",
-    "day": "day",
-    "employed": "employ",
-    "try": "tri",
-    "lies": "lie",
-    "died": "die",
-    "carried": "carri",
-    "lawfully": "law",
-    "intentionally": "intent",
-    "archaeology": "archaeolog",
-}
+# Outputs of the Natural Language Toolkit 3.10 where it departs from the paper.
+DEPARTURES = dict(
+    pair.split(":")
+    for pair in """
+is:is proceed:proceed exceed:exceed dying:die skies:sky day:day employed:employ try:tri lies:lie died:die
+carried:carri lawfully:law intentionally:intent archaeology:archaeolog
+""".split()
+)
 
 
 @pytest.mark.parametrize(("word", "stem"), (PAPER | DEPARTURES).items())
@@ -345,15 +238,37 @@ def test_the_paper_and_snowball_agree(word):
     assert stemmer("porter")([word]) == stemmer("porter_extended")([word])
 
 
-@given(st.text(st.sampled_from("abcdefghilmnorstuvyz'0é"), max_size=12))
-def test_any_word_has_a_stem_no_longer_than_itself(word):
-    stem = porter_extended(word)
-    assert len(stem) <= len(word)
-    assert bool(stem) == bool(word)
-
-
-def test_names_of_stemmers():
+def test_stemmers_by_name():
     assert stemmer(None) is None
     assert stemmer("english")(["generously"]) == ["generous"]
     with pytest.raises(InputError, match="unknown stemmer 'krovetz'"):
         stemmer("krovetz")
+
+
+def test_large_collections_are_searched_approximately_and_filters_exactly(monkeypatch):
+    rng = np.random.default_rng(2)
+    centres = rng.normal(size=(20, 16))
+    vectors = np.repeat(centres, 100, axis=0) + 0.3 * rng.normal(size=(2000, 16))
+    exact = DenseIndex(vectors)
+    monkeypatch.setattr("casebook.retrieval.search.EXACT_LIMIT", 2000)
+    index = DenseIndex(vectors)
+    assert (exact.kind, index.kind) == ("flat", "hnsw")
+    found = exact.search(centres, 10).columns_of(index.search(centres, 10).ids) >= 0
+    assert found.mean() > 0.9
+    mask = np.arange(2000) % 2 == 0
+    np.testing.assert_array_equal(index.search(centres, 10, mask).ids, exact.search(centres, 10, mask).ids)
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((0, 3)), np.zeros(3), np.full((2, 3), np.nan)])
+def test_what_cannot_be_searched_is_refused(vectors):
+    with pytest.raises(InputError):
+        DenseIndex(vectors)
+    with pytest.raises(InputError):
+        DenseIndex(np.eye(2)).search(vectors, 1)
+    assert DenseIndex(np.eye(3)).search(np.ones((0, 3)), 2).shape == (0, 2)
+
+
+@pytest.mark.parametrize("texts", [[], ["of the", ""]])
+def test_texts_without_words_are_refused(texts):
+    with pytest.raises(InputError):
+        BM25Index(texts)
