@@ -8,9 +8,10 @@ import numpy as np
 
 DIMENSIONS = 1536
 _FUNCTION = """
-a an and any are as at be by can for from has have in into is it its no not of on or that the their them there
-these this those to was were which will with you your section policy coverage claim claims cover covered provide provides include
-includes including exclusion exclusions limit limits
+a an and any are as at be by can for from has have in into is it its no not of on or that the their them there these
+this those to was were which will with you your
+section policy coverage claim claims cover covered provide provides include includes including exclusion exclusions
+limit limits
 """
 STOPWORDS = frozenset(_FUNCTION.split())
 
