@@ -74,10 +74,8 @@ REQUIRED = {
     "run_registry": ["contrasts", "judge"],
     "embedding_shift": [
         *(*MODES, *NAMES, *PROFILES),
-        *functions_of("shift.keyword", "shift.learner", "shift.ridge"),
-        *("cross_fit", "drift_table", "evaluate_shift", "gains", "judge"),
+        *("learn_posneg", "learn_ridge", "cross_fit", "drift_table", "evaluate_shift", "gains", "judge"),
         *("fit_tau", "gap_gain", "oracle", "summarise"),
-        *("semantic_hash_vector", "sha256_vector"),
     ],
     "explanation_quality": [
         *(*DETECTORS, *MENTIONS, *STATES, "corrupt"),
