@@ -63,7 +63,6 @@ def test_cancelled_trainings_are_latest_but_not_best(store):
     good, cancelled = store(), store(cancel_epsilon=100.0)
     assert latest(store.root, "w").folder == cancelled
     assert best(store.root, "w").folder == good
-    assert best(store.root, "w", include_cancelled=True).folder == cancelled
 
 
 def test_documented_selection_without_a_score(tmp_path):
@@ -78,16 +77,15 @@ def test_documented_selection_without_a_score(tmp_path):
     assert best(tmp_path, "w").folder.name == "w-training_1"
 
 
-def test_unreadable_trainings_are_listed_with_the_reason(store):
+def test_unreadable_trainings_are_passed_over(store):
     folder = store()
-    broken = store.root / "w-training_9"
-    broken.mkdir()
-    (broken / "shift-training-result.json").write_text("{")
-    (store.root / "w-training_8").mkdir()
-    results, unreadable = trainings(store.root, "w")
-    assert [result.folder for result in results] == [folder]
-    assert "not a training result" in unreadable["w-training_9"]
-    assert "no shift-training-result.json" in unreadable["w-training_8"]
+    for name, text in (("w-training_9", "{"), ("w-training_8", '{"CreatedUtc": 3}')):
+        (store.root / name).mkdir()
+        (store.root / name / "shift-training-result.json").write_text(text)
+        with pytest.raises(InputError, match="not a training result"):
+            read_training(store.root / name)
+    (store.root / "w-training_7").mkdir()
+    assert [result.folder for result in trainings(store.root, "w")] == [folder]
 
 
 def test_no_training_is_an_error(tmp_path):

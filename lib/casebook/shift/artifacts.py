@@ -1,5 +1,6 @@
 """What `casebook shift train` and `casebook shift run` do and store, under the documented names."""
 
+import contextlib
 import datetime
 import itertools
 import uuid
@@ -207,13 +208,16 @@ def write_training(root, result, stats):
 
 def _as_markdown(values):
     scalars = {name: value for name, value in values.items() if not isinstance(value, list | dict)}
-    lines = [f"# {values['WorkflowName']}", "", "| field | value |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in scalars.items()]
-    lines += ["", "| dimension | value |", "|---|---|"]
     vector = np.array(values["DeltaVector"], dtype=float)
-    top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
-    lines += [f"| {d} | {vector[d]:+z.6f} |" for d in top if vector[d] != 0]
-    return "\n".join(lines) + "\n"
+    top = [d for d in np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS] if vector[d] != 0]
+    rows = _table(("field", "value"), scalars.items())
+    rows += ["", *_table(("dimension", "value"), [(d, f"{vector[d]:+z.6f}") for d in top])]
+    return "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n"
+
+
+def _table(head, body):
+    """Lines of a Markdown table."""
+    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *body)]
 
 
 def read_training(folder):
@@ -234,31 +238,29 @@ def read_training(folder):
 
 
 def trainings(root, workflow):
-    """Trainings of a workflow, newest first, and why others cannot be read."""
-    results, unreadable = [], {}
+    """Readable trainings of a workflow, newest first."""
+    results = []
     for folder in sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True):
-        try:
+        with contextlib.suppress(InputError):
             results.append(read_training(folder))
-        except InputError as error:
-            unreadable[folder.name] = str(error)
-    return results, unreadable
+    return results
 
 
 def latest(root, workflow):
     """The newest training, cancelled or not."""
-    results, _ = trainings(root, workflow)
+    results = trainings(root, workflow)
     if not results:
         raise InputError(f"{root}: no training of {workflow}: 'casebook shift train'")
     return results[0]
 
 
-def best(root, workflow, include_cancelled=False):
-    """The training with the highest selection score; of equals the newest."""
-    results = [r for r in trainings(root, workflow)[0] if include_cancelled or not r.cancelled]
+def best(root, workflow):
+    """The training with the highest selection score that is not cancelled; of equals the newest."""
+    results = [result for result in trainings(root, workflow) if not result.cancelled]
     if not results:
         raise InputError(f"{root}: no training of {workflow} that is not cancelled")
     top = max(result.score for result in results)
-    return max((r for r in results if r.score >= top - TIE), key=lambda r: r.created)
+    return max((result for result in results if result.score >= top - TIE), key=lambda result: result.created)
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -345,7 +347,9 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     for name, frame in frames.items():
         write_per_query(folder / per_query_name(name), frame)
     write_json(folder / "metrics-posneg.json", values)
-    write_text(folder / "metrics-posneg.md", _metrics_markdown(metrics, values))
+    cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
+    table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
+    write_text(folder / "metrics-posneg.md", "\n".join([f"# {values['WorkflowName']}", "", *table]) + "\n")
     _, workflow = names_of(ready.data.dataset)
     records = []
     for name in SYSTEMS:
@@ -395,15 +399,6 @@ def _documented(data, metrics, trained, started):
         values[f"Train{stem}Baseline"] = float(trained["baseline"][ORIGINAL + key])
         values[f"Train{stem}PosNeg"] = float(trained["posneg"][ORIGINAL + key])
     return values
-
-
-def _metrics_markdown(metrics, values):
-    lines = [f"# {values['WorkflowName']}", ""]
-    lines += ["| measure | baseline | shifted | delta | n |", "|---|---|---|---|---|"]
-    for measure, found in metrics.items():
-        cells = [text_of(found[system]) for system in found]
-        lines.append(f"| {measure} | {' | '.join(cells)} | {found['delta']['n']} |")
-    return "\n".join(lines) + "\n"
 
 
 def text_of(number):

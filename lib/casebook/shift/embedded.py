@@ -196,14 +196,11 @@ def group_labels(data, by="group"):
     return [labels[query] for query in data.query_ids]
 
 
-def divide(data, shares=None, *, by="group", seed=0):
-    """Divide queries into parts of about these shares that share no group."""
-    shares = dict(shares or SHARES)
-    if not shares or not all(share > 0 for share in shares.values()):
-        raise InputError("shares must be above 0")
-    labels, total = group_labels(data, by), sum(shares.values())
-    targets = {part: len(labels) * share / total for part, share in shares.items()}
-    parts = {part: [] for part in shares}
+def divide(data, *, by="group", seed=0):
+    """Divide queries into train, dev and test of about the shares of `SHARES`, which share no group."""
+    labels = group_labels(data, by)
+    targets = {part: len(labels) * share for part, share in SHARES.items()}
+    parts = {part: [] for part in SHARES}
     for rows in largest_first(dict(enumerate(labels)), seed):
         neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
         parts[neediest] += rows

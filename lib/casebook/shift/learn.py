@@ -238,7 +238,6 @@ class Selection:
     shift: object
     options: dict
     scale: float
-    score: float
     tau: float
 
 
@@ -267,7 +266,7 @@ class CrossFit:
         return pd.DataFrame(rows)
 
 
-def select(data, rows, grid, *, k=5, by="group", seed=0, scales=SCALES):
+def select(data, rows, grid, *, k=5, by="group", seed=0):
     """Learn on some queries; choose options and scale by folds among them, the first of equals."""
     parts, best = folds(data, k, by=by, seed=seed, rows=rows), None
     for options in grid:
@@ -275,16 +274,16 @@ def select(data, rows, grid, *, k=5, by="group", seed=0, scales=SCALES):
         for part in parts:
             shift = learn(data, np.setdiff1d(rows, part).tolist(), options)
             moves[part] = shift.move(data.queries[part])
-        for scale in sorted(scales):
+        for scale in SCALES:
             vectors = data.queries[rows] + scale * moves[rows]
             score = float(data.score(vectors, rows, [SELECTION])[SELECTION].mean())
             if best is None or score > best[0] + 1e-12:
                 best = score, options, scale, vectors
-    score, options, scale, vectors = best
+    _, options, scale, vectors = best
     before, after = per_query(data, data.queries[rows], rows), per_query(data, vectors, rows)
     column = MEASURES[GAP_MEASURE]
     tau = fit_tau(gap_gain(before, after), (after[column] - before[column]).array)
-    return Selection(learn(data, rows, options), options, scale, score, tau)
+    return Selection(learn(data, rows, options), options, scale, tau)
 
 
 def cross_fit(data, grid, *, k=5, by="group", seed=0):
