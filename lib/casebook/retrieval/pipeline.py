@@ -16,19 +16,10 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.texts import checked_texts
+from casebook.retrieval import ranked
 from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ranked import (
-    ABSENT,
-    RankedLists,
-    collapse,
-    extend,
-    from_scores,
-    metadata_mask,
-    positive_depth,
-    spread,
-    to_run,
-)
+from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth
 from casebook.retrieval.rerank import rerank
 from casebook.retrieval.settings import PipelineConfig, config_for
 
@@ -162,7 +153,8 @@ class HybridRetriever:
         mmr, reranker = self.config.mmr, self.config.reranker
         names = [*self.config.lists, "fused", *["mmr"] * mmr, *["rerank", "reranked"] * (reranker is not None), "final"]
         stages = {
-            name: spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries)) for name in names
+            name: ranked.spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries))
+            for name in names
         }
         final = stages["final"] = stages["final"].truncate(depth)
         passages = np.full(final.shape, ABSENT)
@@ -234,7 +226,7 @@ class HybridRetriever:
             decided = [(given, read), *decided]
 
         # 6 attribution: the reranker's passage, else marginal relevance's, else that of a list, dense ones first
-        stages["final"] = extend(chosen, *tails)
+        stages["final"] = ranked.extend(chosen, *tails)
         dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
         decided += [(stages[name], winners[name]) for name in dense_first]
         return stages, _deciding(stages["final"], decided)
@@ -264,7 +256,7 @@ class HybridRetriever:
             for row, pool in enumerate(candidates):
                 allowed[row, self.index.positions(pool)] = True
         if filters:
-            mask = metadata_mask(self.index.documents, filters)[None, :]
+            mask = ranked.metadata_mask(self.index.documents, filters)[None, :]
             allowed = mask if allowed is None else allowed & mask
         return allowed
 
@@ -306,7 +298,7 @@ def _documents(engine, owner, queries, batch, n_documents):
     fetch = batch.depth * (1 if len(owner) == n_documents else _OVERSAMPLING)
     while True:
         lists = engine.search(queries, min(fetch, len(owner)), mask)
-        documents, winners = collapse(lists, owner)
+        documents, winners = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
             return documents.truncate(batch.depth), winners[:, : batch.depth]
@@ -346,7 +338,7 @@ def _fused(config, lists, depth, trust):
 def _everything(batch, n_documents):
     """Every allowed document in the order of the collection."""
     mask = np.broadcast_to(batch.allowed, (len(batch.queries), n_documents))
-    return from_scores(np.zeros(mask.shape), max(1, int(mask.sum(axis=1).max(initial=0))), mask)
+    return ranked.from_scores(np.zeros(mask.shape), max(1, int(mask.sum(axis=1).max(initial=0))), mask)
 
 
 def _deciding(final, sources):
@@ -389,7 +381,7 @@ class RetrievalResult:
 
     def run(self, query_ids, stage="final"):
         """One stage as a run: scores by query id and document id."""
-        return to_run(self.stages[stage], query_ids, self.index.doc_ids)
+        return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
     def hits(self, row):
         """Documents returned for one query, best first."""

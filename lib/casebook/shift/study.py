@@ -107,34 +107,23 @@ def oracle_scale(data, fit, measures=MEASURES):
 def gains(study, measure=SELECTION, n_resamples=10_000):
     """Compare every system with no shift, over groups of queries; the learned shifts are one family."""
     frame, options = study.scores[measure], {"n_resamples": n_resamples, "seed": study.seed}
-    pairs = [(name, BASELINE) for name in study.fits]
-    family = contrasts(frame, pairs, study.clusters, **options).set_index("system")
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-    rows = []
-    for name, interval in zip(differences, difference_intervals(differences, study.clusters, **options), strict=True):
-        found = {"p": np.nan, "p_adjusted": np.nan, "verdict": UNTESTED}
-        found |= {"low": interval.low, "high": interval.high, "reason": interval.reason}
-        if name in family.index:
-            found = family.loc[name]
-        signs = np.sign(differences[name].round(12))
-        rows.append(
-            {
-                "system": name,
-                "gain": interval.estimate,
-                "gain low": found["low"],
-                "gain high": found["high"],
-                "p": found["p"],
-                "p_adjusted": found["p_adjusted"],
-                "better": int((signs > 0).sum()),
-                "equal": int((signs == 0).sum()),
-                "worse": int((signs < 0).sum()),
-                "n": interval.n,
-                "groups": len(set(study.clusters)),
-                "verdict": found["verdict"],
-                "reason": found["reason"],
-            }
-        )
-    return pd.DataFrame(rows)
+    alone = difference_intervals(differences, study.clusters, **options)
+    family = contrasts(frame, [(name, BASELINE) for name in study.fits], study.clusters, **options)
+    family = family.set_index("system").rename(columns={"low": "gain low", "high": "gain high"})
+    rows = [(one.estimate, one.low, one.high, one.n, one.reason) for one in alone]
+    table = pd.DataFrame(rows, differences.columns, ["gain", "gain low", "gain high", "n", "reason"], dtype=object)
+    together = ["gain low", "gain high", "reason"]
+    table.loc[family.index, together] = family[together]
+    table = table.join(family[["p", "p_adjusted", "verdict"]]).fillna({"verdict": UNTESTED})
+    signs = np.sign(differences.round(12))
+    for word, sign in (("better", 1), ("equal", 0), ("worse", -1)):
+        table[word] = (signs == sign).sum()
+    table = table.assign(groups=len(set(study.clusters))).rename_axis("system").reset_index()
+    columns = ["gain", "gain low", "gain high", "p", "p_adjusted", "better", "equal", "worse", "n", "groups", "verdict"]
+    return table[["system", *columns, "reason"]].astype(
+        {"gain": float, "gain low": float, "gain high": float, "n": int}
+    )
 
 
 def run_drift(seeds, encoder="minilm", *, sizes=(POLICIES, QUERIES), k=5):
