@@ -207,10 +207,6 @@ def test_the_full_system_on_pdpabench(mirror, monkeypatch):
     assert found.scores["nDCG@10"]["full"].mean() >= 0.69
 
 
-def test_a_dataset_without_published_figures_has_an_empty_table(fast):
-    assert ablation.published_figures("smoke", fast).empty
-
-
 def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
     """The first ten and the relevant ids alone reproduce RR@10 and R@10."""
     found = question_items(study)

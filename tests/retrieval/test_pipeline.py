@@ -33,12 +33,6 @@ def test_every_mode_returns_distinct_documents_in_strict_order(index, mode):
         assert (np.diff(result.final.scores[row, :length]) < 0).all()
 
 
-@pytest.mark.parametrize("mode", READS)
-def test_everything_is_ranked_when_asked_for(index, mode):
-    final = retriever(index, mode).retrieve_many(QUERIES, depth=1000).final
-    assert (np.sort(final.ids, axis=1) == np.arange(40)).all()
-
-
 @pytest.mark.parametrize("mode", MODES)
 @given(
     low=st.integers(1999, 2041),
@@ -167,13 +161,6 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
 
 
-def test_run_lists_every_query(index):
-    run = retriever(index, "bm25").retrieve_many(QUERIES).run(list("abcd"))
-    assert list(run) == list("abcd")
-    assert run["d"] == {}
-    assert list(run["a"].values())[:2] == [1, 1 / 2]
-
-
 def test_lists_can_be_empty_of_queries(index):
     result = retriever(index).retrieve_many([])
     assert result.final.shape[0] == 0
@@ -252,11 +239,6 @@ def test_pass_through_keeps_the_order_and_scores_by_position(index):
     without = retriever(index, "no_reranker").retrieve_many(QUERIES)
     np.testing.assert_array_equal(through.final.ids, without.final.ids)
     assert through.stages["rerank"].scores[0, :3].tolist() == [1, 1 / 2, 1 / 3]
-
-
-def test_reranker_alone_is_the_order_of_its_own_scores(index):
-    result = retriever(index, "reranker_only").retrieve_many(QUERIES)
-    np.testing.assert_array_equal(result.stages["rerank"].ids, result.stages["reranked"].ids)
 
 
 def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
