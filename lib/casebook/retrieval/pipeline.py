@@ -150,8 +150,10 @@ class HybridRetriever:
         ):
             if rows.size or not (parts or queries):
                 parts.append((rows, *self._ranked(clock, config, batch.only(rows))))
-        mmr, reranker = self.config.mmr, self.config.reranker
-        names = [*self.config.lists, "fused", *["mmr"] * mmr, *["rerank", "reranked"] * (reranker is not None), "final"]
+        names = [*self.config.lists, "fused"]
+        names += ["mmr"] if self.config.mmr else []
+        names += ["rerank", "reranked"] if self.config.reranker else []
+        names.append("final")
         stages = {
             name: ranked.spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries))
             for name in names
