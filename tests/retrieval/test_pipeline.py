@@ -297,14 +297,6 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_second_encoder_gives_a_third_list(collection, hashing):
-    system = HybridRetriever(collection, hashing, second_encoder=hashing, lists=["bm25", "dense", "dense2"])
-    stages = system.retrieve_many(QUERIES).stages
-    np.testing.assert_array_equal(stages["dense"].ids, stages["dense2"].ids)
-    with pytest.raises(InputError, match="dense2 needs a second_encoder"):
-        HybridRetriever(collection, hashing, lists=["bm25", "dense2"])
-
-
 def test_wall_and_processor_time_stand_in_their_own_columns(monkeypatch):
     ticks = {"wall": 0.0, "processor": 100.0}
     monkeypatch.setattr(time, "perf_counter", lambda: ticks["wall"])
@@ -353,5 +345,5 @@ def test_models_that_do_not_exist_are_one_clear_line(collection, index):
         HybridRetriever(collection, "/no/model").retrieve("sue")
     with pytest.raises(InputError, match="model folder '/no/model' does not exist"):
         retriever(index, reranker="cross-encoder:/no/model").retrieve("sue")
-    with pytest.raises(InputError, match="the index has its encoders already"):
+    with pytest.raises(InputError, match="the index has its encoder already"):
         HybridRetriever(index, "minilm")

@@ -241,20 +241,6 @@ def test_stemmers_by_name():
         stemmer("krovetz")
 
 
-def test_large_collections_are_searched_approximately_and_filters_exactly(monkeypatch):
-    rng = np.random.default_rng(2)
-    centres = rng.normal(size=(20, 16))
-    vectors = np.repeat(centres, 100, axis=0) + 0.3 * rng.normal(size=(2000, 16))
-    exact = DenseIndex(vectors)
-    monkeypatch.setattr("casebook.retrieval.search.EXACT_LIMIT", 2000)
-    index = DenseIndex(vectors)
-    assert (exact.kind, index.kind) == ("flat", "hnsw")
-    found = exact.search(centres, 10).columns_of(index.search(centres, 10).ids) >= 0
-    assert found.mean() > 0.9
-    mask = np.arange(2000) % 2 == 0
-    np.testing.assert_array_equal(index.search(centres, 10, mask).ids, exact.search(centres, 10, mask).ids)
-
-
 @pytest.mark.parametrize("vectors", [np.zeros((0, 3)), np.zeros(3), np.full((2, 3), np.nan)])
 def test_what_cannot_be_searched_is_refused(vectors):
     with pytest.raises(InputError):

@@ -13,7 +13,7 @@ from casebook.retrieval.settings import MODES, PipelineConfig, config_for
         *({"mmr_lambda": 1.1}, {"mmr_lambda": float("nan")}, {"first_stage_weight": -0.1}, {"first_stage_weight": 1}),
         *({"rrf_k": 0}, {"rrf_k": float("inf")}, {"question_tokens": 0}, {"pool": 9}, {"mmr_pool": 9}),
         *({"agreement": (0.8, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
-        *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}, {"fusion_weights": (1,)}),
+        *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}, {"reranker": "some/model"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}),
     ],
@@ -49,11 +49,10 @@ def test_every_mode_is_valid_described_and_different():
 
 
 def test_the_mode_wins_over_settings_of_the_whole_ablation():
-    shared = {"reranker": "maxsim-mean", "rrf_k": 60, "fusion_weights": (1, 1, 2)}
+    shared = {"reranker": "maxsim-mean", "rrf_k": 60}
     assert config_for("full", **shared).reranker == "maxsim-mean"
     assert config_for("no_reranker", **shared).reranker is None
     assert config_for("no_reranker", **shared).rrf_k == 60
-    assert config_for("bm25", **shared).fusion_weights is None
 
 
 def test_names_in_parameters_are_understood():

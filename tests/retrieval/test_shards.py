@@ -36,7 +36,7 @@ def hash_of(text, column):
 
 
 def expected(k):
-    return DenseIndex(encode(TEXTS), "flat").search(encode(TEXTS[:9]), k)
+    return DenseIndex(encode(TEXTS)).search(encode(TEXTS[:9]), k)
 
 
 def same(found, wanted):

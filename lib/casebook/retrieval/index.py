@@ -3,8 +3,8 @@
 import bisect
 import itertools
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from collections import namedtuple
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -26,9 +26,8 @@ class CorpusIndex:
     documents : pandas.DataFrame
         Columns ``doc_id`` (unique) and ``text``; other columns are metadata, which filters use and hits carry.
         Results are row positions.
-    encoder, second_encoder : str or encoder, optional
-        Encoders of the lists ``dense`` and ``dense2``: names for :func:`casebook.models.load.load_encoder`, or
-        objects. The first is the packaged one by default; the second is needed by ``dense2`` alone.
+    encoder : str or encoder, optional
+        A name for :func:`casebook.models.load.load_encoder`, or an object; the packaged encoder by default.
     remember_scores : bool, default False
         Keep the late-interaction score of every pair of query and document, for experiments that put the same
         queries through many settings.
@@ -46,25 +45,22 @@ class CorpusIndex:
     (2, [1])
     """
 
-    def __init__(self, documents, encoder=None, second_encoder=None, remember_scores=False):
+    def __init__(self, documents, encoder=None, remember_scores=False):
         self.documents = _checked_documents(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self.remember_scores = remember_scores
-        self._given = {"dense": encoder or "minilm", "dense2": second_encoder}
-        self._encoders, self._passages = {}, {}
+        self._encoder, self._passages = encoder or "minilm", {}
 
     def __len__(self):
         return len(self.texts)
 
-    def encoder(self, name="dense"):
-        """Encoder of a dense list; it reads long queries whole."""
-        if name not in self._encoders:
-            given = self._given[name]
-            if given is None:
-                raise InputError("list dense2 needs a second_encoder")
-            self._encoders[name] = WindowedQueries(load_encoder(given) if isinstance(given, str) else given)
-        return self._encoders[name]
+    def encoder(self):
+        """The encoder, loaded when it is first asked for; it reads long queries whole."""
+        if not isinstance(self._encoder, WindowedQueries):
+            loaded = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
+            self._encoder = WindowedQueries(loaded)
+        return self._encoder
 
     def passages(self, cut=None):
         """The collection cut by (max_words, overlap, max_passages), or whole documents; see `PipelineConfig.cut`."""
@@ -99,11 +95,15 @@ def _checked_documents(documents):
 
 
 class Passages:
-    """One way of cutting a collection, and what is built on it: BM25, vectors, nearest neighbours, rerankers."""
+    """One way of cutting a collection, and what is built on it, once: BM25, vectors, nearest neighbours, rerankers."""
 
     def __init__(self, index, cut):
         self.index, self.cut, self.encoder = index, cut, index.encoder
-        self._built = {}
+        # By instance, so that a collection that nobody holds any more is forgotten with its indexes.
+        self.bm25 = cache(lambda preset: BM25Index.from_preset(self.texts, preset))
+        self.vectors = cache(lambda: self.encoder().encode_documents(self.texts))
+        self.dense = cache(lambda: DenseIndex(self.vectors()))
+        self.reranker = cache(lambda name: build_reranker(name, self))
 
     def __len__(self):
         return len(self.texts)
@@ -121,27 +121,6 @@ class Passages:
 
     texts = property(lambda self: self.chunks.texts)
     owner = property(lambda self: self.chunks.owner)
-
-    def _once(self, key, build):
-        if key not in self._built:
-            self._built[key] = build()
-        return self._built[key]
-
-    def bm25(self, preset):
-        """BM25 index with named settings."""
-        return self._once(("bm25", preset), lambda: BM25Index.from_preset(self.texts, preset))
-
-    def vectors(self, name="dense"):
-        """Vectors of an encoder [passages, D]."""
-        return self._once(("vectors", name), lambda: self.encoder(name).encode_documents(self.texts))
-
-    def dense(self, name="dense"):
-        """Nearest-neighbour index of an encoder."""
-        return self._once(("dense", name), lambda: DenseIndex(self.vectors(name)))
-
-    def reranker(self, name):
-        """Reranker by name; see `casebook.retrieval.rerank`."""
-        return self._once(("reranker", name), lambda: build_reranker(name, self))
 
     def nearest(self, query_vectors, documents):
         """Passage of each document [Q, C] that is nearest to its query, and its similarity; the first of equals."""
@@ -163,17 +142,8 @@ class Passages:
         return np.einsum("qcd,qd->qc", self.vectors()[np.maximum(passages, 0)], query_vectors)
 
 
-@dataclass(frozen=True, eq=False)
-class Chunks:
-    """Parts of texts in the order of their documents: text, document, start and end of each."""
-
-    texts: list
-    owner: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-
-    def __len__(self):
-        return len(self.texts)
+# Parts of texts in the order of their documents: text, document, start and end of each.
+Chunks = namedtuple("Chunks", "texts owner start end")
 
 
 def chunk_documents(texts, max_words=130, overlap=40, token_counter=None, max_tokens=None):
@@ -224,12 +194,12 @@ def _last_unit(units, first, last, fits):
 def most_central(chunks, limit):
     """Keep the chunks of each long document that score highest by BM25 for the whole of it as the query."""
     sizes = np.bincount(chunks.owner)
-    if limit is None or not len(chunks) or sizes.max() <= limit:
+    if limit is None or sizes.max(initial=0) <= limit:
         return chunks
     long = np.flatnonzero(np.isin(chunks.owner, np.flatnonzero(sizes > limit)))
     weights = BM25Index([chunks.texts[row] for row in long]).weights()
     bounds = np.flatnonzero(np.diff(chunks.owner[long], prepend=-1, append=-1))
-    keep = np.ones(len(chunks), dtype=bool)
+    keep = np.ones(len(chunks.texts), dtype=bool)
     for first, last in itertools.pairwise(bounds):
         part = weights[first:last]
         score = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)

@@ -9,6 +9,7 @@ import hashlib
 import resource
 import sys
 import time
+from collections import namedtuple
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,9 +26,9 @@ from casebook.retrieval.settings import PipelineConfig, config_for
 
 DEPTH = 100
 # What is left of the settings for a query that only its words can find.
-WORDS_ALONE = {"lists": ("bm25",), "fusion_weights": None, "mmr": False, "reranker": None}
+WORDS_ALONE = {"lists": ("bm25",), "mmr": False, "reranker": None}
 # Lists that also match what is not the same word lose weight as queries grow: by this power of the trust in a query.
-LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5, "dense2": 0.5}
+LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5}
 _OVERSAMPLING = 4  # passages fetched for each document wanted; more are fetched when they are too few
 
 
@@ -46,8 +47,6 @@ class HybridRetriever:
         ``cross-encoder:NAME`` or ``none``; by default what the mode says. A mode that switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
-    second_encoder : str or encoder, optional
-        Encoder of the list ``dense2``, such as a pair of towers.
     **settings
         Fields of :class:`casebook.retrieval.settings.PipelineConfig`.
 
@@ -67,17 +66,15 @@ class HybridRetriever:
     ['a']
     """
 
-    def __init__(self, documents, encoder=None, reranker=None, mode="full", second_encoder=None, **settings):
+    def __init__(self, documents, encoder=None, reranker=None, mode="full", **settings):
         if reranker is not None:
             settings["reranker"] = reranker
         self.mode, self.config = mode, config_for(mode, **settings)
         if not isinstance(documents, CorpusIndex):
-            documents = CorpusIndex(documents, encoder, second_encoder)
-        elif encoder is not None or second_encoder is not None:
-            raise InputError("the index has its encoders already: give a frame or none")
+            documents = CorpusIndex(documents, encoder)
+        elif encoder is not None:
+            raise InputError("the index has its encoder already: give a frame or none")
         self.index = documents
-        if "dense2" in self.config.lists:
-            self.index.encoder("dense2")
 
     def retrieve(self, query, top_k=None, filters=None):
         """Retrieve documents for one query.
@@ -131,33 +128,45 @@ class HybridRetriever:
         InputError
             If a query is blank, or an argument is not valid.
         """
-        queries = checked_texts(queries)
+        queries, config = checked_texts(queries), self.config
         for row, query in enumerate(queries):
             if not query.strip():
                 raise InputError(f"query {row} is blank: give it text or leave it out")
-        top_k, clock = self.config.top_k if top_k is None else positive_depth(top_k), StageClock()
+        top_k, clock = config.top_k if top_k is None else positive_depth(top_k), StageClock()
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
         with clock.stage("filter"):
             allowed = self._allowed(len(queries), filters, candidates)
         with clock.stage("encode queries"):
-            trust = self._trust(queries)
-        # Fusion reads scores below the pool too.
-        batch = _Batch(queries, max(depth, 2 * self.config.pool), allowed, trust, whole_pools=candidates is not None)
+            trust = np.ones(len(queries))
+            if config.question_tokens is not None and (config.lists != ("bm25",) or config.reranker):
+                trust = config.trust(self.index.encoder().count_tokens(queries))
         parts = []
-        for config, rows in (
-            (self.config, np.flatnonzero(trust)),
-            (self.config.changed(**WORDS_ALONE), np.flatnonzero(trust == 0)),
+        for used, rows in (
+            (config, np.flatnonzero(trust)),
+            (replace(config, **WORDS_ALONE), np.flatnonzero(trust == 0)),
         ):
             if rows.size or not (parts or queries):
-                parts.append((rows, *self._ranked(clock, config, batch.only(rows))))
-        names = [*self.config.lists, "fused"]
-        names += ["mmr"] if self.config.mmr else []
-        names += ["rerank", "reranked"] if self.config.reranker else []
-        names.append("final")
-        stages = {
-            name: ranked.spread([(rows, self._stage(found, name)) for rows, found, _ in parts], len(queries))
-            for name in names
-        }
+                # Fusion reads scores below the pool too.
+                batch = _Batch(
+                    [queries[row] for row in rows],
+                    max(depth, 2 * config.pool),
+                    allowed[rows] if allowed is not None and len(allowed) > 1 else allowed,
+                    trust[rows],
+                    whole_pools=candidates is not None,
+                )
+                parts.append((rows, *self._ranked(clock, used, batch)))
+        names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
+        names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
+        stages = {}
+        for name in names:
+            found = []
+            for rows, own, _ in parts:
+                # Words alone go by the stages that they do not need, and have no other list.
+                passed = (
+                    RankedLists.empty(len(rows)) if name in config.lists else own["fused"].truncate(config.mmr_pool)
+                )
+                found.append((rows, own.get(name, passed)))
+            stages[name] = ranked.spread(found, len(queries))
         final = stages["final"] = stages["final"].truncate(depth)
         passages = np.full(final.shape, ABSENT)
         for rows, _, decided in parts:
@@ -174,8 +183,9 @@ class HybridRetriever:
             if reads:
                 passages.vectors()
         with clock.stage("encode queries"):
-            dense = [name for name in ("dense", "dense2") if name in config.lists or (name == "dense" and reads)]
-            vectors = {name: self.index.encoder(name).encode_queries(batch.queries) for name in dense}
+            vectors = None
+            if "dense" in config.lists or reads:
+                vectors = self.index.encoder().encode_queries(batch.queries)
 
         # 1 filter: in batch.allowed. 2 first-stage lists.
         stages, winners = {}, {}
@@ -185,7 +195,7 @@ class HybridRetriever:
                     stages[name] = _control_list(batch, len(self.index), name, config.seed)
                     winners[name] = np.full(stages[name].shape, ABSENT)
                 else:
-                    asked = vectors.get(name, batch.queries)
+                    asked = vectors if name == "dense" else batch.queries
                     stages[name], winners[name] = _documents(engine, owner, asked, batch, len(self.index))
                 if name.startswith("bm25") and config.chunking and not config.bm25_chunks:
                     winners[name] = np.full(stages[name].shape, ABSENT)  # whole documents are no passages here
@@ -196,14 +206,15 @@ class HybridRetriever:
             fused = _fused(config, lists, config.pool, batch.trust)
             tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
             if batch.whole_pools:
-                tails.append(_everything(batch, len(self.index)))
+                allowed = np.broadcast_to(batch.allowed, (len(batch.queries), len(self.index)))
+                tails.append(ranked.from_scores(np.zeros(allowed.shape), len(self.index), allowed))
         stages["fused"] = chosen = fused
         decided = []
 
         # 4 diversity: marginal relevance over the nearest passage of each document
         if config.mmr:
             with clock.stage("mmr"):
-                nearest = passages.nearest(vectors["dense"], fused.ids)
+                nearest = passages.nearest(vectors, fused.ids)
                 order, values = maximal_marginal_relevance(
                     fused.scores,
                     passages.vectors(),
@@ -219,8 +230,8 @@ class HybridRetriever:
         if reranker:
             with clock.stage("rerank"):
                 given = chosen.truncate(config.mmr_pool)
-                nearest = passages.nearest(vectors["dense"], given.ids)
-                similarity = passages.similarity(vectors["dense"], nearest)
+                nearest = passages.nearest(vectors, given.ids)
+                similarity = passages.similarity(vectors, nearest)
                 stages["rerank"], stages["reranked"], read = rerank(
                     config, reranker, given, fused, nearest, batch.queries, batch.trust, similarity
                 )
@@ -232,21 +243,6 @@ class HybridRetriever:
         dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
         decided += [(stages[name], winners[name]) for name in dense_first]
         return stages, _deciding(stages["final"], decided)
-
-    def _stage(self, found, name):
-        """Lists of a stage; words alone go by the stages that they do not need, and have no other list."""
-        if name in found:
-            return found[name]
-        if name in self.config.lists:
-            return RankedLists.empty(found["fused"].shape[0])
-        return found["fused"].truncate(self.config.mmr_pool)
-
-    def _trust(self, queries):
-        """How far each query is read otherwise than word by word [Q]."""
-        by_words = self.config.lists == ("bm25",) and self.config.reranker is None
-        if by_words or self.config.question_tokens is None:
-            return np.ones(len(queries))
-        return self.config.trust(self.index.encoder().count_tokens(queries))
 
     def _allowed(self, n_queries, filters, candidates):
         """Join filter and candidate pools into one mask [1 or Q, documents], or None."""
@@ -263,21 +259,8 @@ class HybridRetriever:
         return allowed
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """What is asked of every stage."""
-
-    queries: list
-    depth: int
-    allowed: np.ndarray | None
-    trust: np.ndarray
-    whole_pools: bool = False
-
-    def only(self, rows):
-        allowed = self.allowed
-        if allowed is not None and len(allowed) > 1:
-            allowed = allowed[rows]
-        return replace(self, queries=[self.queries[row] for row in rows], allowed=allowed, trust=self.trust[rows])
+# What is asked of every stage.
+_Batch = namedtuple("_Batch", "queries depth allowed trust whole_pools")
 
 
 def _search(index, passages, config, name):
@@ -285,7 +268,7 @@ def _search(index, passages, config, name):
     if name in ("random", "constant"):
         return None, None
     if not name.startswith("bm25"):
-        return passages.dense(name), passages.owner
+        return passages.dense(), passages.owner
     read = passages if config.bm25_chunks else index.passages()
     return read.bm25(config.bm25_preset if name == "bm25" else "leaderboard"), read.owner
 
@@ -335,12 +318,6 @@ def _fused(config, lists, depth, trust):
     if config.fusion == "weighted_sum":
         return weighted_sum(cut, weights)
     return reciprocal_rank_fusion(cut, config.rrf_k, weights=weights)
-
-
-def _everything(batch, n_documents):
-    """Every allowed document in the order of the collection."""
-    mask = np.broadcast_to(batch.allowed, (len(batch.queries), n_documents))
-    return ranked.from_scores(np.zeros(mask.shape), max(1, int(mask.sum(axis=1).max(initial=0))), mask)
 
 
 def _deciding(final, sources):
@@ -393,24 +370,19 @@ class RetrievalResult:
         places[row] = wanted
         scores = {stage: lists.scores_of(places)[row] for stage, lists in self.stages.items()}
         ranks = {stage: lists.ranks_of(places)[row] for stage, lists in self.stages.items()}
-        return [self._hit(row, place, document, scores, ranks) for place, document in enumerate(wanted)]
-
-    def _hit(self, row, place, document, scores, ranks):
-        text, passage = self.index.texts[document], self.passages[row, place]
-        start, end = 0, len(text)
-        if passage >= 0:
-            chunks = self.index.passages(self.config.cut).chunks
-            start, end = int(chunks.start[passage]), int(chunks.end[passage])
-        return Hit(
-            rank=place + 1,
-            doc_id=self.index.doc_ids[document],
-            text=text[start:end],
-            start=start,
-            end=end,
-            metadata=self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict(),
-            scores={stage: None if np.isnan(v[place]) else float(v[place]) for stage, v in scores.items()},
-            ranks={stage: None if np.isnan(v[place]) else int(v[place]) for stage, v in ranks.items()},
-        )
+        hits = []
+        for place, document in enumerate(wanted):
+            text, passage = self.index.texts[document], self.passages[row, place]
+            start, end = 0, len(text)
+            if passage >= 0:
+                chunks = self.index.passages(self.config.cut).chunks
+                start, end = int(chunks.start[passage]), int(chunks.end[passage])
+            metadata = self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict()
+            score = {stage: None if np.isnan(v[place]) else float(v[place]) for stage, v in scores.items()}
+            rank = {stage: None if np.isnan(v[place]) else int(v[place]) for stage, v in ranks.items()}
+            doc_id = self.index.doc_ids[document]
+            hits.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, score, rank))
+        return hits
 
 
 class StageClock:

@@ -22,7 +22,6 @@ _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
-EXACT_LIMIT = 200_000  # vectors below which "auto" is exact
 _NEAR_TIE = 1e-5  # single-precision scores closer than this may be a tie that rounding has split
 _BLOCK_VALUES, _PAIRS = 8_000_000, 4096
 
@@ -95,19 +94,16 @@ def _rescale_to_okapi(index):
 class DenseIndex:
     """Vectors searched by cosine; a pair scores the same whatever else is searched."""
 
-    def __init__(self, vectors, kind="auto"):
+    def __init__(self, vectors):
         self._vectors = _unit(vectors)
         self.size, self.dims = self._vectors.shape
         if self.size == 0 or self.dims == 0:
             raise InputError("a dense index needs at least one vector")
-        if kind == "auto":
-            kind = "flat" if self.size < EXACT_LIMIT else "hnsw"
-        self.kind = kind
         faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-        self._index = _built(self._vectors, kind)
+        self._index = _built(self._vectors)
 
     def search(self, query_vectors, k, allowed=None):
-        """Find the most similar vectors of every query; restricted searches are exact."""
+        """Find the most similar vectors of every query; exact."""
         queries = _unit(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
@@ -125,7 +121,7 @@ class DenseIndex:
         if positions.size == 0:
             return RankedLists.empty(len(queries))
         subset = self._vectors[positions]
-        lists = self._search(_built(subset, "flat"), subset, queries, min(depth, positions.size))
+        lists = self._search(_built(subset), subset, queries, min(depth, positions.size))
         return RankedLists(positions[lists.ids], lists.scores)
 
     def _search(self, index, vectors, queries, depth):
@@ -143,7 +139,7 @@ class DenseIndex:
             order = np.lexsort((found, -precise), axis=1)[:, :depth]
             ids[open_rows] = np.take_along_axis(found, order, axis=1)
             scores[open_rows] = np.take_along_axis(precise, order, axis=1)
-            if fetch == len(vectors) or not isinstance(index, faiss.IndexFlat):
+            if fetch == len(vectors):
                 break
             close = rough[:, -1] >= scores[open_rows, -1] - _NEAR_TIE
             open_rows, fetch = open_rows[close], min(4 * fetch, len(vectors))
@@ -159,13 +155,8 @@ def _unit(vectors):
     return vectors / np.where(norms > 0, norms, 1)
 
 
-def _built(vectors, kind):
-    """Build the faiss index of one kind."""
-    if kind == "flat":
-        index = faiss.IndexFlatIP(vectors.shape[1])
-    else:
-        index = faiss.IndexHNSWFlat(vectors.shape[1], 32, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction, index.hnsw.efSearch = 200, 256
+def _built(vectors):
+    index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     return index
 

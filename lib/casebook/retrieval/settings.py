@@ -4,7 +4,7 @@ A mode is changed or added in `MODES`; a reranker in `casebook.retrieval.rerank.
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -21,7 +21,7 @@ PRESETS = {
     "okapi_porter": _PDPABENCH | {"k1": 1.2, "b": 0.3},
     "okapi_porter_untuned": _PDPABENCH | {"k1": 1.5, "b": 0.75},
 }
-LISTS = ("bm25", "bm25_stemmed", "dense", "dense2", "random", "constant")
+LISTS = ("bm25", "bm25_stemmed", "dense", "random", "constant")
 FUSIONS = ("standardised", "rrf", "weighted_sum")
 # Below this trust, encoding a collection would cost minutes and move next to nothing.
 LEAST_TRUST = 0.07
@@ -78,7 +78,6 @@ class PipelineConfig:
     lists: tuple = ("bm25", "bm25_stemmed", "dense")
     fusion: str = "standardised"
     rrf_k: float = 20
-    fusion_weights: tuple | None = None
     question_tokens: float | None = 64  # from which on a query counts as long
     pool: int = 50  # documents of each list that are fused
     mmr: bool = True
@@ -100,9 +99,6 @@ class PipelineConfig:
         object.__setattr__(self, "lists", lists)
         if self.reranker == "none":
             object.__setattr__(self, "reranker", None)
-        for name in ("fusion_weights", "agreement"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_names()
         self._check_numbers()
 
@@ -131,7 +127,7 @@ class PipelineConfig:
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be in [0, 1], got {getattr(self, name)}")
         low, high = self.agreement or (0, 1)
-        tokens, weights = self.question_tokens, self.fusion_weights
+        tokens = self.question_tokens
         checks = [
             (self.first_stage_weight < 1, "first_stage_weight 1 would ignore the reranker: use none"),
             (0 < self.rrf_k < math.inf, f"rrf_k must be above 0, got {self.rrf_k}"),
@@ -140,21 +136,10 @@ class PipelineConfig:
             (self.overlap < self.max_words, f"overlap ({self.overlap}) must be below max_words ({self.max_words})"),
             (self.pool >= self.top_k, f"pool ({self.pool}) must be at least top_k ({self.top_k})"),
             (self.mmr_pool >= self.top_k, f"mmr_pool ({self.mmr_pool}) must be at least top_k ({self.top_k})"),
-            (
-                len(weights or self.lists) == len(self.lists),
-                f"{len(weights or ())} weights for {len(self.lists)} lists",
-            ),
         ]
         for holds, message in checks:
             if not holds:
                 raise InputError(message)
-
-    def changed(self, **changes):
-        """Copy with some settings changed."""
-        known = tuple(field.name for field in fields(self))
-        for name in changes:
-            check_choice("setting", name, known)
-        return replace(self, **changes)
 
     @property
     def cut(self):
@@ -165,7 +150,7 @@ class PipelineConfig:
     def weights(self):
         """Weight of each list before the length of a query counts; BM25 lists share one."""
         bm25 = [name.startswith("bm25") for name in self.lists]
-        return self.fusion_weights or tuple(1 / sum(bm25) if one else 1.0 for one in bm25)
+        return [1 / sum(bm25) if one else 1.0 for one in bm25]
 
     def trust(self, tokens):
         """How far anything but the very words of queries of so many tokens is believed, in [0, 1]."""
@@ -180,7 +165,6 @@ def config_for(mode, **settings):
     """Settings of a named system; what the mode changes wins."""
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
-    merged = {**settings, **changes}
-    if "lists" in changes:
-        merged.pop("fusion_weights", None)
-    return PipelineConfig().changed(**merged)
+    for name in settings:
+        check_choice("setting", name, tuple(field.name for field in fields(PipelineConfig)))
+    return PipelineConfig(**{**settings, **changes})

@@ -133,7 +133,7 @@ def search_shards(store, query_vectors, k, client=None, index=None, verify=False
 
 
 def _search_one(entry, store, queries, depth, verify):
-    return DenseIndex(store.vectors(entry, verify), kind="flat").search(queries, depth)
+    return DenseIndex(store.vectors(entry, verify)).search(queries, depth)
 
 
 def _mapped(client, function, items, *arguments):
