@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.shift.artifacts import STATS, best, latest, read_training, training_result, trainings, write_training
+from casebook.shift.artifacts import STATS, best, read_training, training_result, trainings, write_training
 from casebook.shift.learn import learn_posneg
 
 DOCUMENTED = {
@@ -25,7 +25,7 @@ def store(decoys, tmp_path):
 
     def write(selection=GAIN, **options):
         shift = learn_posneg(decoys, **options)
-        result = training_result(shift, "w", selection=selection, scale=0.5)
+        result = training_result(shift, "w", selection, {}, 0.5)
         return write_training(tmp_path, result, shift.stats)
 
     write.root = tmp_path
@@ -50,7 +50,7 @@ def test_files_hold_the_documented_fields(store, decoys):
 def test_latest_and_best(store):
     strong = store()
     weak = store({"map@1": (0.5, 0.5), "ndcg@3": (0.4, 0.4)})
-    assert latest(store.root, "w").folder == weak
+    assert best(store.root, "w", newest=True).folder == weak
     assert best(store.root, "w").folder == strong
 
 
@@ -61,7 +61,7 @@ def test_equal_scores_take_the_newest(store):
 
 def test_cancelled_trainings_are_latest_but_not_best(store):
     good, cancelled = store(), store(cancel_epsilon=100.0)
-    assert latest(store.root, "w").folder == cancelled
+    assert best(store.root, "w", newest=True).folder == cancelled
     assert best(store.root, "w").folder == good
 
 
@@ -89,6 +89,6 @@ def test_unreadable_trainings_are_passed_over(store):
 
 
 def test_no_training_is_an_error(tmp_path):
-    for find in (latest, best):
+    for newest in (True, False):
         with pytest.raises(InputError, match="no training of w"):
-            find(tmp_path, "w")
+            best(tmp_path, "w", newest)

@@ -85,7 +85,6 @@ def test_gate_verdicts(moved, amount, verdict):
     for decision in gate.DECISIONS:
         report = gate.judge(moved(amount), decision=decision)
         assert report.verdict == verdict
-        assert report.passed is (verdict == "pass")
 
 
 def run_of(moved, deltas):
@@ -103,8 +102,8 @@ def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
 
 @pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.006, False)])
 def test_documented_threshold(moved, delta, passed):
-    assert gate.judge(run_of(moved, [delta] * 8)).passed is passed
-    assert not gate.judge(run_of(moved, [delta] * 8), "rank").passed
+    assert (gate.judge(run_of(moved, [delta] * 8)).verdict == "pass") is passed
+    assert gate.judge(run_of(moved, [delta] * 8), "rank").verdict == "fail"
 
 
 @pytest.mark.data
@@ -113,7 +112,7 @@ def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
     run = evaluate_shift(demo, 0 * demo.queries, mode="shared")
     assert run.metrics[f"{NDCG}.delta"] > 0.18
     report = gate.judge(run, "rank", decision="point")
-    assert not report.passed
+    assert report.verdict == "fail"
     assert "degenerate" in report.checks[0].note
 
 

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import itertools
 import uuid
+from collections import namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from casebook.models.load import load_encoder
 from casebook.paths import data_folder
 from casebook.plain_json import parse_json
 from casebook.runs.artifact import RunRecord, now
-from casebook.runs.fingerprint import library_digest
+from casebook.runs.fingerprint import digest, library_digest
 from casebook.runs.per_query import per_query_name, write_per_query
 from casebook.runs.recording import record_run
 from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
@@ -58,30 +59,17 @@ class Setup:
         check_choice("mode", self.mode, MODES)  # before any vector is computed
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A dataset with vectors, its division into train, dev and test, and what fingerprints them."""
-
-    data: object
-    division: object
-    labels: dict = field(repr=False)
-
-    def part(self, name):
-        """The queries of one part, with all documents."""
-        return self.data.take(self.division.parts[name])
-
-
 def prepare(setup):
-    """Load, embed and divide a dataset."""
+    """Load, embed and divide a dataset: the whole, its parts train, dev and test, and labels that fingerprint them."""
     encoder = load_encoder(setup.embedder)
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
-        "SplitHash": division.fingerprint,
-        "SplitBy": division.by,
-        "SplitSizes": {part: len(rows) for part, rows in division.parts.items()},
+        "SplitHash": digest({part: [data.query_ids[row] for row in rows] for part, rows in division.items()}),
+        "SplitBy": setup.by,
+        "SplitSizes": {part: len(rows) for part, rows in division.items()},
         "SplitShares": SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
@@ -90,7 +78,7 @@ def prepare(setup):
         "CodeHash": library_digest(),
         "Queries": data.account(),
     }
-    return Prepared(data, division, labels)
+    return data, {part: data.take(rows) for part, rows in division.items()}, labels
 
 
 def load_dataset(name):
@@ -108,21 +96,14 @@ def names_of(dataset):
 
 def train(setup, root):
     """Learn on the training queries, choose the scale on the development queries, and store both."""
-    ready = prepare(setup)
-    train_rows = ready.division.parts["train"]
-    shift = learn_posneg(ready.data, train_rows, setup.mode, hard_negatives=setup.hard_negatives)
-    scale, selection = _choose_scale(ready.part("dev"), shift)
-    name, _ = names_of(ready.data.dataset)
-    result = training_result(shift, name, selection=selection, labels=ready.labels, scale=scale)
-    return write_training(root, result, shift.stats), result, shift.stats
-
-
-def _choose_scale(dev, shift):
-    """The best scale, the smallest of equals, and the documented measures without and with it."""
+    data, parts, labels = prepare(setup)
+    shift, dev = learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives), parts["dev"]
     tried = {scale: dev.score(dev.queries + scale * shift.move(dev.queries)).mean() for scale in SCALES}
     top = max(means[SELECTION] for means in tried.values())
-    scale = min(scale for scale, means in tried.items() if means[SELECTION] >= top - TIE)
-    return scale, {key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key])) for key in KEYS}
+    scale = min(scale for scale, means in tried.items() if means[SELECTION] >= top - TIE)  # the smallest of equals
+    selection = {key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key])) for key in KEYS}
+    result = training_result(shift, names_of(data.dataset)[0], selection, labels, scale)
+    return write_training(root, result, shift.stats), result, shift.stats
 
 
 @dataclass(frozen=True)
@@ -157,8 +138,9 @@ class TrainingResult:
         return both if abs(both) >= TIE else float(self.values.get("ImprovementFirst") or 0)
 
 
-def training_result(shift, workflow, *, selection=None, labels=None, scale=1.0):
+def training_result(shift, workflow, selection, labels, scale):
     """Describe a learned shift; `selection` holds map@1 and ndcg@3 on dev, each without and with the shift."""
+    (first, last), (low, high) = selection["map@1"], selection["ndcg@3"]
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": _utc(now()),
@@ -174,18 +156,14 @@ def training_result(shift, workflow, *, selection=None, labels=None, scale=1.0):
         "CancelReason": shift.cancel_reason,
         "DeltaNorm": shift.norm,
         "Scale": scale,
-        "Labels": labels or {},
-        "SelectionSource": None if selection is None else "dev",
+        "Labels": labels,
+        "SelectionSource": "dev",
+        "SelectionMapAt1Baseline": first,
+        "SelectionMapAt1Shifted": last,
+        "SelectionNdcg3Baseline": low,
+        "SelectionNdcg3Shifted": high,
+        "SelectionScore": MAP_WEIGHT * (last - first) + NDCG_WEIGHT * (high - low),
     }
-    if selection is not None:
-        (first, last), (low, high) = selection["map@1"], selection["ndcg@3"]
-        values |= {
-            "SelectionMapAt1Baseline": first,
-            "SelectionMapAt1Shifted": last,
-            "SelectionNdcg3Baseline": low,
-            "SelectionNdcg3Shifted": high,
-            "SelectionScore": MAP_WEIGHT * (last - first) + NDCG_WEIGHT * (high - low),
-        }
     return TrainingResult(values)
 
 
@@ -201,18 +179,14 @@ def write_training(root, result, stats):
             continue
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, stats.as_dict())
-    write_text(folder / READABLE, _as_markdown(values))
-    write_json(folder / RESULT, values)
-    return folder
-
-
-def _as_markdown(values):
     scalars = {name: value for name, value in values.items() if not isinstance(value, list | dict)}
     vector = np.array(values["DeltaVector"], dtype=float)
     top = [d for d in np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS] if vector[d] != 0]
     rows = _table(("field", "value"), scalars.items())
     rows += ["", *_table(("dimension", "value"), [(d, f"{vector[d]:+z.6f}") for d in top])]
-    return "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n"
+    write_text(folder / READABLE, "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n")
+    write_json(folder / RESULT, values)
+    return folder
 
 
 def _table(head, body):
@@ -246,19 +220,14 @@ def trainings(root, workflow):
     return results
 
 
-def latest(root, workflow):
-    """The newest training, cancelled or not."""
-    results = trainings(root, workflow)
+def best(root, workflow, newest=False):
+    """The training with the highest selection score that is not cancelled, of equals the newest; or the newest."""
+    results = [result for result in trainings(root, workflow) if newest or not result.cancelled]
     if not results:
-        raise InputError(f"{root}: no training of {workflow}: 'casebook shift train'")
-    return results[0]
-
-
-def best(root, workflow):
-    """The training with the highest selection score that is not cancelled; of equals the newest."""
-    results = [result for result in trainings(root, workflow) if not result.cancelled]
-    if not results:
-        raise InputError(f"{root}: no training of {workflow} that is not cancelled")
+        which = "" if newest else " that is not cancelled"
+        raise InputError(f"{root}: no training of {workflow}{which}: 'casebook shift train'")
+    if newest:
+        return results[0]
     top = max(result.score for result in results)
     return max((result for result in results if result.score >= top - TIE), key=lambda result: result.created)
 
@@ -269,8 +238,7 @@ def find_training(dataset, root, *, newest=False, folder=None):
         below = Path(root) / folder
         result = read_training(folder if Path(folder).exists() or not below.exists() else below)
     else:
-        name, _ = names_of(load_dataset(dataset))
-        result = (latest if newest else best)(root, name)
+        result = best(root, names_of(load_dataset(dataset))[0], newest)
     labels = result.values.get("Labels") or {}
     try:
         own = labels["Parameters"]
@@ -283,11 +251,11 @@ def find_training(dataset, root, *, newest=False, folder=None):
     return result, setup
 
 
-def check_split(ready, result):
+def check_split(labels, result):
     """Refuse a training whose data or division were other ones."""
-    labels = result.values.get("Labels") or {}
+    trained = result.values.get("Labels") or {}
     for key in _BOUND:
-        if labels.get(key) != ready.labels[key]:
+        if trained.get(key) != labels[key]:
             raise InputError(
                 f"{result.folder}: was trained with another {key}; train again, so that no test query was learned from"
             )
@@ -318,29 +286,21 @@ def unapplied(result, scale):
     return f"no shift was applied, shifted and unshifted queries are the same: {why}"
 
 
-@dataclass(frozen=True)
-class RunReport:
-    """Outcome of a run on the test queries."""
-
-    folder: Path
-    records: list
-    metrics: dict
-    values: dict
-    note: str | None = None
+RunReport = namedtuple("RunReport", "folder records metrics values note")
 
 
 def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
-    ready, started = prepare(setup), now()
-    check_split(ready, result)
-    train_part, test_part = ready.part("train"), ready.part("test")
+    (data, parts, labels), started = prepare(setup), now()
+    check_split(labels, result)
+    train_part, test_part = parts["train"], parts["test"]
     moved, used = shift_queries(test_part, result, scale)
     vectors = dict(zip(SYSTEMS, (test_part.queries, moved), strict=True))
     trained = dict(zip(SYSTEMS, (train_part.queries, shift_queries(train_part, result, scale)[0]), strict=True))
     trained = {name: train_part.score(v, measures=KEYS).mean() for name, v in trained.items()}
     groups = group_labels(test_part)
     metrics = _intervals({name: test_part.score(v) for name, v in vectors.items()}, groups, seed)
-    values = _documented(ready.data, metrics, trained, started)
+    values = _documented(data, metrics, trained, started)
     values |= {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test_part, v).assign(Group=groups) for name, v in vectors.items()}
     folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
@@ -350,7 +310,7 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
     table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
     write_text(folder / "metrics-posneg.md", "\n".join([f"# {values['WorkflowName']}", "", *table]) + "\n")
-    _, workflow = names_of(ready.data.dataset)
+    _, workflow = names_of(data.dataset)
     records = []
     for name in SYSTEMS:
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
@@ -361,7 +321,7 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
             started=started,
             completed=now(),
             success=True,
-            labels=ready.labels | {"Training": result.folder.name, "Scale": used * (name == "posneg")},
+            labels=labels | {"Training": result.folder.name, "Scale": used * (name == "posneg")},
             metrics=means,
         )
         records.append(record_run(layout, record, frames[name], arguments))

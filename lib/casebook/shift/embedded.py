@@ -13,7 +13,6 @@ from casebook.inference.samples import check_choice, check_count
 from casebook.measures.ranking import evaluate
 from casebook.measures.ranking_ties import tie_bounds
 from casebook.models.load import load_encoder
-from casebook.runs.fingerprint import digest
 from casebook.runs.per_query import FIELDS
 
 MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
@@ -168,16 +167,6 @@ def per_query(data, vectors, rows=None):
     return pd.DataFrame(records, columns=list(FIELDS))
 
 
-@dataclass(frozen=True)
-class Division:
-    """Rows of queries by part, and what the division depends on."""
-
-    parts: dict
-    by: str
-    seed: int
-    fingerprint: str
-
-
 def group_labels(data, by="group"):
     """Label queries so that those with one label are not parted: of one group, else document, or of equal text."""
     check_choice("grouping", by, BY)
@@ -197,7 +186,7 @@ def group_labels(data, by="group"):
 
 
 def divide(data, *, by="group", seed=0):
-    """Divide queries into train, dev and test of about the shares of `SHARES`, which share no group."""
+    """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
     labels = group_labels(data, by)
     targets = {part: len(labels) * share for part, share in SHARES.items()}
     parts = {part: [] for part in SHARES}
@@ -210,9 +199,7 @@ def divide(data, *, by="group", seed=0):
             f"{data.dataset.key}: {len(set(labels))} groups of queries are too few: "
             f"no query is left for {', '.join(empty)}"
         )
-    parts = {part: sorted(rows) for part, rows in parts.items()}
-    names = {part: [data.query_ids[row] for row in rows] for part, rows in parts.items()}
-    return Division(parts, by, seed, digest(names))
+    return {part: sorted(rows) for part, rows in parts.items()}
 
 
 def folds(data, k=5, *, by="group", seed=0, rows=None):

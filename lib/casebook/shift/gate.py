@@ -8,8 +8,8 @@ judgements.
 import math
 import time
 import uuid
+from collections import namedtuple
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,12 +53,6 @@ class EvaluatorRun:
     baseline: pd.DataFrame | None
     shifted: pd.DataFrame
     degenerate: list  # queries whose shifted vector has no length or is not finite
-    mode: str
-
-    @property
-    def deltas(self):
-        """Shifted minus baseline; None without a baseline."""
-        return None if self.baseline is None else self.shifted - self.baseline
 
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
@@ -79,7 +73,7 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - clock)
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
-    return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong], mode)
+    return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong])
 
 
 def _mean(values):
@@ -136,7 +130,7 @@ class Check:
     n: int
     eps: float
     verdict: str
-    reason: str | None = None
+    reason: str | None
 
     @property
     def note(self):
@@ -163,11 +157,6 @@ class GateReport:
         found = {check.verdict for check in self.checks}
         return next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
 
-    @property
-    def passed(self):
-        """Whether every rule holds."""
-        return self.verdict == PASS
-
 
 def profile_rules(name, eps=None):
     """Tolerated loss of each evaluator in a profile, or one for all."""
@@ -189,12 +178,12 @@ def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
 
 
 def _check(result, name, eps, decision, draws):
-    metric, deltas = f"{name}.delta", result.deltas
-    delta, n = result.metrics.get(metric), 0 if deltas is None else len(deltas)
-    if deltas is None or delta is None or not math.isfinite(delta):
-        reason = "no baseline" if deltas is None else "not a number"
+    metric, n = f"{name}.delta", len(result.shifted)
+    delta = result.metrics.get(metric)
+    if delta is None:
+        reason = "no baseline" if result.baseline is None else "not a number"
         return Check(metric, None, None, None, n, eps, FAIL, reason)
-    [interval] = difference_intervals(deltas[name], **draws)
+    [interval] = difference_intervals(result.shifted[name] - result.baseline[name], **draws)
     bounds = interval.low, interval.high
     if result.degenerate:
         return Check(metric, delta, *bounds, n, eps, FAIL, f"{len(result.degenerate)} degenerate vectors")
@@ -213,7 +202,7 @@ def write_gate(path, report, metrics, **context):
         "CreatedUtc": now().isoformat().replace("+00:00", "Z"),
         "GateProfile": report.profile,
         "Decision": report.decision,
-        "Passed": report.passed,
+        "Passed": report.verdict == PASS,
         "Verdict": report.verdict,
         "Epsilon": max(check.eps for check in report.checks),
         "Notes": [check.note for check in report.checks],
@@ -223,26 +212,18 @@ def write_gate(path, report, metrics, **context):
     return write_json(path, values)
 
 
-@dataclass(frozen=True)
-class EvaluationReport:
-    """Outcome of the eval runner."""
-
-    folder: Path
-    metrics: dict
-    n: int
-    gate: GateReport | None
-    note: str | None = None
+EvaluationReport = namedtuple("EvaluationReport", "folder metrics n gate note")
 
 
 def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules):
     """Run the evaluators on the test queries, judge the shift, write manifest and gate."""
     check_choice("shift", shift, SHIFTS)
     profile_rules(rules.get("profile", "documented"), rules.get("eps"))
-    ready, started = prepare(setup), now()
-    test = ready.part("test")
+    (_, parts, labels), started = prepare(setup), now()
+    test = parts["test"]
     vectors, note = test.queries * (shift != "zero"), None
     if shift == "learned":
-        check_split(ready, result)
+        check_split(labels, result)
         vectors, used = shift_queries(test, result, scale)
         note = unapplied(result, used)
     found = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
@@ -266,7 +247,7 @@ def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mod
         "embeddingsRoot": None,
         "refsManifestPath": None,
         "refsManifest": None,
-        "labels": ready.labels,
+        "labels": labels,
         "metrics": found.metrics,
         "degenerate": found.degenerate,
     }

@@ -1,5 +1,6 @@
 """Learn a shift of query embeddings, and evaluate it on queries that it was not learned or scaled on."""
 
+from collections import namedtuple
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -231,14 +232,8 @@ def learn(data, rows, options):
     return learn_ridge(data, rows, **options) if "penalty" in options else learn_posneg(data, rows, **options)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """A learned shift, and what folds among its queries chose for it: options, scale, and the gap rule's threshold."""
-
-    shift: object
-    options: dict
-    scale: float
-    tau: float
+# A learned shift, and what folds among its queries chose for it: options, scale, and the gap rule's threshold.
+Selection = namedtuple("Selection", "shift options scale tau")
 
 
 @dataclass(frozen=True, eq=False)
