@@ -165,20 +165,6 @@ def test_halves_share_no_group_and_make_the_whole(smoke):
         ablation.halves(smoke.subset([next(iter(smoke.qrels))], "one"))
 
 
-def test_a_sweep_tries_the_default_and_picks_of_equals_the_nearest_to_it(smoke, fast, study, monkeypatch):
-    settings = {"reranker": "none", "n_boot": 200}
-    found = ablation.sweep(smoke, fast, {"mmr_lambda": (0.0, 0.3)}, **settings)
-    assert found["value"].tolist() == [0.0, 0.3, 0.7] and (found["default"] == 0.7).all()
-    assert found["mean"].iloc[-1] == pytest.approx(study.scores["nDCG@10"]["full"].mean())
-    assert (found["n"] == 34).all() and (found["best"] == found.loc[found["mean"].idxmax(), "value"]).all()
-    means = pd.DataFrame({value: [mean] * 34 for value, mean in ((1, 0.1), (20, 0.2), (40, 0.5), (60, 0.5))})
-    means.index = study.scores["AP"].index
-    monkeypatch.setattr(ablation, "run_ablation", lambda *_: SimpleNamespace(scores={"nDCG@10": means}))
-    for default, best in ((20, 40), (100, 60)):
-        found = ablation.sweep(smoke, fast, {"rrf_k": (1, 20, 40, 60)}, rrf_k=default, **settings)
-        assert set(found["best"]) == {best}
-
-
 # Half a unit of the last digit that each source prints.
 PRINTED = {"consumer_contracts_qa": 5e-4, "pdpabench": 5e-7}
 

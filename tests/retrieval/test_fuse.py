@@ -52,19 +52,11 @@ def slow_fusion(lists, part):
     return fused
 
 
-@given(several_lists(), st.sampled_from([0, 20, 60]), st.integers(1, 10))
-def test_reciprocal_ranks_equal_a_slow_fusion(lists, k, depth):
+@given(several_lists(), st.sampled_from([0, 20, 60]), st.integers(1, 10), st.sampled_from([[1, 1, 1], [0.5, 0.25, 2]]))
+def test_reciprocal_ranks_equal_a_slow_fusion(lists, k, depth, weights):
     cut = [entry.truncate(depth) for entry in lists]
-    expected = slow_fusion(cut, lambda retriever, row, rank: 1 / (k + rank))
-    assert rows_of(reciprocal_rank_fusion(lists, k, depth)) == expected
-
-
-@given(several_lists())
-def test_weights_multiply_what_a_list_adds(lists):
-    weights = [0.5, 0.25, 2.0][: len(lists)]
-    fused = reciprocal_rank_fusion(lists, 20, weights=weights)
-    expected = slow_fusion(lists, lambda at, row, rank: weights[at] / (20 + rank))
-    assert rows_of(fused) == expected
+    expected = slow_fusion(cut, lambda at, row, rank: weights[at] / (k + rank))
+    assert rows_of(reciprocal_rank_fusion(lists, k, depth, weights[: len(lists)])) == expected
 
 
 @given(several_lists(), st.randoms())

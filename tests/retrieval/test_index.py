@@ -82,6 +82,8 @@ def test_a_chunk_of_exactly_the_limit_fits():
     limit = {"token_counter": letters, "max_tokens": 4, "max_words": 9, "overlap": 0}
     assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
     assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
+    # Shared words are given up where nothing new would fit beside them.
+    assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == ["a a a", "bbbb"]
     # A word of two characters can be halved, one character cannot.
     least = limit | {"max_tokens": 1}
     assert chunk_documents(["ab"], **least).texts == ["a", "b"]

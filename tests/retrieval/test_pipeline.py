@@ -100,16 +100,11 @@ def test_single_list_modes_are_the_lists_themselves(index, hashing):
     assert list(result.stages) == ["dense", "fused", "final"]
 
 
-def test_attribution_names_passage_metadata_and_every_stage(index, collection):
+def test_a_hit_names_its_passage_and_metadata(index, collection):
     hit = retriever(index).retrieve(QUERIES[0])[0]
     row = collection.set_index("doc_id").loc[hit.doc_id]
-    assert hit.text == row["text"][hit.start : hit.end]
-    assert hit.metadata["year"] == row["year"]
-    stages = ["bm25", "bm25_stemmed", "dense", "fused", "mmr"]
-    stages += ["rerank", "reranked", "final"]
-    assert list(hit.scores) == list(hit.ranks) == stages
+    assert hit.text == row["text"][hit.start : hit.end] and hit.metadata["year"] == row["year"]
     assert hit.ranks["final"] == 1
-    assert all(v is None or isinstance(v, float) for v in hit.scores.values())
 
 
 def test_query_without_a_lexical_match(index):
@@ -133,14 +128,6 @@ def test_duplicate_documents_are_both_returned_in_corpus_order(index):
         assert [hit.doc_id for hit in hits] == ["d3", "d7"], mode
 
 
-def test_controls_do_not_read_the_query(index):
-    constant = retriever(index, "constant").retrieve_many(QUERIES).final.ids
-    assert (constant == np.arange(40)).all()
-    random = [retriever(index, "random", seed=s).retrieve_many(QUERIES) for s in (0, 1)]
-    assert (random[0].final.ids != random[1].final.ids).any()
-    assert (random[0].final.ids[0] != random[0].final.ids[1]).any()
-
-
 def test_the_control_lists_are_what_their_names_say(index):
     """Equal scores in the collection's order, and an order drawn for each query."""
     queries = [f"question {number}" for number in range(400)]
@@ -155,15 +142,11 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert (np.diff(random.scores, axis=1) < 0).all()
     assert (np.sort(random.ids, axis=1) == np.arange(40)).all()
     # Each document is as often in each place: 10 of 400, three standard errors.
+    assert (HybridRetriever(index, mode="random", seed=1).retrieve_many(queries).final.ids != random.ids).any()
     counts = np.stack([np.bincount(place, minlength=40) for place in random.ids.T])
     assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
     first = (random.ids[:, :10] == 0).any(axis=1).mean()
     assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
-
-
-def test_lists_can_be_empty_of_queries(index):
-    result = retriever(index).retrieve_many([])
-    assert result.final.shape[0] == 0
 
 
 def test_chunked_document_stands_at_its_best_chunk(index, hashing):
@@ -312,15 +295,6 @@ def test_wall_and_processor_time_stand_in_their_own_columns(monkeypatch):
     with clock.stage("rerank"):
         ticks["processor"] += 3.0
     assert clock.table().loc["rerank", ["wall_s", "cpu_s"]].tolist() == [0.0, 3.0]
-
-
-def test_costs_are_recorded_for_every_stage(index):
-    found = retriever(index).retrieve_many(QUERIES).costs
-    stages = ["filter", "encode queries", "index", "bm25", "bm25_stemmed", "dense"]
-    assert found.index.tolist() == [*stages, "fusion", "mmr", "rerank"]
-    assert (found >= 0).all().all()
-    assert (np.diff(found["peak_mb"]) >= 0).all()
-    assert found["peak_mb"].iloc[0] > 10
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from casebook.paths import DATA
 from casebook.plain_yaml import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import DEPTH, HybridRetriever
-from casebook.retrieval.settings import PipelineConfig
 from casebook.runs.items import MOST_BYTES, fitting, shortened
 from casebook.runs.manifest import Preprocessing, write_manifest
 from casebook.stats.intervals import mean_intervals
@@ -28,15 +27,6 @@ from casebook.stats.intervals import mean_intervals
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")
 CONTROL = "random"  # whose score stands beside every number
-
-# Names that the documented systems print, and the standard measure beside each.
-PARITY = {
-    "original:MRR@10": "RR@10",
-    "original:NDCG@10": "nDCG@10",
-    "original:Recall@10": "R@10",
-    "original:map@1": "RR",
-    "original:ndcg@3": "nDCG@3",
-}
 
 
 def run_ablation(dataset, systems, measures=MEASURES):
@@ -236,25 +226,6 @@ def halves(data):
         raise InputError(f"{data.name}: too few groups of queries for two halves")
     names = ("first", "second")
     return [data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)]
-
-
-def sweep(dataset, index, grid, measure="nDCG@10", n_boot=10_000, **settings):
-    """Vary each setting of the full system alone; ``best`` is, of equal means, the one nearest to the default."""
-    groups, parts = dataset.groups, []
-    for parameter, values in grid.items():
-        default = settings.get(parameter, getattr(PipelineConfig(), parameter))
-        tried = sorted({*values, default})
-        systems = {value: HybridRetriever(index, **{**settings, parameter: value}) for value in tried}
-        frame = run_ablation(dataset, systems, [measure]).scores[measure]
-        clusters = groups and [groups[query] for query in frame.index]
-        found = estimates(frame, clusters, n_boot=n_boot, seed=settings.get("seed", 0))
-        found = found[["system", "value", "low", "high", "n"]].set_axis(
-            ["value", "mean", "ci_low", "ci_high", "n"], axis=1
-        )
-        top = found.loc[found["mean"] >= found["mean"].max() - 1e-12, "value"]
-        best = min(top, key=lambda value: abs(value - default))
-        parts.append(found.assign(parameter=parameter, default=default, best=best))
-    return pd.concat(parts, ignore_index=True)
 
 
 def published_figures(key, index, **draws):
