@@ -258,12 +258,6 @@ def test_shares_are_kept_as_far_as_groups_allow(smoke):
     assert shares["dev"] == pytest.approx(0.2, abs=0.06)
 
 
-def test_folds_of_some_rows(smoke):
-    rows = list(range(10, 30))
-    parts = folds(smoke, 3, rows=rows)
-    assert sorted(row for part in parts for row in part) == rows
-
-
 def test_too_few_groups_are_an_error(planted):
     documents = {"a": [1.0, 0], "b": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [0, 1.0]}

@@ -206,8 +206,7 @@ class HybridRetriever:
             fused = _fused(config, lists, config.pool, batch.trust)
             tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
             if batch.whole_pools:
-                allowed = np.broadcast_to(batch.allowed, (len(batch.queries), len(self.index)))
-                tails.append(ranked.from_scores(np.zeros(allowed.shape), len(self.index), allowed))
+                tails.append(ranked.from_scores(np.where(batch.allowed, 0.0, -np.inf), len(self.index)))
         stages["fused"] = chosen = fused
         decided = []
 

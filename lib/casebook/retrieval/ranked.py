@@ -95,16 +95,13 @@ def positive_depth(k):
     return int(k)
 
 
-def from_scores(scores, k, allowed=None):
+def from_scores(scores, k):
     """Rank a collection by scores [queries, items] and keep the best k; -inf is not retrieved."""
     scores = np.atleast_2d(np.asarray(scores, np.float64))
     rows, items = scores.shape
     k = min(positive_depth(k), items)
     if np.isnan(scores).any():
         raise InputError("a retrieval score is NaN: check the vectors or the text")
-    mask = as_mask(allowed, rows, items)
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf)
     ids, values = np.full((rows, k), ABSENT), np.full((rows, k), -np.inf)
     if scores.size == 0:
         return RankedLists(ids, values)

@@ -1,6 +1,6 @@
 """Apply the shift to some queries and skip others: the segments file, its comparison, the gap rule and the oracle."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +18,8 @@ APPLY, SKIP = "ApplyShift", "SkipShift"
 _WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
 
 
-@dataclass(frozen=True)
-class Segments:
-    """A segments file: two per-query files, and for each query whether to shift it."""
-
-    metric: str
-    eps: float | None
-    baseline: Path
-    shifted: Path
-    decisions: dict
+# A segments file: two per-query files, and for each query whether to shift it.
+Segments = namedtuple("Segments", "metric eps baseline shifted decisions")
 
 
 def read_segments(path):
