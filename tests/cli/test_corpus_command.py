@@ -34,7 +34,7 @@ def expected(depth):
     parts = [texts[start : start + 20] for start in range(0, len(texts), 20)]
     vectors = np.concatenate([encoder.encode_documents(part) for part in parts])
     asked = encoder.encode_queries([question["text"] for question in questions])
-    lists = DenseIndex(vectors, "flat").search(asked, depth)
+    lists = DenseIndex(vectors).search(asked, depth)
     return {
         question["_id"]: {documents[i]["_id"]: s for i, s in zip(ids, row, strict=True)}
         for question, ids, row in zip(questions, lists.ids, lists.scores, strict=True)
