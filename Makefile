@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 RUN ?= report
 TAG ?= default
 JOBS ?= 2
+TORCH_INDEX ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
@@ -17,6 +18,7 @@ help: ## show this list
 
 $(BIN)/casebook: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(if $(TORCH_INDEX),$(BIN)/pip install --quiet --index-url $(TORCH_INDEX) $(shell grep '^torch==' requirements.lock))
 	$(BIN)/pip install --quiet --requirement requirements.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
 	touch $@
