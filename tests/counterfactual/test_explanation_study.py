@@ -10,12 +10,12 @@ from casebook.counterfactual import quality, quality_report
 from casebook.counterfactual.corruptions import KINDS, corrupt
 from casebook.counterfactual.detection import DETECTORS, scores
 from casebook.counterfactual.explained import Explained, explain
-from casebook.counterfactual.hard_cases import hard_cases, reading_check
 from casebook.counterfactual.rated import for_raters, ratings_note, ratings_table
 from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.raters.likert import make_likert_forms
+from casebook.sensitivity.hard_cases import hard_cases, reading_check
 from casebook.stats import intervals
 
 SOURCE = (

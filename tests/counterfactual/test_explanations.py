@@ -10,9 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from casebook.counterfactual import facts
-from casebook.counterfactual.cases import read_cases
-from casebook.counterfactual.edits import edit_fact, single_fact_edits
 from casebook.counterfactual.explanation_facts import facts_of, keys_of, shown
 from casebook.counterfactual.explanation_terms import TermWeights, terms
 from casebook.counterfactual.explanation_truth import explanation_truth
@@ -24,13 +21,13 @@ from casebook.counterfactual.explanations import (
     explain_result,
     node_markdown,
 )
-from casebook.counterfactual.extraction_gold import read_gold
-from casebook.counterfactual.informative import Vocabulary
-from casebook.counterfactual.searching import Found
-from casebook.counterfactual.tree import grow_tree
-from casebook.counterfactual.tree_report import as_json
-from casebook.counterfactual.tree_state import TreeSettings
 from casebook.errors import InputError
+from casebook.sensitivity import facts
+from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.edits import edit_fact, single_fact_edits
+from casebook.sensitivity.placebo import Vocabulary
+from casebook.sensitivity.report import as_json
+from casebook.sensitivity.tree import Found, TreeSettings, grow_tree
 
 GOLD = read_gold()
 TEXTS = {one.id: one.text for one in GOLD}

@@ -2,10 +2,9 @@
 
 import pytest
 
-from casebook.counterfactual.cases import read_cases
-from casebook.counterfactual.extraction_gold import read_gold
-from casebook.counterfactual.fact_keys import fact_fields
 from casebook.datasets import load
+from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.facts import fact_fields
 
 
 def test_cases_load_by_name_and_are_those_of_the_experiment():

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from casebook.counterfactual.facts import read_sheet
 from casebook.datasets.beir import load_beir
 from casebook.datasets.cards import load_card
 from casebook.datasets.claims_files import load_claims
@@ -30,6 +29,7 @@ from casebook.runs.gate import read_gate
 from casebook.runs.manifest import read_manifest
 from casebook.runs.matrix import read_matrix
 from casebook.runs.per_query import read_per_query
+from casebook.sensitivity.facts import read_sheet
 from casebook.shift.segments_file import read_segments
 
 MUTANTS = 300  # of each reader

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from bm25s.stopwords import STOPWORDS_EN
 
-from casebook.counterfactual.collections import extracted_collection
 from casebook.datasets import load
 from casebook.factcheck.checking import documents_of
 from casebook.factcheck.evidence import EvidenceBase
@@ -18,6 +17,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.report import data_table
 from casebook.retrieval.shards import ShardStore
+from casebook.sensitivity.study import extracted_collection
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 

@@ -53,10 +53,10 @@ def run(
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    from casebook.counterfactual import one_case
-    from casebook.counterfactual.tree import TreeSettings
     from casebook.datasets.registry import load
     from casebook.paths import data_folder
+    from casebook.sensitivity import report as one_case
+    from casebook.sensitivity.tree import TreeSettings
 
     own = data_folder(dataset)
     refuse_overwriting(output, case, own and own[1])
@@ -111,9 +111,8 @@ def report(
 
     Example: casebook sensitivity report tree.json -o tree.md
     """
-    from casebook.counterfactual.tree_markdown import as_markdown
-    from casebook.counterfactual.tree_report import read_report
     from casebook.files import write_text
+    from casebook.sensitivity.report import as_markdown, read_report
 
     exclusive(context, "as_json", "output")
     found = read_report(tree)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casebook.counterfactual.explanations import Explainer
-from casebook.counterfactual.extraction import extract_sheet
 from casebook.datasets.jsonl import read_jsonl
 from casebook.datasets.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.measures.legal_text import content_words, sentences
 from casebook.paths import valid_name
+from casebook.sensitivity.extract import extract_sheet
 
 MOST_QUESTION = 60  # words of a question that the template repeats
 CITATION = "[?CITATION?]"

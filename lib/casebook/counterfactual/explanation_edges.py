@@ -2,7 +2,7 @@
 
 from casebook.counterfactual.explanation_facts import fact_changes, facts_of, keys_of, written
 from casebook.counterfactual.explanation_types import Explanation, Sentence
-from casebook.counterfactual.fact_keys import fact_at, fact_fields, fact_key
+from casebook.sensitivity.facts import fact_at, fact_fields, fact_key
 
 LISTED = 5  # cases named in a sentence
 _ASSERTED = {

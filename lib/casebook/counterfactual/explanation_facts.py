@@ -2,9 +2,8 @@
 
 from functools import lru_cache
 
-from casebook.counterfactual.extraction import extract_sheet
-from casebook.counterfactual.fact_keys import fact_at, fact_fields, fact_key
-from casebook.counterfactual.fact_query import number_text
+from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.facts import fact_at, fact_fields, fact_key, number_text
 
 GROUPS = ("Section", "petitioner", "respondent", "Evidence", "number")
 KIND_OF_GROUP = {"Section": "sections", "Evidence": "evidence", "number": "numbers"}

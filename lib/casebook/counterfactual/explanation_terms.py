@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from casebook.counterfactual.edits import LABELS
 from casebook.measures.legal_text import STOP_LIST
+from casebook.sensitivity.edits import LABELS
 
 TERMS = 3  # named in a sentence
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")

@@ -5,7 +5,6 @@ and carries the place. Documented: what the documented system writes, substring 
 and unchecked reasons included.
 """
 
-from casebook.counterfactual.citations import find_citations
 from casebook.counterfactual.explanation_edges import explain_edge
 from casebook.counterfactual.explanation_facts import GROUPS, KIND_OF_GROUP, facts_of, group_of, keys_of
 from casebook.counterfactual.explanation_terms import TERMS, TermWeights
@@ -17,9 +16,10 @@ from casebook.counterfactual.explanation_types import (
     as_markdown,
     node_markdown,
 )
-from casebook.counterfactual.facts import query_text
 from casebook.errors import InputError
 from casebook.measures.legal_text import passages
+from casebook.sensitivity.citations import find_citations
+from casebook.sensitivity.facts import query_text
 
 __all__ = [
     "Explainer",

@@ -1,0 +1,181 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.sensitivity.edits import SWAPS, changed_words, single_fact_edits, targets
+from casebook.sensitivity.facts import (
+    EVIDENCE_TYPES,
+    PARTY_TYPES,
+    Age,
+    Amount,
+    Duration,
+    from_dict,
+    query_text,
+    sheet_hash,
+    to_dict,
+)
+
+SHEETS = st.builds(
+    lambda parties, sections, evidence, ages, amounts: from_dict(
+        {
+            "case_id": "x",
+            "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
+            "sections_cited": [f"IPC-{n}" for n in sections],
+            "evidence_items": [{"evidence_type": e} for e in evidence],
+            "numerical_facts": {
+                "ages": [{"value": a} for a in ages],
+                "amounts": [{"value": a, "unit": "rupees"} for a in amounts],
+            },
+        },
+        documented=True,
+    ),
+    st.tuples(st.sampled_from(PARTY_TYPES), st.sampled_from(PARTY_TYPES)),
+    st.lists(st.integers(100, 500), unique=True, max_size=10),
+    st.lists(st.sampled_from(EVIDENCE_TYPES), unique=True, max_size=8),
+    st.lists(st.integers(0, 90), max_size=3),
+    st.lists(st.integers(0, 10**7), max_size=3),
+)
+
+
+def neighbours(section):
+    number = int(section.split("-")[1])
+    return [f"IPC-{number - 1}", f"IPC-{number + 1}"]
+
+
+@given(SHEETS)
+@settings(max_examples=40, deadline=None)
+def test_exactly_one_fact_changes(sheet):
+    before = to_dict(sheet)
+    for edit in single_fact_edits(sheet, neighbours):
+        after = to_dict(edit.sheet)
+        changed = [name for name in before if before[name] != after[name]]
+        assert len(changed) == 1
+        lists = {
+            "Numerical": "numerical_facts",
+            "Section": "sections_cited",
+            "PartyType": "parties",
+            "Evidence": "evidence_items",
+        }
+        assert changed == [lists[edit.fact_type]]
+        assert edit.noop == (edit.query == query_text(sheet))
+        assert sheet_hash(edit.sheet) != sheet_hash(sheet)
+
+
+@given(SHEETS)
+@settings(max_examples=30, deadline=None)
+def test_facts_beyond_the_template_are_recognised_as_noops(sheet):
+    for edit in single_fact_edits(sheet, neighbours):
+        kind, _, at = edit.item.partition("/")
+        if kind in ("ages", "amounts") and int(at) >= 2:
+            assert edit.noop
+        if edit.noop:
+            assert (edit.removed, edit.added) == (0, 0)
+
+
+def test_section_edits_of_a_symmetric_relation_lead_back():
+    sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
+    (down, up) = single_fact_edits(sheet, neighbours, fact_types=["Section"])
+    assert (down.new, up.new) == ("IPC-301", "IPC-303")
+    back = {edit.new for edit in single_fact_edits(up.sheet, neighbours)}
+    assert "IPC-302" in back
+    assert single_fact_edits(sheet, fact_types=["Section"]) == []
+
+
+def test_parties_are_swapped_both_ways():
+    for one, other in SWAPS:
+        for side in ("petitioner", "respondent"):
+            for present, target in ((one, other), (other, one)):
+                record = {"case_id": "x", "parties": {f"{side}_type": present}}
+                edits = single_fact_edits(from_dict(record), fact_types=["PartyType"])
+                assert target in {edit.new for edit in edits}
+                assert {edit.item for edit in edits} == {f"parties/{side}"}
+
+
+def test_evidence_is_removed_item_by_item_and_added_where_absent():
+    sheet = from_dict({"case_id": "x", "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}]})
+    edits = single_fact_edits(sheet, fact_types=["Evidence"])
+    assert [(e.operation, e.old or e.new) for e in edits] == [
+        ("remove", "Confession"),
+        ("remove", "FIR"),
+        ("add", "DyingDeclaration"),
+        ("add", "MedicalReport"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "expected"),
+    [
+        ("ages", Age(17), [6, 11, 18, 21, 60]),
+        ("ages", Age(60), [6, 11, 17, 20, 59]),
+        ("durations", Duration(2), [0.5, 1, 3.5, 4, 6.5, 12.5]),
+        ("durations", Duration(0.5), [1, 1.5, 3.5, 6.5, 12.5]),
+        ("durations", Duration(18, "months"), [6, 9, 36, 42, 78, 150]),
+        ("durations", Duration(3, "hearings"), [1.5, 6]),
+        ("amounts", Amount(50_000), [24_999, 25_000, 100_000, 100_001, 500_001, 1e6 + 1, 1e7 + 1, 1e8 + 1]),
+        (
+            "amounts",
+            Amount(2, "crore rupees"),
+            [0.0024999, 0.0099999, 0.0499999, 0.0999999, 0.9999999, 1, 4, 10.0000001],
+        ),
+    ],
+)
+def test_documented_numbers_cross_every_limit(kind, fact, expected):
+    assert targets(kind, fact, bounded=False) == expected
+    assert set(targets(kind, fact)) <= set(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "expected"),
+    [
+        ("durations", Duration(3, "days", "delay"), [6]),
+        ("durations", Duration(2, "hours"), [4, 1]),
+        ("durations", Duration(312, "days", "delay"), [156, 548, 624, 1278, 2373]),
+        ("durations", Duration(20, "years", "imprisonment"), [2.5, 5.5, 10, 11.5]),
+        ("amounts", Amount(500, "rupees", "fine"), [250, 1000]),
+        ("amounts", Amount(375, "rupees", "rent"), [188, 750]),
+        ("amounts", Amount(2, "crore rupees"), [0.9999999, 1, 4, 10.0000001]),
+        ("ages", Age(38, "widow"), [17, 20, 60]),
+        ("ages", Age(15, "girl"), [6, 11, 18, 21]),
+        ("ages", Age(2, "infant"), []),
+    ],
+)
+def test_numbers_stay_within_legal_sense_and_in_their_units(kind, fact, expected):
+    assert targets(kind, fact) == sorted(expected)
+
+
+@given(
+    st.integers(1, 400),
+    st.sampled_from(["hours", "days", "weeks", "months", "years"]),
+    st.sampled_from(["delay", "imprisonment", "service", ""]),
+)
+def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
+    for other in targets("durations", Duration(value, unit, context)):
+        week = other <= {"hours": 168, "days": 7, "weeks": 1}.get(unit, 0)
+        assert week or value / 10 <= other <= 10 * value
+        assert unit in {"months", "years"} or other == int(other)
+        if context == "imprisonment":
+            years = {"hours": 8760, "days": 365, "weeks": 365 / 7, "months": 12}
+            assert other / years.get(unit, 1) <= 30
+
+
+@given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))
+def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit):
+    value = round(value, 2)
+    found = targets("amounts", Amount(value, unit))
+    assert found == sorted(set(found))
+    assert value not in found
+    assert all(value / 10 <= other <= 10 * value for other in found)
+
+
+def test_words_are_counted_as_multisets_without_labels():
+    before = "State versus Minor. Evidence: FIR. Ages: 17 years."
+    after = "State versus Minor. Ages: 18 years. Amounts: 2.5 lakh."
+    assert changed_words(before, after) == (2, 3)
+    assert changed_words(before, before) == (0, 0)
+
+
+def test_unknown_fact_types_are_refused():
+    sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
+    with pytest.raises(InputError, match="unknown fact type 'Colour'"):
+        single_fact_edits(sheet, fact_types=["Colour"])
