@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.errors import InputError
-from casebook.sensitivity.edits import SWAPS, changed_words, single_fact_edits, targets
+from casebook.sensitivity.edits import changed_words, single_fact_edits, targets
 from casebook.sensitivity.facts import (
     EVIDENCE_TYPES,
     PARTY_TYPES,
@@ -62,17 +61,6 @@ def test_exactly_one_fact_changes(sheet):
         assert sheet_hash(edit.sheet) != sheet_hash(sheet)
 
 
-@given(SHEETS)
-@settings(max_examples=30, deadline=None)
-def test_facts_beyond_the_template_are_recognised_as_noops(sheet):
-    for edit in single_fact_edits(sheet, neighbours):
-        kind, _, at = edit.item.partition("/")
-        if kind in ("ages", "amounts") and int(at) >= 2:
-            assert edit.noop
-        if edit.noop:
-            assert (edit.removed, edit.added) == (0, 0)
-
-
 def test_section_edits_of_a_symmetric_relation_lead_back():
     sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
     (down, up) = single_fact_edits(sheet, neighbours, fact_types=["Section"])
@@ -80,16 +68,6 @@ def test_section_edits_of_a_symmetric_relation_lead_back():
     back = {edit.new for edit in single_fact_edits(up.sheet, neighbours)}
     assert "IPC-302" in back
     assert single_fact_edits(sheet, fact_types=["Section"]) == []
-
-
-def test_parties_are_swapped_both_ways():
-    for one, other in SWAPS:
-        for side in ("petitioner", "respondent"):
-            for present, target in ((one, other), (other, one)):
-                record = {"case_id": "x", "parties": {f"{side}_type": present}}
-                edits = single_fact_edits(from_dict(record), fact_types=["PartyType"])
-                assert target in {edit.new for edit in edits}
-                assert {edit.item for edit in edits} == {f"parties/{side}"}
 
 
 def test_evidence_is_removed_item_by_item_and_added_where_absent():
@@ -173,9 +151,3 @@ def test_words_are_counted_as_multisets_without_labels():
     after = "State versus Minor. Ages: 18 years. Amounts: 2.5 lakh."
     assert changed_words(before, after) == (2, 3)
     assert changed_words(before, before) == (0, 0)
-
-
-def test_unknown_fact_types_are_refused():
-    sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
-    with pytest.raises(InputError, match="unknown fact type 'Colour'"):
-        single_fact_edits(sheet, fact_types=["Colour"])

@@ -68,19 +68,6 @@ def test_hash_knows_the_facts_and_nothing_else():
     assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
 
 
-def test_each_helper_changes_one_field():
-    sheet = facts.from_dict(RECORD)
-    edits = {
-        "parties": facts.replace_party(sheet, "respondent", "State"),
-        "sections_cited": facts.replace_section(sheet, "IPC-34", "IPC-149"),
-        "evidence_items": facts.add_evidence(sheet, "Confession"),
-        "numerical_facts": facts.replace_number(sheet, "ages", 0, 17),
-    }
-    for field, edited in edits.items():
-        before, after = facts.to_dict(sheet), facts.to_dict(edited)
-        assert [name for name in before if before[name] != after[name]] == [field]
-
-
 @pytest.mark.parametrize(
     ("edit", "arguments", "message"),
     [

@@ -14,9 +14,7 @@ from casebook.sensitivity.plausibility import REJECT, Decision
 from casebook.sensitivity.tree import (
     MEASURES,
     CaseSearch,
-    Found,
     TreeSettings,
-    add_manual,
     edge_frame,
     grow_tree,
     grow_trees,
@@ -194,30 +192,6 @@ def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
         grow_tree(empty, search)
     with pytest.raises(InputError, match="comes 2 times"):
         grow_trees([planted.sheets[0]] * 2, search)
-
-
-def test_manual_edges_have_a_type_and_stay_out_of_aggregates(planted, search, inert):
-    sheet = planted.sheets[0]
-    tree = grow_tree(sheet, search, settings=TreeSettings(max_depth=1), inert=inert)
-    changed = replace(sheet, sections_cited=("IPC-307",))
-    node = add_manual(tree, tree.root, changed, "Section", search)
-    assert isinstance(node.found, Found)
-    edges = edge_frame([tree])
-    assert edges[edges["status"] == "manual"]["fact_type"].tolist() == ["Section"]
-    with pytest.raises(InputError, match="unknown fact type"):
-        add_manual(tree, tree.root, changed, "Colour", search)
-
-
-def test_same_input_same_tree(planted, bm25, inert):
-    both = [edge_frame(grown(planted, CaseSearch(bm25, 10), inert)) for _ in range(2)]
-    pd.testing.assert_frame_equal(*both)
-
-
-def test_settings_are_checked():
-    with pytest.raises(InputError, match="unknown budget"):
-        TreeSettings(budget="all")
-    with pytest.raises(InputError, match="max_depth"):
-        TreeSettings(max_depth=0)
 
 
 def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
