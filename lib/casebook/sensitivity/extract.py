@@ -35,6 +35,7 @@ from casebook.sensitivity.facts import (
 )
 
 WORDS = word_lists()
+_PATTERN = {name: re.compile("".join(pieces)) for name, pieces in WORDS["patterns"].items()}
 LONGEST = 12_000  # characters of the documented system
 SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
 SHARE = 0.2  # of a text without a heading that is read
@@ -152,36 +153,16 @@ def _distinct(found, field):
 
 # ---- which part is read
 
-_NUMBERING = r"[ \t]*(?:\(?(?:[IVX]+|\d{1,2}|[A-Z])[.)]\s*)?"
-_HEADING = re.compile(
-    rf"^{_NUMBERING}(?:(?:brief|material|relevant|factual|undisputed)\s+)?"
-    r"(?:facts?|background|factual (?:matrix|background))"
-    r"(?:\s+(?:of|in|and)\s+[\w ]{1,40})?\s*[:.-]*\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_INLINE = re.compile(
-    r"\b(?:briefly stated,? )?the (?:brief |material |relevant |short )?"
-    r"facts (?:of|giving rise|leading|which|that|are|in|necessary)",
-    re.IGNORECASE,
-)
-_NEXT = re.compile(
-    rf"^(?i:{_NUMBERING}(?:issues?|questions?|submissions?|arguments?|contentions?|analysis"
-    r"|discussion|reasons?|reasoning|findings?|decision|held|judgment|order|conclusions?"
-    r"|the law|law|evidence|grounds)(?:\s+[\w ]{1,40})?\s*[:.-]*\s*)$"
-    r"|^[ \t]*[A-Z][A-Z ,&']{6,60}[:.]?\s*$",
-    re.MULTILINE,
-)
-
 
 def facts_region(text, documented=False):
     """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
-    heading, inline = _HEADING.search(text), _INLINE.search(text)
+    heading, inline = _PATTERN["heading"].search(text), _PATTERN["facts_of"].search(text)
     if not heading and len(text) <= SHORT and not documented:
         return 0, len(text)
     if not heading and not inline:
         return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
     start = heading.end() if heading else inline.start()
-    following = _NEXT.search(text, start)
+    following = _PATTERN["next_heading"].search(text, start)
     return start, min(following.start() if following else len(text), start + LONGEST)
 
 
@@ -225,21 +206,12 @@ def quantity(text):
     return whole(total + current + half)
 
 
-_LIMIT = re.compile(
-    r"(?:\bup\s?to|\bextend(?:s|ing)? to|\bnot exceeding|\bnot exceed|\bmaximum of"
-    r"|\bmaximum (?:fine|term|penalty|sentence) (?:of|is)|\bpunishable with"
-    r"|\bperiod prescribed|\blimitation of|\bceiling of|\bminimum of|\bcap of"
-    r"|\bthreatens (?:a )?(?:fine|imprisonment)|\bfine between|\bterm between"
-    r"|\bprescribes)(?:\s[\w$₹.,/-]+){0,4}\s*$",
-    re.IGNORECASE,
-)
-_CLAUSE_END = re.compile(r"[;:]|[.,](?=\s)|\s(?:but|while|whereas)\s")
 _REACH = 70  # characters in which a word says what a number is for
 
 
 def _set_by_law(text, start):
     """Tell whether what follows is a limit that a statute sets."""
-    return bool(_LIMIT.search(text, max(0, start - 60), start))
+    return bool(_PATTERN["limit"].search(text, max(0, start - 60), start))
 
 
 def _about(text, match, kind):
@@ -251,7 +223,7 @@ def _about(text, match, kind):
         pattern = re.compile(rf"\b{re.escape(word)}")
         gaps = [before[m.end() :] for m in pattern.finditer(before)]
         gaps += [after[: m.start()] for m in pattern.finditer(after)]
-        near += [(len(gap) + (_REACH if _CLAUSE_END.search(gap) else 0), word) for gap in gaps]
+        near += [(len(gap) + (_REACH if _PATTERN["clause_end"].search(gap) else 0), word) for gap in gaps]
     return min(near)[1] if near else ""
 
 
@@ -382,7 +354,6 @@ _EVIDENCE = {
 }
 _NEGATED_BEFORE = _alternatives(WORDS["negation"]["before"])
 _NEGATED_AFTER = _alternatives(WORDS["negation"]["after"])
-_CLAUSE = re.compile(r"[;:]|,\s(?:but|and|nor|which|who|though|while)\b|\bbut\b|,")
 
 
 def evidence(text):
@@ -397,8 +368,8 @@ def evidence(text):
 
 
 def _negated(text, match, start, end):
-    lead = _CLAUSE.split(text[start : match.start()])[-1].split()[-_SCOPE:]
-    tail = _CLAUSE.split(text[match.end() : end])[0].split()[:_SCOPE]
+    lead = _PATTERN["clause"].split(text[start : match.start()])[-1].split()[-_SCOPE:]
+    tail = _PATTERN["clause"].split(text[match.end() : end])[0].split()[:_SCOPE]
     after = [" ".join(tail), match.group()]
     return bool(_NEGATED_BEFORE.search(" ".join(lead)) or any(map(_NEGATED_AFTER.search, after)))
 
@@ -407,11 +378,6 @@ _VERDICTS = re.compile(
     "|".join(rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)" for at, forms in enumerate(WORDS["verdicts"].values())),
     re.IGNORECASE,
 )
-_PROCEEDING = re.compile(
-    r"\b(?:appeals?|petitions?|revisions?|application|suits?|writ|leave|it|bail|claim|set-off|which we|case)\b",
-    re.IGNORECASE,
-)
-_NOT = re.compile(r"\b(?:not|never|cannot be|should be|to be|may be)\W+(?:\w+\W+)?$", re.I)
 TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 
@@ -421,7 +387,9 @@ def outcome(text):
     for first, stop in sentences(text[skipped:]):
         start, end = skipped + first, skipped + stop
         for match in _VERDICTS.finditer(text, start, end):
-            if _PROCEEDING.search(text, start, end) and not _NOT.search(text, start, match.start()):
+            if _PATTERN["proceeding"].search(text, start, end) and not _PATTERN["negated_verdict"].search(
+                text, start, match.start()
+            ):
                 last = Found(list(WORDS["verdicts"])[int(match.lastgroup[1:])], *match.span())
     return last
 
@@ -437,28 +405,15 @@ def parties(text, start=0, end=None):
 
 
 _HEAD = 4_000  # characters in which a cause title stands
-_ROLES = re.compile(
-    r"(?P<a>[^\n;:]{2,160}?)[\s.…,\\–—-]*\b(?:appellant|petitioner|plaintiff|applicant|complainant)s?(?:\(s\))?"
-    r"(?:\s(?:and|&)\s(?:others|another|ors?|anr)\b)?\W{0,12}(?:versus|vs?)\b\.?\s+"
-    r"(?P<b>[^;:]{2,160}?)[\s.…,\\–—-]*\b(?:respondent|defendant|opposite part(?:y|ie))s?(?:\(s\))?",
-    re.IGNORECASE,
-)
-_FIRST_LINE = re.compile(
-    r"\A[\s#*]*(?P<a>[A-Z][^\n]{1,90}?)\s(?:[vV][sS]?\.?|[Vv]ersus|VERSUS)\s"
-    r"(?P<b>[A-Z][^\n\[]{1,90}?)(?=\s*(?:\[|\(?\d{4}|\bon \d|\n|$))"
-)
-_COURT = re.compile(
-    r".*\b(?:NOS?\.?\s?[\d/ ,-]+(?:OF\s\d{4})?|OF\s\d{4}|JURISDICTION|REPORTABLE|\])\s", re.IGNORECASE | re.DOTALL
-)
 
 
 def cause_title(text):
     """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
-    match = _FIRST_LINE.match(head) or _ROLES.search(head)
+    match = _PATTERN["title_line"].match(head) or _PATTERN["title_of_roles"].search(head)
     if match is None:
         return {}
-    before = _COURT.match(match["a"])
+    before = _PATTERN["court"].match(match["a"])
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
     return {side: Found(_kind_of_name(text[a:b]), a, b) for side, (a, b) in spans.items() if text[a:b].strip()}
@@ -483,35 +438,6 @@ _COMPOUND = {
     )
     for side, role in zip(SIDES, ("(?:appellant|petitioner)s?", "respondents?"), strict=True)
 }
-_FILED = re.compile(
-    r"\b(?:this|these|present|instant|special leave)\b[^.;]{0,20}"
-    r"\b(?:appeals?|petitions?)\b[^.;]{0,60}\b(?:filed|preferred|brought) by (?:the )?"
-    r"(?P<w>State\b|Union of India|Revenue|[A-Z][\w.&]+(?: [A-Z][\w.&]+){0,5})"
-    r"|^(?P<w2>[A-Z][\w.&]+(?: [A-Z][\w.&]+){1,6}) (?:\([^)]{0,60}\) )?calls in question",
-    re.MULTILINE,
-)
-_COUNSEL = re.compile(
-    r"\b(?:counsel|advocate|solicitor[- ]general|attorney[- ]general)\b[^.;]{0,60}?"
-    r"\b(?:for|behalf of) (?:the )?(?:respondents?[\s,-]+)?(?P<w>State\b|Union of India"
-    r"|Revenue|Department|Public Prosecutor|Union Territory)",
-    re.IGNORECASE,
-)
-_SOLICITOR = re.compile(
-    r"\b(?:solicitor|attorney)[- ]general\b[^.;]{0,60}?\b(?:for|behalf of) (?:the )?"
-    r"(?P<role>appellant|petitioner|respondent)",
-    re.IGNORECASE,
-)
-_CONVICTED = re.compile(
-    r"\bappellants?\b[^.]{0,90}\b(?:convicted|sentenced|tried for|found guilty|charged|stood trial|faced trial)"
-    r"|\b(?:convict(?:ed|ing|ion of)|sentenc(?:ed|ing)|guilt of)\b[^.]{0,80}\b(?:appellants?|petitioner)\b"
-    r"|\b(?:appellants?[- ]accused|accused[- ]appellants?)",
-    re.IGNORECASE,
-)
-_ASSESSEE = re.compile(
-    r"\b(?P<role>appellant|petitioner|respondent)s?\W{1,3}assessee"
-    r"|assessee\W{1,3}(?P<role2>appellant|petitioner|respondent)",
-    re.IGNORECASE,
-)
 
 
 def _sides(text):
@@ -520,9 +446,13 @@ def _sides(text):
     if len(title) == 2:
         return title
     found = {side: _most_called(text, pattern) for side, pattern in _COMPOUND.items()}
-    if filed := _FILED.search(text[:_HEAD]):
+    if filed := _PATTERN["filed"].search(text[:_HEAD]):
         found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    convicted, taxed, general = _CONVICTED.search(text[: 3 * _HEAD]), _ASSESSEE.search(text), _SOLICITOR.search(text)
+    convicted, taxed, general = (
+        _PATTERN["convicted"].search(text[: 3 * _HEAD]),
+        _PATTERN["assessee"].search(text),
+        _PATTERN["solicitor"].search(text),
+    )
     if convicted:
         found["petitioner"] = found["petitioner"] or Found("Individual", *convicted.span())
     if taxed:  # the other side of an assessee is the Revenue
@@ -532,7 +462,7 @@ def _sides(text):
         side = "respondent" if general["role"].lower() == "respondent" else "petitioner"
         found[side] = found[side] or Found("UnionOfIndia", *general.span())
     kind = found["petitioner"] and found["petitioner"].fact
-    counsel = _COUNSEL.search(text)
+    counsel = _PATTERN["counsel"].search(text)
     if not found["respondent"] and kind != "State" and counsel:
         department = counsel["w"].lower() == "department"
         other = "UnionOfIndia" if department else _kind_of_name(counsel["w"])
@@ -554,39 +484,12 @@ def _most_called(text, pattern):
 
 _DESCRIBED = {kind: _alternatives(_filled(forms), "", "") for kind, forms in WORDS["described"].items()}
 _ORDER = list(_DESCRIBED)
-_OWNER = re.compile(
-    r"\b(?:the |a )?(?P<who>[\w-]+(?: [\w-]+){0,2}?)'s? (?:further |second |own )?"
-    r"(?:appeal|petition|revision|application)",
-    re.IGNORECASE,
-)
-_MOVER = re.compile(
-    r"\b(?:the )?(?P<who>[\w-]+(?: [\w-]+){0,2}?),?(?: [^.;,]{1,30},){0,2} (?:who )?"
-    r"(?:appealed|appeals\b|has come in appeal|sought (?:enhancement|divorce|eviction)|has appealed"
-    r"|is in appeal|filed (?:a|this) (?:writ|appeal|petition|suit|revision))",
-    re.IGNORECASE,
-)
-_OPPOSER = re.compile(
-    r"\b(?:the )?(?P<who>[\w-]+(?: [\w-]+)?) (?:resisted|resists|contests|opposes|supports"
-    r"|answered|replied|said that|says that|asked that the sentence)",
-    re.IGNORECASE,
-)
-_AGAINST = re.compile(
-    r"\b(?:against|sued|from) (?:the )?(?P<who>(?!judgment|order|decision|award)[\w-]+(?: (?:of )?[\w-]+){0,3})",
-    re.IGNORECASE,
-)
-_COUNTERPART = {
-    "Tenant": re.compile(r"\b(?P<who>landlord|landlady|lessor)\b", re.IGNORECASE),
-    "Licensee": re.compile(r"\blicen[sc](?:or|ee)s? of the (?P<who>\w+ \w+ ?\w*)", re.IGNORECASE),
-    "Employee": re.compile(r"\b(?:with|by|under|from) the (?P<who>(?:\w+ ){1,3})", re.IGNORECASE),
-}
-_SPOUSES = re.compile(r"\b(?:husband|wife|spouses)\b", re.IGNORECASE)
-_OTHERS = re.compile("court|tribunal|judge|commission|magistrate|this|single|letters patent", re.IGNORECASE)
 
 
 def _told(text):
     """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
     petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in SIDES)
-    owner = _first_kind(text, _OWNER, _MOVER)
+    owner = _first_kind(text, _PATTERN["owner"], _PATTERN["mover"])
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         swapped = respondent is None or respondent.fact == owner.fact
         respondent = petitioner if swapped else respondent
@@ -599,16 +502,16 @@ def _told(text):
 
 def _other_side(text, petitioner):
     """Give the respondent by what it does, or by whose counterpart it is."""
-    opposer = _first_kind(text, _OPPOSER, _AGAINST)
+    opposer = _first_kind(text, _PATTERN["opposer"], _PATTERN["against"])
     if petitioner is None or (opposer and opposer.fact in ("State", "UnionOfIndia", "PublicSector")):
         governs = opposer and opposer.fact in ("State", "UnionOfIndia", "PublicSector")
         return opposer if governs else None
-    if petitioner.fact in _COUNTERPART:
-        for match in _COUNTERPART[petitioner.fact].finditer(text):
-            found = _kind(match["who"], match.start("who"))
-            if found and found.fact != petitioner.fact:
-                return found
-    spouses = {match.group().lower(): match for match in _SPOUSES.finditer(text)}
+    counterpart = _PATTERN.get(f"counterpart_{petitioner.fact}")
+    for match in counterpart.finditer(text) if counterpart else ():
+        found = _kind(match["who"], match.start("who"))
+        if found and found.fact != petitioner.fact:
+            return found
+    spouses = {match.group().lower(): match for match in _PATTERN["spouses"].finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
         return Found("Individual", *list(spouses.values())[-1].span())
     return opposer if opposer and opposer.fact != "Individual" else None
@@ -617,7 +520,7 @@ def _other_side(text, petitioner):
 def _first_kind(text, *patterns):
     for pattern in patterns:
         for match in pattern.finditer(text):
-            found = None if _OTHERS.search(match["who"]) else _kind(match["who"], match.start("who"))
+            found = None if _PATTERN["nobodys_kind"].search(match["who"]) else _kind(match["who"], match.start("who"))
             if found:
                 return found
     return None
