@@ -1,6 +1,4 @@
-"""Precision and recall of extraction: counted by hand, above a control that guesses."""
-
-from dataclasses import replace
+"""Precision and recall of extraction: counted by hand, above a control that guesses, and as good as it was."""
 
 import numpy as np
 import pytest
@@ -8,11 +6,9 @@ import pytest
 from casebook.datasets.jsonl import read_jsonl
 from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.cases import GoldText, case_texts, read_cases, read_gold, read_passages
-from casebook.sensitivity.extract import Extraction, extract_sheet, extract_with_model
+from casebook.sensitivity.cases import GoldText, case_texts, read_cases, read_gold, read_passages, read_sides
+from casebook.sensitivity.extract import Extraction, extract_sheet
 from casebook.sensitivity.extract_scores import IN_PASSAGES, extraction_errors, extraction_scores
-
-TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
 
 
 def sheet(case="x", **fields):
@@ -63,83 +59,47 @@ def test_perfect_extractor_is_far_above_its_control():
     many = table["reason"].isna()
     assert (table.loc[many, "ci_low"] < 1).all()  # a clean sweep proves little
     assert set(table.loc[~many, "reason"]) == {"fewer_than_six_clusters"}
-    assert (table.loc[~many, "texts"] < 6).all()
-    controls = table[table["type"] != "Outcome"]["control"]
-    assert controls.max() < 0.35
-    assert table.loc[table["split"] != "elsewhere", "n"].min() > 10
+    assert table[table["type"] != "Outcome"]["control"].max() < 0.35
 
 
-def test_rules_are_far_above_chance_on_unseen_texts():
-    table = extraction_scores(read_gold())
-    pooled = cell(table, "all facts", "F1", "heldout")
-    assert pooled["ci_low"] > 0.8 > 5 * pooled["control"]
-    assert cell(table, "PartyType", "recall", "heldout")["value"] < 0.8  # weakest
+# F1 of the rules on our annotated texts, by split, and the control of all facts.
+F1 = {
+    "dev": {"Numerical": 0.9694, "Section": 1, "PartyType": 0.8367, "Evidence": 0.95, "Outcome": 1, "all facts": 0.944},
+    "heldout": {"Numerical": 0.9891, "Section": 1, "PartyType": 0.6207, "Evidence": 0.9157, "all facts": 0.9106},
+    "elsewhere": {"Numerical": 0.9787, "Section": 0.9655, "PartyType": 0.4167, "Outcome": 0.9333, "all facts": 0.8571},
+    "cases": {"Age": 0.6, "Section": 0.9412, "PartyType": 0.439, "Evidence": 0.4737, "all facts": 0.7523},
+}
+CONTROL = {"dev": 0.0531, "heldout": 0.0653, "elsewhere": 0.0673, "cases": 0.0656}
 
 
-def test_restated_cases_are_a_harder_set_that_no_rule_was_mended_on():
-    texts = case_texts(read_cases())
-    assert len(texts) == 16
-    table = extraction_scores(texts)
-    pooled = cell(table, "all facts", "recall", "cases")
-    assert pooled["ci_low"] > 0.4 > 4 * pooled["control"]
-    assert pooled["ci_high"] < 0.8  # people tell facts in more ways than rules know
+def test_rules_read_as_well_as_they_did():
+    table = extraction_scores([*read_gold(), *case_texts(read_cases())])
+    for split, known in F1.items():
+        for kind, value in known.items():
+            assert cell(table, kind, "F1", split)["value"] == pytest.approx(value, abs=1e-4), (split, kind)
+        pooled = cell(table, "all facts", "F1", split)
+        assert pooled["control"] == pytest.approx(CONTROL[split], abs=1e-4)
+        assert pooled["ci_low"] > 5 * pooled["control"]
 
 
 @pytest.mark.data
 def test_passages_of_real_judgments_are_found_and_harder_than_our_texts(mirror):
     path = mirror / "fire2017_irled" / "prior_cases.jsonl.xz"
-    rows = (row for _, row in read_jsonl(path, {"id": str, "text": str}))
-    texts = {row["id"]: row["text"] for row in rows}
+    texts = {row["id"]: row["text"] for _, row in read_jsonl(path, {"id": str, "text": str})}
     table = extraction_scores(read_passages(texts), types=IN_PASSAGES)
     real = cell(table, "all facts", "F1", "real_heldout")
-    ours = cell(extraction_scores(read_gold()), "all facts", "F1", "heldout")
-    assert real["value"] < ours["value"]
+    assert real["value"] < F1["heldout"]["all facts"]
     assert real["ci_low"] > 0.5 > 10 * real["control"]
     name = next(iter(texts))
     with pytest.raises(InputError, match="does not hold the annotated passage"):
         read_passages({name: texts[name]})
 
 
-class Fake:
-    """A language model that gives the answers it was made with, in turn."""
-
-    name = "fake"
-
-    def __init__(self, *answers):
-        self.answers, self.prompts = list(answers), []
-
-    def complete_json(self, prompt, schema):
-        self.prompts.append(prompt)
-        assert schema["properties"].keys() >= {"parties", "sections_cited"}
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-ANSWER = {
-    "parties": {"petitioner_type": "Individual"},
-    "sections_cited": ["section 302 IPC"],
-    "evidence_items": [{"evidence_type": "Witness", "description": "a farmer"}],
-    "numerical_facts": {"ages": [{"value": 40}], "amounts": [{"value": 6000}]},
-}
-
-
-def test_model_gives_the_sheet_and_what_it_made_up_is_counted():
-    found = extract_with_model(TEXT, Fake(ANSWER))
-    assert found.method == "fake"
-    assert found.sheet.sections_cited == ("IPC-302",)
-    assert "1 facts of fake were not found in the text" in found.notes
-    fields = {s.field: TEXT[s.start : s.end] for s in found.spans}
-    assert fields["evidence_items.0"] == "a farmer"
-    assert fields["sections_cited.0"] == "302"
-    assert "numerical_facts.amounts.0" not in fields
-
-
-@pytest.mark.parametrize("bad", [{"outcome": "Won"}, {"x": 1}, ["a list"], None])
-def test_useless_model_gives_way_to_the_rules_and_it_is_said(bad):
-    found = extract_with_model(TEXT, Fake(bad, bad))
-    rules = extract_sheet(TEXT)
-    assert replace(found, notes=()) == rules
-    assert len(found.notes) == 3
-    assert "the rules were used" in found.notes[-1]
+@pytest.mark.data
+def test_respondents_of_real_judgments_are_found_on_those_that_were_not_looked_at(mirror):
+    path = mirror / "fire2017_irled" / "current_cases.jsonl.xz"
+    texts = {row["id"]: row["text"] for _, row in read_jsonl(path, {"id": str, "text": str})}
+    records = [(r, text) for r, text in read_sides(texts) if r["split"] == "real_heldout" and r["respondent"]]
+    found = [extract_sheet(text).sheet.parties.respondent_type for _, text in records]
+    right = sum(kind == record["respondent"] for kind, (record, _) in zip(found, records, strict=True))
+    assert (right, len(records)) == (16, 22)

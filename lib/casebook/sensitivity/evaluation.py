@@ -116,9 +116,9 @@ def _weighted(used, values, weight, clusters):
     return frame.groupby(by, sort=False)["value"].mean().reset_index()
 
 
-def case_scores(edges, measure=PRIMARY, over_placebo=True, level_one=False):
+def case_scores(edges, measure=PRIMARY, over_placebo=True):
     """Give the sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
-    used = edges[(edges["status"] == OK) & ((edges["depth"] == 1) | (not level_one))]
+    used = edges[edges["status"] == OK]
     return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
 
 
@@ -292,16 +292,3 @@ def type_scores(scores, annotations):
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
     share = pairs["dispositive"].astype(float).groupby(pairs["fact_type"]).mean().reindex(scores.columns)
     return scores.notna().astype(float).mul(share).where(scores.notna())
-
-
-def account(scores, annotations):
-    """Count what the evaluation rests on."""
-    pairs = score_pairs(scores, annotations)
-    annotated = set(annotations["case_id"])
-    return {
-        "cases": len(scores),
-        "cases without annotation": len(set(scores.index) - annotated),
-        "annotated cases without score": len(annotated - set(scores.index)),
-        "annotated pairs": len(pairs),
-        "pairs not assessed": int(pairs["score"].isna().sum()),
-    }

@@ -38,9 +38,9 @@ class Vocabulary:
         """Tell whether a word stands in some document, and in at most half of them."""
         return 0 < self.df[word.lower()] <= self.n / 2
 
-    def terms(self, sheet, words=False):
+    def terms(self, sheet):
         """Give the informative terms of a sheet's query, labels of the template apart."""
-        found = dict.fromkeys(re.findall(r"\w+", query_text(sheet, words=words).lower()))
+        found = dict.fromkeys(re.findall(r"\w+", query_text(sheet).lower()))
         return tuple(word for word in found if len(word) > 1 and word not in _TEMPLATE and self.informative(word))
 
 
@@ -74,11 +74,10 @@ class Writer:
     context: tuple = ()
     outcome: bool = False
     caps: bool = True
-    words: bool = False
 
     def __call__(self, sheet):
         """Give the query of a sheet."""
-        query = query_text(sheet, self.outcome, self.caps, self.words)
+        query = query_text(sheet, self.outcome, self.caps)
         return f"{query} Month, docket and counsel: {', '.join(self.context)}." if self.context else query
 
 

@@ -42,7 +42,6 @@ class TreeSettings:
     bounded: bool = True
     outcome: bool = False
     caps: bool = True
-    words: bool = False
     seed: int = 0
 
     def __post_init__(self):
@@ -188,12 +187,12 @@ def _rooted(sheet, search, settings, inert):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
     if problems := contradictions(sheet):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
-    told = {"outcome": settings.outcome, "caps": settings.caps, "words": settings.words}
+    told = {"outcome": settings.outcome, "caps": settings.caps}
     write = Writer(**told)
     if settings.placebo_draws and any(inert.kinds):
         write = with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
     root = Node("r", None, None, sheet, write(sheet), 0)
-    terms = search.vocabulary.terms(sheet, settings.words)
+    terms = search.vocabulary.terms(sheet)
     return Tree(sheet.case_id, search.k, settings, write, terms, [root], seen={sheet_hash(sheet)})
 
 
