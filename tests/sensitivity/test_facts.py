@@ -40,6 +40,7 @@ def test_query_follows_the_documented_order_and_leaves_the_outcome_out():
         "Ages: 15 years (victim). Durations: 2.5 years (delay)."
     )
     assert facts.query_text(sheet, outcome=True).endswith(" Outcome: Dismissed.")
+    assert "Union Of India" in facts.query_text(sheet, words=True)
 
 
 def test_edit_beyond_the_caps_is_a_noop_and_without_caps_is_not():

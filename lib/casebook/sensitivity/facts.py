@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Annotated, Literal
@@ -291,24 +292,25 @@ def in_days(value, unit):
 SHOWN = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
 
 
-def query_text(sheet, outcome=False, caps=True):
+def query_text(sheet, outcome=False, caps=True, words=False):
     """Write the query of a fact sheet by the documented template.
 
     `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact is a no-op;
-    `outcome` also tells the outcome, as the documents do.
+    `outcome` also tells the outcome, as the documents do; `words` writes ``Union Of India`` for ``UnionOfIndia``.
     """
     limit = SHOWN if caps else dict.fromkeys(SHOWN)
+    label = (lambda name: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)) if words else str
     numbers = {kind: getattr(sheet.numerical_facts, kind)[: limit["numbers"]] for kind in NUMBERS}
     evidence = sorted({item.evidence_type for item in sheet.evidence_items[: limit["evidence"]]})
     parts = {
         "Sections cited": sheet.sections_cited[: limit["sections"]],
-        "Evidence": evidence,
+        "Evidence": [label(name) for name in evidence],
         "Amounts": [_told(fact, fact.unit, fact.context) for fact in numbers["amounts"]],
         "Ages": [_told(fact, "years", fact.descriptor) for fact in numbers["ages"]],
         "Durations": [_told(fact, fact.unit, fact.context) for fact in numbers["durations"]],
         "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
     }
-    first = f"{sheet.parties.petitioner_type} versus {sheet.parties.respondent_type}."
+    first = f"{label(sheet.parties.petitioner_type)} versus {label(sheet.parties.respondent_type)}."
     return " ".join([first, *(f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts)])
 
 
