@@ -151,18 +151,22 @@ def _distinct(found, field):
     return result
 
 
+def _search(name, text, *bounds):
+    return _PATTERN[name].search(text, *bounds)
+
+
 # ---- which part is read
 
 
 def facts_region(text, documented=False):
     """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
-    heading, inline = _PATTERN["heading"].search(text), _PATTERN["facts_of"].search(text)
+    heading, inline = _search("heading", text), _search("facts_of", text)
     if not heading and len(text) <= SHORT and not documented:
         return 0, len(text)
     if not heading and not inline:
         return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
     start = heading.end() if heading else inline.start()
-    following = _PATTERN["next_heading"].search(text, start)
+    following = _search("next_heading", text, start)
     return start, min(following.start() if following else len(text), start + LONGEST)
 
 
@@ -211,7 +215,7 @@ _REACH = 70  # characters in which a word says what a number is for
 
 def _set_by_law(text, start):
     """Tell whether what follows is a limit that a statute sets."""
-    return bool(_PATTERN["limit"].search(text, max(0, start - 60), start))
+    return bool(_search("limit", text, max(0, start - 60), start))
 
 
 def _about(text, match, kind):
@@ -223,7 +227,7 @@ def _about(text, match, kind):
         pattern = re.compile(rf"\b{re.escape(word)}")
         gaps = [before[m.end() :] for m in pattern.finditer(before)]
         gaps += [after[: m.start()] for m in pattern.finditer(after)]
-        near += [(len(gap) + (_REACH if _PATTERN["clause_end"].search(gap) else 0), word) for gap in gaps]
+        near += [(len(gap) + (_REACH if _search("clause_end", gap) else 0), word) for gap in gaps]
     return min(near)[1] if near else ""
 
 
@@ -387,9 +391,8 @@ def outcome(text):
     for first, stop in sentences(text[skipped:]):
         start, end = skipped + first, skipped + stop
         for match in _VERDICTS.finditer(text, start, end):
-            if _PATTERN["proceeding"].search(text, start, end) and not _PATTERN["negated_verdict"].search(
-                text, start, match.start()
-            ):
+            negated = _search("negated_verdict", text, start, match.start())
+            if _search("proceeding", text, start, end) and not negated:
                 last = Found(list(WORDS["verdicts"])[int(match.lastgroup[1:])], *match.span())
     return last
 
@@ -405,12 +408,13 @@ def parties(text, start=0, end=None):
 
 
 _HEAD = 4_000  # characters in which a cause title stands
+_GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
 
 
 def cause_title(text):
     """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
-    match = _PATTERN["title_line"].match(head) or _PATTERN["title_of_roles"].search(head)
+    match = _PATTERN["title_line"].match(head) or _search("title_of_roles", head)
     if match is None:
         return {}
     before = _PATTERN["court"].match(match["a"])
@@ -446,13 +450,10 @@ def _sides(text):
     if len(title) == 2:
         return title
     found = {side: _most_called(text, pattern) for side, pattern in _COMPOUND.items()}
-    if filed := _PATTERN["filed"].search(text[:_HEAD]):
+    if filed := _search("filed", text[:_HEAD]):
         found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    convicted, taxed, general = (
-        _PATTERN["convicted"].search(text[: 3 * _HEAD]),
-        _PATTERN["assessee"].search(text),
-        _PATTERN["solicitor"].search(text),
-    )
+    taxed, general, counsel = (_search(name, text) for name in ("assessee", "solicitor", "counsel"))
+    convicted = _search("convicted", text[: 3 * _HEAD])
     if convicted:
         found["petitioner"] = found["petitioner"] or Found("Individual", *convicted.span())
     if taxed:  # the other side of an assessee is the Revenue
@@ -462,14 +463,12 @@ def _sides(text):
         side = "respondent" if general["role"].lower() == "respondent" else "petitioner"
         found[side] = found[side] or Found("UnionOfIndia", *general.span())
     kind = found["petitioner"] and found["petitioner"].fact
-    counsel = _PATTERN["counsel"].search(text)
     if not found["respondent"] and kind != "State" and counsel:
         department = counsel["w"].lower() == "department"
         other = "UnionOfIndia" if department else _kind_of_name(counsel["w"])
         found["respondent"] = Found(other, *counsel.span()) if other != kind else None
     if not found["respondent"] and convicted:  # who appeals against a conviction was accused, and the State opposes
-        governs = kind in ("State", "UnionOfIndia", "PublicSector")
-        found["respondent"] = Found("Individual" if governs else "State", *convicted.span())
+        found["respondent"] = Found("Individual" if kind in _GOVERNMENT else "State", *convicted.span())
     return {side: one for side, one in found.items() if one}
 
 
@@ -503,8 +502,8 @@ def _told(text):
 def _other_side(text, petitioner):
     """Give the respondent by what it does, or by whose counterpart it is."""
     opposer = _first_kind(text, _PATTERN["opposer"], _PATTERN["against"])
-    if petitioner is None or (opposer and opposer.fact in ("State", "UnionOfIndia", "PublicSector")):
-        governs = opposer and opposer.fact in ("State", "UnionOfIndia", "PublicSector")
+    governs = opposer and opposer.fact in _GOVERNMENT
+    if petitioner is None or governs:
         return opposer if governs else None
     counterpart = _PATTERN.get(f"counterpart_{petitioner.fact}")
     for match in counterpart.finditer(text) if counterpart else ():
@@ -520,7 +519,7 @@ def _other_side(text, petitioner):
 def _first_kind(text, *patterns):
     for pattern in patterns:
         for match in pattern.finditer(text):
-            found = None if _PATTERN["nobodys_kind"].search(match["who"]) else _kind(match["who"], match.start("who"))
+            found = None if _search("nobodys_kind", match["who"]) else _kind(match["who"], match.start("who"))
             if found:
                 return found
     return None
