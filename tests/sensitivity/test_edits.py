@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from casebook.plain_yaml import read_yaml
 from casebook.sensitivity.edits import changed_words, single_fact_edits, targets
 from casebook.sensitivity.facts import (
     EVIDENCE_TYPES,
@@ -15,6 +18,8 @@ from casebook.sensitivity.facts import (
     to_dict,
 )
 
+EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
+NUMBERS = {"ages": Age, "durations": Duration, "amounts": Amount}
 SHEETS = st.builds(
     lambda parties, sections, evidence, ages, amounts: from_dict(
         {
@@ -81,45 +86,16 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "fact", "expected"),
-    [
-        ("ages", Age(17), [6, 11, 18, 21, 60]),
-        ("ages", Age(60), [6, 11, 17, 20, 59]),
-        ("durations", Duration(2), [0.5, 1, 3.5, 4, 6.5, 12.5]),
-        ("durations", Duration(0.5), [1, 1.5, 3.5, 6.5, 12.5]),
-        ("durations", Duration(18, "months"), [6, 9, 36, 42, 78, 150]),
-        ("durations", Duration(3, "hearings"), [1.5, 6]),
-        ("amounts", Amount(50_000), [24_999, 25_000, 100_000, 100_001, 500_001, 1e6 + 1, 1e7 + 1, 1e8 + 1]),
-        (
-            "amounts",
-            Amount(2, "crore rupees"),
-            [0.0024999, 0.0099999, 0.0499999, 0.0999999, 0.9999999, 1, 4, 10.0000001],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["crossed"])
 def test_documented_numbers_cross_every_limit(kind, fact, expected):
-    assert targets(kind, fact, bounded=False) == expected
-    assert set(targets(kind, fact)) <= set(expected)
+    number = NUMBERS[kind](**fact)
+    assert targets(kind, number, bounded=False) == expected
+    assert set(targets(kind, number)) <= set(expected)
 
 
-@pytest.mark.parametrize(
-    ("kind", "fact", "expected"),
-    [
-        ("durations", Duration(3, "days", "delay"), [6]),
-        ("durations", Duration(2, "hours"), [4, 1]),
-        ("durations", Duration(312, "days", "delay"), [156, 548, 624, 1278, 2373]),
-        ("durations", Duration(20, "years", "imprisonment"), [2.5, 5.5, 10, 11.5]),
-        ("amounts", Amount(500, "rupees", "fine"), [250, 1000]),
-        ("amounts", Amount(375, "rupees", "rent"), [188, 750]),
-        ("amounts", Amount(2, "crore rupees"), [0.9999999, 1, 4, 10.0000001]),
-        ("ages", Age(38, "widow"), [17, 20, 60]),
-        ("ages", Age(15, "girl"), [6, 11, 18, 21]),
-        ("ages", Age(2, "infant"), []),
-    ],
-)
+@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["bounded"])
 def test_numbers_stay_within_legal_sense_and_in_their_units(kind, fact, expected):
-    assert targets(kind, fact) == sorted(expected)
+    assert targets(kind, NUMBERS[kind](**fact)) == sorted(expected)
 
 
 @given(

@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
+from casebook.plain_yaml import read_yaml
 from casebook.sensitivity import facts
 
 RECORD = {
@@ -85,34 +87,7 @@ def test_edit_of_a_fact_that_is_not_there_is_refused(edit, arguments, message):
         edit(facts.from_dict(RECORD), *arguments)
 
 
-WRONG = [
-    ({"case_id": " "}, "case_id"),
-    ({"colour": "red"}, "colour"),
-    ({"parties": {"petitioner_type": "Alien"}}, "parties.petitioner_type"),
-    ({"evidence_items": [{"evidence_type": "DNA"}]}, "evidence_items.0.evidence_type"),
-    ({"sections_cited": "IPC-302"}, "sections_cited"),
-    ({"sections_cited": ["IPC-302", "IPC-302"]}, "sections_cited.1"),
-    ({"outcome": "Won"}, "outcome"),
-    ({"numerical_facts": {"ages": [{"value": "15"}]}}, "numerical_facts.ages.0.value"),
-    ({"numerical_facts": {"ages": [{"value": True}]}}, "numerical_facts.ages.0.value"),
-    ({"numerical_facts": {"ages": [{"value": 131}]}}, "numerical_facts.ages.0"),
-    ({"numerical_facts": {"amounts": [{"value": -1}]}}, "numerical_facts.amounts.0.value"),
-    ({"numerical_facts": {"amounts": [{"value": float("nan")}]}}, "numerical_facts.amounts.0.value"),
-    (
-        {"numerical_facts": {"durations": [{"value": 2, "context": "delay"}, {"value": 3, "context": "Delay"}]}},
-        "numerical_facts.durations.1",
-    ),
-    (
-        {
-            "parties": {"petitioner_type": "Minor"},
-            "numerical_facts": {"ages": [{"value": 18, "descriptor": "petitioner"}]},
-        },
-        "numerical_facts.ages.0",
-    ),
-]
-
-
-@pytest.mark.parametrize(("fields", "field"), WRONG)
+@pytest.mark.parametrize(("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"])
 def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
     path = tmp_path / "sheet.json"
     path.write_text(json.dumps(RECORD | fields))

@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from casebook.errors import InputError
 from casebook.inference.proportions import wilson
 from casebook.models.language_model import Endpoint
+from casebook.plain_yaml import read_yaml
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 from casebook.sensitivity.facts import from_dict
 from casebook.sensitivity.plausibility import (
@@ -17,6 +20,8 @@ from casebook.sensitivity.plausibility import (
     validator_table,
 )
 
+EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
+
 
 def sheet(sections=(), **more):
     record = {"case_id": "x", "sections_cited": list(sections), **more}
@@ -28,22 +33,7 @@ def added(before, name):
     return next(edit for edit in edits if edit.new == name)
 
 
-@pytest.mark.parametrize(
-    ("sections", "name", "outcome"),
-    [
-        (["IPC-302"], "DyingDeclaration", ACCEPT),
-        (["SGPC-300"], "DyingDeclaration", ACCEPT),
-        (["IPC-420"], "DyingDeclaration", REJECT),
-        ([], "DyingDeclaration", UNDETERMINED),
-        (["IPC-420"], "Confession", ACCEPT),
-        (["CPC-Order-7-Rule-11"], "Confession", REJECT),
-        (["Constitution-Article-21"], "Confession", UNDETERMINED),
-        ([], "MedicalReport", ACCEPT),
-        (["IPC-324"], "MedicalReport", ACCEPT),
-        (["MVA-166"], "MedicalReport", ACCEPT),
-        (["CPC-115"], "MedicalReport", REJECT),
-    ],
-)
+@pytest.mark.parametrize(("sections", "name", "outcome"), EXAMPLES["added_evidence"])
 def test_rules_on_added_evidence(sections, name, outcome):
     before = sheet(sections)
     assert rules(before, added(before, name)).outcome == outcome
@@ -153,19 +143,7 @@ def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on(
     assert set(nobody.loc["absurd rejected", "share"]) == {0.0}
 
 
-@pytest.mark.parametrize(
-    ("sections", "item", "new", "outcome"),
-    [
-        (["IPC-302"], "sections_cited/IPC-302", "IPC-304", ACCEPT),
-        (["IPC-302"], "sections_cited/IPC-302", "IPC-999", REJECT),
-        (["IPC-302"], "sections_cited/IPC-302", "CrPC-302", REJECT),
-        (["IPC-302"], "parties/petitioner", "Corporation", REJECT),
-        (["HMA-13"], "parties/petitioner", "Corporation", REJECT),
-        (["NIA-138"], "parties/petitioner", "Corporation", ACCEPT),
-        (["MDA-5"], "parties/respondent", "UnionOfIndia", REJECT),
-        (["NDPS-21"], "parties/respondent", "UnionOfIndia", ACCEPT),
-    ],
-)
+@pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])
 def test_rules_on_sections_and_parties(sections, item, new, outcome):
     before = sheet(sections, parties={"petitioner_type": "Individual", "respondent_type": "State"})
     assert rules(before, edit_fact(before, item, new)).outcome == outcome
