@@ -62,6 +62,16 @@ def sensitivity(
     ------
     InputError
         If `clusters` or `weight` is unknown.
+
+    Examples
+    --------
+    >>> edges = pd.DataFrame({"case_id": ["a", "b"], "fact_type": "Section", "status": "ok", "depth": 1})
+    >>> edges = edges.assign(parent="r", item="s/0", footrule=[0.6, 0.2], placebo_footrule=[0.1, 0.1])
+    >>> found = sensitivity(edges).set_index("fact type")
+    >>> found.loc["Section", ["sensitivity", "excess", "p"]].astype(float).round(2).tolist()
+    [0.4, 0.3, 0.5]
+    >>> found.loc["Evidence", "reason"]
+    'not assessed: no edge'
     """
     check_choice("clusters", clusters, CLUSTERS)
     check_choice("weight", weight, WEIGHTS)
@@ -165,6 +175,14 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
     dict
         ``dispositive_accuracy``, ``non_dispositive_accuracy``, ``mean_spearman`` (ties broken by the alphabet; None
         where no case ranks three types) and ``llm_accept_rate``, rounded to four digits.
+
+    Examples
+    --------
+    >>> from casebook.sensitivity.cases import annotation_frame
+    >>> decides = {"case_id": "a", "dispositive_facts": ["Section"], "non_dispositive_facts": ["Numerical"]}
+    >>> scores = pd.DataFrame({"Section": [2.0], "Numerical": [1.4]}, index=["a"])
+    >>> documented_evaluation(scores, annotation_frame([decides]))["dispositive_accuracy"]
+    1.0
     """
     shares, rhos = {True: [], False: []}, []
     for case in scores.index:

@@ -249,6 +249,15 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     ------
     InputError
         If a system is unknown or the collection holds fewer than `k` cases.
+
+    Examples
+    --------
+    >>> study = run_study(planted_collection(1, 2, 4), ["bm25"], n_boot=100)
+    >>> study.systems
+    ['bm25', 'random']
+    >>> found = study.sensitivity("bm25").set_index("fact type")
+    >>> bool(found.loc["Section", "sensitivity"] > found.loc["Section", "placebo"])
+    True
     """
     settings, n_boot = settings or TreeSettings(), options.pop("n_boot", 10_000)
     index = CorpusIndex(cases.documents, encoder)

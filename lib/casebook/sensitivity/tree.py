@@ -152,11 +152,22 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     Returns
     -------
     list of Tree
+        One a case: ``nodes``, ``placebos``, ``noops`` and ``decisions``; `edge_frame` measures their edges.
 
     Raises
     ------
     InputError
         If a case has no fact, contradicts itself, or comes twice.
+
+    Examples
+    --------
+    >>> from casebook.retrieval.pipeline import HybridRetriever
+    >>> from casebook.sensitivity.planted import plant_cases
+    >>> planted = plant_cases(1, 2, 4)
+    >>> search = CaseSearch(HybridRetriever(planted.documents, mode="bm25"))
+    >>> (tree,) = grow_trees(planted.sheets[:1], search, TreeSettings(max_depth=1), planted.neighbours)
+    >>> len(tree.nodes), tree.nodes[1].edit.description
+    (6, 'Evidence: Confession removed')
     """
     settings = settings or TreeSettings()
     inert = inert_words(search.vocabulary) if inert is None else inert
