@@ -30,6 +30,10 @@ RECORD = {
 }
 
 
+def is_noop(before, after, **options):
+    return facts.query_text(before, **options) == facts.query_text(after, **options)
+
+
 def changed(**fields):
     return facts.from_dict(RECORD | fields)
 
@@ -48,15 +52,15 @@ def test_query_follows_the_documented_order_and_leaves_the_outcome_out():
 def test_edit_beyond_the_caps_is_a_noop_and_without_caps_is_not():
     many = changed(sections_cited=[f"IPC-{n}" for n in range(1, 11)])
     ninth = facts.replace_section(many, "IPC-9", "IPC-99")
-    assert facts.is_noop(many, ninth)
-    assert not facts.is_noop(many, ninth, caps=False)
-    assert not facts.is_noop(many, facts.replace_section(many, "IPC-8", "IPC-99"))
+    assert is_noop(many, ninth)
+    assert not is_noop(many, ninth, caps=False)
+    assert not is_noop(many, facts.replace_section(many, "IPC-8", "IPC-99"))
 
 
 def test_removing_one_of_two_items_of_a_type_is_a_noop():
     sheet = facts.from_dict(RECORD)
-    assert facts.is_noop(sheet, facts.remove_evidence(sheet, 0))
-    assert not facts.is_noop(sheet, facts.remove_evidence(sheet, 1))
+    assert is_noop(sheet, facts.remove_evidence(sheet, 0))
+    assert not is_noop(sheet, facts.remove_evidence(sheet, 1))
 
 
 def test_hash_knows_the_facts_and_nothing_else():

@@ -323,11 +323,6 @@ def number_text(value):
     return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")
 
 
-def is_noop(before, after, **options):
-    """Tell whether an edit leaves the query as it was."""
-    return query_text(before, **options) == query_text(after, **options)
-
-
 # ---- a sheet with exactly one fact replaced, added or removed
 
 
