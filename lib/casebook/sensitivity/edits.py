@@ -10,19 +10,7 @@ from itertools import zip_longest
 import numpy as np
 
 from casebook.inference.samples import check_choice
-from casebook.sensitivity.facts import (
-    FACT_TYPES,
-    NUMBERS,
-    SIDES,
-    FactSheet,
-    add_evidence,
-    number_text,
-    query_text,
-    remove_evidence,
-    replace_number,
-    replace_party,
-    replace_section,
-)
+from casebook.sensitivity import facts
 
 SWAPS = (
     ("Individual", "Minor"),
@@ -46,7 +34,7 @@ class Edit:
     operation: str
     old: str | None
     new: str | None
-    sheet: FactSheet = field(repr=False)
+    sheet: facts.FactSheet = field(repr=False)
     query: str = field(repr=False)
     removed: int
     added: int
@@ -62,38 +50,38 @@ class Edit:
         return f"{self.fact_type}: {self.old} to {self.new}"
 
 
-def single_fact_edits(sheet, neighbours=None, write=query_text, fact_types=FACT_TYPES, bounded=True):
+def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types=facts.FACT_TYPES, bounded=True):
     """List every edit of one fact of a sheet, by fact type.
 
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query; `bounded` keeps numbers
     within legal sense (the documented edits are not).
     """
     for name in fact_types:
-        check_choice("fact type", name, FACT_TYPES)
+        check_choice("fact type", name, facts.FACT_TYPES)
     query, found = write(sheet), []
     for fact_type, item, new in _changes(sheet, neighbours, bounded):
         if fact_type in fact_types:
             found.append(edit_fact(sheet, item, new, write, query))
-    return sorted(found, key=lambda edit: FACT_TYPES.index(edit.fact_type))
+    return sorted(found, key=lambda edit: facts.FACT_TYPES.index(edit.fact_type))
 
 
-def edit_fact(sheet, item, new, write=query_text, query=None):
+def edit_fact(sheet, item, new, write=facts.query_text, query=None):
     """Make the edit of one fact, named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``."""
     kind, _, which = item.partition("/")
     operation = "replace"
     if kind == "sections_cited":
-        fact_type, old, changed = "Section", which, replace_section(sheet, which, new)
+        fact_type, old, changed = "Section", which, facts.replace_section(sheet, which, new)
     elif kind == "parties":
         fact_type, old = "PartyType", getattr(sheet.parties, f"{which}_type")
-        changed = replace_party(sheet, which, new)
+        changed = facts.replace_party(sheet, which, new)
     elif which.startswith("+"):
-        fact_type, operation, old, changed = "Evidence", "add", None, add_evidence(sheet, new)
+        fact_type, operation, old, changed = "Evidence", "add", None, facts.add_evidence(sheet, new)
     elif kind == "evidence_items":
-        fact_type, operation, changed = "Evidence", "remove", remove_evidence(sheet, int(which))
+        fact_type, operation, changed = "Evidence", "remove", facts.remove_evidence(sheet, int(which))
         old = sheet.evidence_items[int(which)].evidence_type
     else:
-        fact_type, old = "Numerical", number_text(getattr(sheet.numerical_facts, kind)[int(which)].value)
-        changed, new = replace_number(sheet, kind, int(which), new), number_text(new)
+        fact_type, old = "Numerical", facts.number_text(getattr(sheet.numerical_facts, kind)[int(which)].value)
+        changed, new = facts.replace_number(sheet, kind, int(which), new), facts.number_text(new)
     return _edit(fact_type, item, operation, old, new, changed, write, query or write(sheet))
 
 
@@ -135,7 +123,7 @@ def _changes(sheet, neighbours, bounded):
         for other in neighbours(cited) if neighbours else ():
             if other not in sheet.sections_cited:
                 yield "Section", f"sections_cited/{cited}", other
-    for side in SIDES:
+    for side in facts.SIDES:
         present = getattr(sheet.parties, f"{side}_type")
         for pair in SWAPS:
             if present in pair:
@@ -143,7 +131,7 @@ def _changes(sheet, neighbours, bounded):
     types = [item.evidence_type for item in sheet.evidence_items]
     yield from (("Evidence", f"evidence_items/{at}", None) for at in range(len(types)))
     yield from (("Evidence", f"evidence_items/+{name}", name) for name in ADDED_EVIDENCE if name not in types)
-    for kind in NUMBERS:
+    for kind in facts.NUMBERS:
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
             yield from (("Numerical", f"{kind}/{at}", value) for value in targets(kind, fact, bounded))
 

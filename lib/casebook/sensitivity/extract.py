@@ -12,27 +12,8 @@ from dataclasses import dataclass, replace
 
 from casebook.errors import InputError
 from casebook.measures.legal_text import fold, sentences
+from casebook.sensitivity import facts
 from casebook.sensitivity.citations import ELSEWHERE, INDIA, SINGAPORE, UNKNOWN, country_of, find_citations, word_lists
-from casebook.sensitivity.facts import (
-    EVIDENCE_TYPES,
-    IN_DAYS,
-    LARGEST,
-    SIDES,
-    Age,
-    Amount,
-    Duration,
-    EvidenceItem,
-    FactSheet,
-    NumericalFacts,
-    Parties,
-    fact_at,
-    fact_fields,
-    fact_key,
-    from_dict,
-    in_days,
-    sheet_schema,
-    whole,
-)
 
 WORDS = word_lists()
 _PATTERN = {name: re.compile("".join(pieces)) for name, pieces in WORDS["patterns"].items()}
@@ -68,7 +49,7 @@ class FactSpan:
 class Extraction:
     """A sheet, and how it came about."""
 
-    sheet: FactSheet
+    sheet: facts.FactSheet
     spans: tuple
     region: tuple
     method: str = "rules"
@@ -129,13 +110,13 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     }
     sides, ended = parties(folded, start, end), outcome(folded)
     placed = {f"parties.{side}_type": one for side, one in sides.items()}
-    placed |= {f"{name}.{at}": one for name, facts in found.items() for at, one in enumerate(facts)}
+    placed |= {f"{name}.{at}": one for name, these in found.items() for at, one in enumerate(these)}
     spans = [FactSpan(field, start + one.start, start + one.end) for field, one in placed.items()]
     if ended:
         spans.append(FactSpan("outcome", ended.start, ended.end))
-    items, cited, *numbers = (tuple(one.fact for one in facts) for facts in found.values())
-    told = Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
-    sheet = FactSheet(case_id, told, items, cited, NumericalFacts(*numbers), ended.fact if ended else None)
+    items, cited, *numbers = (tuple(one.fact for one in these) for these in found.values())
+    told = facts.Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
+    sheet = facts.FactSheet(case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None)
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
@@ -207,7 +188,7 @@ def quantity(text):
             current = (current or 1) * 100
         elif word in SCALES:
             total, current = total + (current or 1) * SCALES[word], 0.0
-    return whole(total + current + half)
+    return facts.whole(total + current + half)
 
 
 _REACH = 70  # characters in which a word says what a number is for
@@ -251,8 +232,8 @@ def amounts(text, country="IN"):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
         unit = "Singapore dollars" if unit == "dollars" and country == SINGAPORE else unit
-        if value <= LARGEST and not _set_by_law(text, match.start()):
-            fact = Amount(value, unit, _about(text, match, "amounts"))
+        if value <= facts.LARGEST and not _set_by_law(text, match.start()):
+            fact = facts.Amount(value, unit, _about(text, match, "amounts"))
             found.setdefault((value, unit), Found(fact, *match.span()))
     return list(found.values())
 
@@ -290,7 +271,7 @@ def ages(text):
         more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
         for value in [quantity(written), *more]:
             if 1 <= value <= OLDEST and value == int(value):
-                found.setdefault(value, Found(Age(int(value), who.lower()), *match.span()))
+                found.setdefault(value, Found(facts.Age(int(value), who.lower()), *match.span()))
     return list(found.values())
 
 
@@ -322,8 +303,8 @@ def durations(text):
             lengths.append((value, unit, match))
     found = {}
     for value, unit, match in lengths:
-        fact = Duration(value, unit, _about(text, match, "durations"))
-        found.setdefault(in_days(value, unit), Found(fact, *match.span()))
+        fact = facts.Duration(value, unit, _about(text, match, "durations"))
+        found.setdefault(facts.in_days(value, unit), Found(fact, *match.span()))
     return list(found.values())
 
 
@@ -333,9 +314,9 @@ def _length(match):
     value += 0.5 if match["half"] else 0
     unit = _unit(match["unit"], "time_units")
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
-    if IN_DAYS[smaller] >= IN_DAYS[unit]:
+    if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    return whole(value * IN_DAYS[unit] / IN_DAYS[smaller] + quantity(match["value2"])), smaller
+    return facts.whole(value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])), smaller
 
 
 # ---- evidence that a text says was given, and how the proceeding ended
@@ -354,7 +335,7 @@ def _filled(patterns):
 
 _SCOPE = 6  # words between trigger and term
 _EVIDENCE = {
-    name: _alternatives(_filled(WORDS["evidence"][name]), r"(?<!\w)(?:", r")(?!\w)") for name in EVIDENCE_TYPES
+    name: _alternatives(_filled(WORDS["evidence"][name]), r"(?<!\w)(?:", r")(?!\w)") for name in facts.EVIDENCE_TYPES
 }
 _NEGATED_BEFORE = _alternatives(WORDS["negation"]["before"])
 _NEGATED_AFTER = _alternatives(WORDS["negation"]["after"])
@@ -367,7 +348,7 @@ def evidence(text):
         for name, pattern in _EVIDENCE.items():
             for match in pattern.finditer(text, start, end):
                 if name not in found and not _negated(text, match, start, end):
-                    found[name] = Found(EvidenceItem(name, match.group()), *match.span())
+                    found[name] = Found(facts.EvidenceItem(name, match.group()), *match.span())
     return sorted(found.values(), key=lambda one: one.start)
 
 
@@ -440,7 +421,7 @@ _COMPOUND = {
         rf"|\b(?P<w3>{_any(_CALLED)})\b[^.;,]{{0,12}}, (?:the )?{role}\b",
         re.IGNORECASE,
     )
-    for side, role in zip(SIDES, ("(?:appellant|petitioner)s?", "respondents?"), strict=True)
+    for side, role in zip(facts.SIDES, ("(?:appellant|petitioner)s?", "respondents?"), strict=True)
 }
 
 
@@ -487,7 +468,7 @@ _ORDER = list(_DESCRIBED)
 
 def _told(text):
     """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
-    petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in SIDES)
+    petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
     owner = _first_kind(text, _PATTERN["owner"], _PATTERN["mover"])
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         swapped = respondent is None or respondent.fact == owner.fact
@@ -496,7 +477,7 @@ def _told(text):
     respondent = respondent or _other_side(text, petitioner)
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
-    return {side: one for side, one in zip(SIDES, (petitioner, respondent), strict=True) if one}
+    return {side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one}
 
 
 def _other_side(text, petitioner):
@@ -575,10 +556,10 @@ def extract_with_model(text, model, case_id="case", country=None):
     by_rules = extract_sheet(text, case_id, country)
     start, end = by_rules.region
     name = getattr(model, "name", "") or type(model).__name__
-    schema = json.loads(json.dumps(sheet_schema()))
+    schema = json.loads(json.dumps(facts.sheet_schema()))
     del schema["properties"]["case_id"]
     schema["required"] = []
-    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(EVIDENCE_TYPES)
+    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(facts.EVIDENCE_TYPES)
     again, notes = "", []
     for attempt in (1, 2):
         try:
@@ -587,13 +568,13 @@ def extract_with_model(text, model, case_id="case", country=None):
             notes.append(f"attempt {attempt}: {problem}")
             break
         try:
-            sheet = from_dict({**answer, "case_id": case_id}, name, empty=True)
+            sheet = facts.from_dict({**answer, "case_id": case_id}, name, empty=True)
         except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
         else:
             spans = _placed(sheet, text[start:end], by_rules)
-            if missing := len(list(fact_fields(sheet))) - len(spans):
+            if missing := len(list(facts.fact_fields(sheet))) - len(spans):
                 notes.append(f"{missing} facts of {name} were not found in the text")
             return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
     notes.append(f"{name} gave no usable fact sheet: the rules were used")
@@ -604,10 +585,10 @@ def _placed(sheet, part, by_rules):
     """Give the spans of those facts of a model's sheet that the text shows."""
     offset, spans = by_rules.region[0], []
     known = {("Section", one.id): (offset + one.start, offset + one.end) for one in reversed(find_citations(part))}
-    known |= {fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
-    for field in fact_fields(sheet):
-        span = known.get(fact_key(sheet, field))
-        quoted = fact_at(sheet, field).description if field.startswith("evidence_items") else ""
+    known |= {facts.fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
+    for field in facts.fact_fields(sheet):
+        span = known.get(facts.fact_key(sheet, field))
+        quoted = facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
         at = part.casefold().find(quoted.casefold()) if quoted and not span else -1
         if at >= 0:
             span = offset + at, offset + at + len(quoted)

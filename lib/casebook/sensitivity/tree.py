@@ -10,18 +10,9 @@ import pandas as pd
 from casebook.errors import CasebookError, InputError
 from casebook.inference.samples import check_choice, check_count
 from casebook.measures import rankshift
+from casebook.sensitivity import placebo
 from casebook.sensitivity.edits import BUDGETS, ordered, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
-from casebook.sensitivity.placebo import (
-    LEAST_TERMS,
-    SIZE,
-    VACUOUS,
-    Vocabulary,
-    Writer,
-    inert_words,
-    placebo_edits,
-    with_context,
-)
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
 EXPAND = 1.0
@@ -37,7 +28,7 @@ class TreeSettings:
     threshold: float = EXPAND
     budget: str = "stratified"
     placebo_draws: int = 4
-    context_words: int = SIZE
+    context_words: int = placebo.SIZE
     revisit: bool = False
     bounded: bool = True
     outcome: bool = False
@@ -94,7 +85,7 @@ class Tree:
     case_id: str
     k: int
     settings: TreeSettings
-    write: Writer
+    write: placebo.Writer
     terms: tuple = ()
     nodes: list = field(default_factory=list)
     placebos: list = field(default_factory=list)
@@ -111,11 +102,11 @@ class Tree:
     @property
     def poor(self):
         """Why the case is too poor to be a query: str, or None."""
-        if len(self.terms) >= LEAST_TERMS:
+        if len(self.terms) >= placebo.LEAST_TERMS:
             return None
         return (
             f"the query has {len(self.terms)} informative term(s) in the collection, "
-            f"fewer than {LEAST_TERMS}: too poor to be scored"
+            f"fewer than {placebo.LEAST_TERMS}: too poor to be scored"
         )
 
     @property
@@ -123,7 +114,7 @@ class Tree:
         """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return "no matched placebo" if self.write.context else VACUOUS
+        return "no matched placebo" if self.write.context else placebo.VACUOUS
 
 
 def grow_tree(sheet, search, **options):
@@ -170,7 +161,7 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     (6, 'Evidence: Confession removed')
     """
     settings = settings or TreeSettings()
-    inert = inert_words(search.vocabulary) if inert is None else inert
+    inert = placebo.inert_words(search.vocabulary) if inert is None else inert
     trees = [_rooted(sheet, search, settings, inert) for sheet in sheets]
     counts = Counter(tree.case_id for tree in trees)
     if twice := [name for name, count in counts.items() if count > 1]:
@@ -199,9 +190,9 @@ def _rooted(sheet, search, settings, inert):
     if problems := contradictions(sheet):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     told = {"outcome": settings.outcome, "caps": settings.caps}
-    write = Writer(**told)
+    write = placebo.Writer(**told)
     if settings.placebo_draws and any(inert.kinds):
-        write = with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
+        write = placebo.with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
     return Tree(sheet.case_id, search.k, settings, write, terms, [root], seen={sheet_hash(sheet)})
@@ -243,7 +234,9 @@ def _placebos(tree, node, sizes, inert):
     """Make the placebos of one node: a few for each size that its edits have."""
     found, settings = [], tree.settings
     for removed, added in sorted(sizes - {(0, 0)}) if tree.write.context else ():
-        edits = placebo_edits(node.sheet, tree.write, removed, added, inert, settings.placebo_draws, settings.seed)
+        edits = placebo.placebo_edits(
+            node.sheet, tree.write, removed, added, inert, settings.placebo_draws, settings.seed
+        )
         tree.counts["unmatched"] += not edits
         found += [Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1) for e in edits]
     return found
@@ -281,7 +274,7 @@ class CaseSearch:
     @cached_property
     def vocabulary(self):
         """Words of the collection: `Vocabulary`."""
-        return Vocabulary(self.retriever.index.texts)
+        return placebo.Vocabulary(self.retriever.index.texts)
 
     def __call__(self, queries, exclude=None):
         """Retrieve cases for queries, those not seen before in one batch: list of Found."""
