@@ -55,11 +55,12 @@ def find_citations(text, country=None):
     for group in groups:
         _attach(text, group, mentions)
     for group, after in zip(groups[-2::-1], groups[:0:-1], strict=True):  # chains share the act of their last link
-        if not group.act and group.kind == after.kind and _CHAIN.fullmatch(text, group.end, after.start):
+        if not group.act and group.kind == after.kind and patterns()["chain"].fullmatch(text, group.end, after.start):
             group.act = after.act
     groups = [group for group in groups if group.act or not group.bare]
     for group in groups:
-        if not group.act and _NAMED.match(text, group.end):
+        # An act is named after the number, but none that is known: it is not the last one.
+        if not group.act and patterns()["act_of_another_name"].match(text, group.end):
             group.act = UNKNOWN
     _inherit(text, groups, mentions, country)
     return [Citation(g.act, g.kind, number, pin, g.order, *span) for g in groups for number, pin, *span in g.items]
@@ -72,7 +73,7 @@ def cited_sections(text, country=None):
 
 def parse_section(section):
     """Take a section in normal form apart; None if it is not in normal form."""
-    match = _NORMAL.fullmatch(section.strip())
+    match = patterns()["normal_form"].fullmatch(section.strip())
     if match is None:
         return None
     return Citation(
@@ -91,16 +92,7 @@ def normalise_section(citation, country=None):
 def documented_section(section):
     """Treat a section as the documented system does: hyphens for spaces."""
     hyphened = re.sub(r"\s+", "-", section.strip())
-    return hyphened if _DOCUMENTED.fullmatch(hyphened) else section
-
-
-# ``S-304B`` names no act; numbers with points or hyphens are those of American codes.
-_NORMAL = re.compile(
-    r"(?P<act>(?!(?i:u?/?ss?|secs?|sections?|arts?|articles?|unknown)-)[A-Za-z]\w*)"
-    r"-(?:(?P<kind>Section|Article)-|Order-(?P<order>\d+)-(?P<rule>Rule)-)?"
-    r"(?P<number>\d{1,4}[A-Z]{0,3}|\d{1,5}[A-Za-z]{0,2}(?:[.-]\d{1,4}[a-z]?){0,3})"
-)
-_DOCUMENTED = re.compile(r"\w+-(?:(?:Section|Article|Order|Rule)-)?\d+.*")
+    return hyphened if patterns()["documented_form"].fullmatch(hyphened) else section
 
 
 # ---- which sections stand next to each other
@@ -186,6 +178,12 @@ def word_lists():
 
 
 @cache
+def patterns():
+    """Patterns of the rules by name, from ``words.yml``."""
+    return {name: re.compile("".join(pieces)) for name, pieces in word_lists()["patterns"].items()}
+
+
+@cache
 def _marks():
     return {country: re.compile("|".join(marks)) for country, marks in word_lists()["countries"].items()}
 
@@ -222,7 +220,7 @@ def find_acts(text, country=None):
             code = next(iter(known)) if len(known) == 1 else UNKNOWN
         code = code or _code(match, country)
         found.append(Mention(code, match.start(), match.end()))
-        alias = _CALLED.match(text, match.end())
+        alias = patterns()["act_is_called"].match(text, match.end())
         if alias and code != UNKNOWN and _plain(alias["name"]) not in _by_name("abbreviations"):
             called[alias["name"]] = (alias.end(), code)
     taken = [(one.start, one.end) for one in found]
@@ -235,7 +233,7 @@ def find_acts(text, country=None):
 
 def _abbreviated(text, match):
     """Give the act whose usual abbreviation stands in brackets behind a long title."""
-    behind = match["any"] and _BRACKET.match(text, match.end())
+    behind = match["any"] and patterns()["act_in_brackets"].match(text, match.end())
     candidates = _by_name("abbreviations").get(_plain(behind["name"]), ()) if behind else ()
     year = re.findall(r"\d{4}", match["tail3"] or "")
     fit = [act for act in candidates if not year or act["year"] in year]
@@ -324,15 +322,6 @@ def _plain(name):
     return re.sub(r"[\s.'’-]", "", name).casefold()
 
 
-_BRACKET = re.compile(r"\s*\(\W{0,2}(?:the\s)?(?P<name>[A-Z][\w./ ]{1,14}?)\W{0,2}\)")
-# What a text calls an act from here on: (“the CDSA”), (hereinafter 'the Act').
-_CALLED = re.compile(
-    r"[\s,]*(?:\(?(?:Cap|Rev)[^()]{0,40}\)?\s*)?[(\[]"
-    r"(?:(?:hereinafter|in short|for short)[^\"“”'‘’)]{0,40})?(?:the\s)?"
-    r"[\"“”'‘’`]{1,2}(?:the\s)?(?P<name>[A-Z][A-Za-z&.]{1,11}(?:\sAct|\sCode)?)[\"“”'‘’]{1,2}"
-)
-
-
 # ---- groups of numbers that share one unit, and their act
 
 
@@ -371,18 +360,10 @@ _PARAGRAPHS = re.compile(
     rf"(?P<numbers>{_LONG}{_PINPOINT}(?:(?:,\s?(?:and\s)?|\s(?:and|or|to|through)\s){_LONG}{_PINPOINT})*)"
 )
 _CODES = ("Code", "Code Ann.", "Law", "Stat.", "Laws", "Statutes", "Ann.", "O.C.G.A.")
-# An act is named after the number, but none that is known: it is not the last one.
-_NAMED = re.compile(
-    r"\s?(?:of|under|in)\s(?:the\s)?(?!Act\b|Code\b|Constitution\b|Charter\b"
-    r"|Ordinance\b|Rules\b|said\b|same\b)(?:[A-Z][\w.'’&-]+\s?|[(\[]|of\s|and\s|the\s)"
-)
 _AFTER_NAME = re.compile(
     rf"[\s-](?:(?:Section|(?P<article>Article))-)?(?P<numbers>{_ONE}(?:\s?/\s?{_ONE})*)"
     r"(?!\s?(?:%|per\b|days?|weeks?|months?|years?|of\s\d))"
 )
-_BEFORE_ACT = re.compile(r"[\s,]*(?:Part [IVX]+,?\s*)?(?:of|under|in)?\s*(?:the\s+)?(?:schedule to\s+(?:the\s+)?)?\[?")
-_AFTER_ACT = re.compile(r"[\s,:'’s-]{0,4}")
-_CHAIN = re.compile(r"[\s,;]*(?:and|or|&|r/w|read with|along with|as well as)?[\s,]*(?:under\s+)?(?:the\s+)?")
 
 
 def _by_place(found):
@@ -436,12 +417,12 @@ def _numbers_after_names(text, groups, mentions):
 
 def _attach(text, group, mentions):
     """Give a group the act that follows it (``section 7 of the Arms Act``) or precedes it (``PDPA s.13``)."""
-    stop = _BEFORE_ACT.match(text, group.end).end()
+    stop = patterns()["before_an_act"].match(text, group.end).end()
     for mention in mentions:
         if group.end <= mention.start <= stop and _fits(group, mention.code):
             group.act = mention.code
     for mention in mentions:
-        before = mention.end <= group.start and _AFTER_ACT.fullmatch(text, mention.end, group.start)
+        before = mention.end <= group.start and patterns()["after_an_act"].fullmatch(text, mention.end, group.start)
         if before and not group.act and _fits(group, mention.code):
             group.act = mention.code
 

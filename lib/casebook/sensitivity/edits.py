@@ -11,6 +11,7 @@ import numpy as np
 
 from casebook.inference.samples import check_choice
 from casebook.sensitivity import facts
+from casebook.sensitivity.citations import patterns
 
 SWAPS = (
     ("Individual", "Minor"),
@@ -157,15 +158,6 @@ _LONGEST = {
     r"lease|licen[cs]e|possession": 999,
     "": 150,
 }
-# Who is grown up, and who is not: an age cannot make them another.
-_ADULT = re.compile(
-    r"\b(?:widow(?:er)?|wife|husband|mother|father|parent|driver|teacher|landl\w+|trader"
-    r"|farmer|officer|engineer|nurse|clerk|worker|workman|pensioner|labourer|hawker"
-    r"|employee|director|doctor|manager|guarantor|candidate)\b",
-    re.IGNORECASE,
-)
-_CHILD = re.compile(r"\b(?:girl|boy|child|minor|lad|juvenile)\b", re.IGNORECASE)
-_INFANT = re.compile(r"\b(?:infant|baby|newborn)\b", re.IGNORECASE)
 
 
 def targets(kind, fact, bounded=True):
@@ -219,11 +211,11 @@ def out_of_bounds(kind, fact, value):
 def _age_bound(fact, value):
     if value != int(value) or value > OLDEST:
         return f"nobody is {value} years old"
-    if _INFANT.search(fact.descriptor) and value > 3:
+    if patterns()["infant"].search(fact.descriptor) and value > 3:
         return f"no infant is {value} years old"
-    if _ADULT.search(fact.descriptor):
+    if patterns()["grown_up"].search(fact.descriptor):
         return None if value >= 16 else f"{fact.descriptor} is no child of {value}"
-    if _CHILD.search(fact.descriptor) and value > 21:
+    if patterns()["child"].search(fact.descriptor) and value > 21:
         return f"{fact.descriptor} is not {value} years old"
     return None
 

@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 
 from casebook.errors import InputError
 from casebook.measures.legal_text import fold, sentences
-from casebook.sensitivity import facts
-from casebook.sensitivity.citations import ELSEWHERE, INDIA, SINGAPORE, UNKNOWN, country_of, find_citations, word_lists
+from casebook.sensitivity import citations, facts
 
-WORDS = word_lists()
-_PATTERN = {name: re.compile("".join(pieces)) for name, pieces in WORDS["patterns"].items()}
+WORDS = citations.word_lists()
 LONGEST = 12_000  # characters of the documented system
 SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
 SHARE = 0.2  # of a text without a heading that is read
 PARTIAL = "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
 _WHY_PARTIAL = {
-    ELSEWHERE: "this text shows marks of other countries",
+    citations.ELSEWHERE: "this text shows marks of other countries",
     None: "nothing in this text tells its country; it is read as India's",
 }
 
@@ -89,13 +87,13 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
-    country = country or country_of(folded)
-    notes = [] if country in (INDIA, SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
+    country = country or citations.country_of(folded)
+    notes = [] if country in (citations.INDIA, citations.SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
     start, end = facts_region(folded, documented_region)
     part = folded[start:end]
     sections, unknown = {}, set()
-    for one in find_citations(part, country):
-        if one.act == UNKNOWN:
+    for one in citations.find_citations(part, country):
+        if one.act == citations.UNKNOWN:
             unknown.add(one.id)
         else:
             sections.setdefault(one.id, Found(one.id, one.start, one.end))
@@ -133,7 +131,7 @@ def _distinct(found, field):
 
 
 def _search(name, text, *bounds):
-    return _PATTERN[name].search(text, *bounds)
+    return citations.patterns()[name].search(text, *bounds)
 
 
 # ---- which part is read
@@ -231,7 +229,7 @@ def amounts(text, country="IN"):
     for match in _AMOUNT.finditer(text):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
-        unit = "Singapore dollars" if unit == "dollars" and country == SINGAPORE else unit
+        unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
         if value <= facts.LARGEST and not _set_by_law(text, match.start()):
             fact = facts.Amount(value, unit, _about(text, match, "amounts"))
             found.setdefault((value, unit), Found(fact, *match.span()))
@@ -322,15 +320,15 @@ def _length(match):
 # ---- evidence that a text says was given, and how the proceeding ended
 
 
-def _alternatives(patterns, before=r"\b(?:", after=r")\b"):
-    return re.compile(before + "|".join(patterns) + after, re.IGNORECASE)
+def _alternatives(forms, before=r"\b(?:", after=r")\b"):
+    return re.compile(before + "|".join(forms) + after, re.IGNORECASE)
 
 
-def _filled(patterns):
+def _filled(forms):
     lists = {"DOCUMENT": "documents", "GIVEN": "given", "NATION": "nations", "PERSON": "persons"}
     for name, key in lists.items():
-        patterns = [pattern.replace(name, f"(?:{'|'.join(WORDS[key])})") for pattern in patterns]
-    return patterns
+        forms = [pattern.replace(name, f"(?:{'|'.join(WORDS[key])})") for pattern in forms]
+    return forms
 
 
 _SCOPE = 6  # words between trigger and term
@@ -353,8 +351,8 @@ def evidence(text):
 
 
 def _negated(text, match, start, end):
-    lead = _PATTERN["clause"].split(text[start : match.start()])[-1].split()[-_SCOPE:]
-    tail = _PATTERN["clause"].split(text[match.end() : end])[0].split()[:_SCOPE]
+    lead = citations.patterns()["clause"].split(text[start : match.start()])[-1].split()[-_SCOPE:]
+    tail = citations.patterns()["clause"].split(text[match.end() : end])[0].split()[:_SCOPE]
     after = [" ".join(tail), match.group()]
     return bool(_NEGATED_BEFORE.search(" ".join(lead)) or any(map(_NEGATED_AFTER.search, after)))
 
@@ -395,10 +393,10 @@ _GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
 def cause_title(text):
     """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
-    match = _PATTERN["title_line"].match(head) or _search("title_of_roles", head)
+    match = citations.patterns()["title_line"].match(head) or _search("title_of_roles", head)
     if match is None:
         return {}
-    before = _PATTERN["court"].match(match["a"])
+    before = citations.patterns()["court"].match(match["a"])
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
     return {side: Found(_kind_of_name(text[a:b]), a, b) for side, (a, b) in spans.items() if text[a:b].strip()}
@@ -469,7 +467,7 @@ _ORDER = list(_DESCRIBED)
 def _told(text):
     """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
     petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
-    owner = _first_kind(text, _PATTERN["owner"], _PATTERN["mover"])
+    owner = _first_kind(text, citations.patterns()["owner"], citations.patterns()["mover"])
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         swapped = respondent is None or respondent.fact == owner.fact
         respondent = petitioner if swapped else respondent
@@ -482,23 +480,23 @@ def _told(text):
 
 def _other_side(text, petitioner):
     """Give the respondent by what it does, or by whose counterpart it is."""
-    opposer = _first_kind(text, _PATTERN["opposer"], _PATTERN["against"])
+    opposer = _first_kind(text, citations.patterns()["opposer"], citations.patterns()["against"])
     governs = opposer and opposer.fact in _GOVERNMENT
     if petitioner is None or governs:
         return opposer if governs else None
-    counterpart = _PATTERN.get(f"counterpart_{petitioner.fact}")
+    counterpart = citations.patterns().get(f"counterpart_{petitioner.fact}")
     for match in counterpart.finditer(text) if counterpart else ():
         found = _kind(match["who"], match.start("who"))
         if found and found.fact != petitioner.fact:
             return found
-    spouses = {match.group().lower(): match for match in _PATTERN["spouses"].finditer(text)}
+    spouses = {match.group().lower(): match for match in citations.patterns()["spouses"].finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
         return Found("Individual", *list(spouses.values())[-1].span())
     return opposer if opposer and opposer.fact != "Individual" else None
 
 
-def _first_kind(text, *patterns):
-    for pattern in patterns:
+def _first_kind(text, *forms):
+    for pattern in forms:
         for match in pattern.finditer(text):
             found = None if _search("nobodys_kind", match["who"]) else _kind(match["who"], match.start("who"))
             if found:
@@ -584,7 +582,8 @@ def extract_with_model(text, model, case_id="case", country=None):
 def _placed(sheet, part, by_rules):
     """Give the spans of those facts of a model's sheet that the text shows."""
     offset, spans = by_rules.region[0], []
-    known = {("Section", one.id): (offset + one.start, offset + one.end) for one in reversed(find_citations(part))}
+    cited = reversed(citations.find_citations(part))
+    known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
     known |= {facts.fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
     for field in facts.fact_fields(sheet):
         span = known.get(facts.fact_key(sheet, field))

@@ -11,10 +11,9 @@ from casebook.errors import CasebookError, InputError
 from casebook.inference.clustered_shares import clustered_wilson
 from casebook.inference.intervals import bounded
 from casebook.inference.proportions import wilson
+from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import read_cases, read_gold
-from casebook.sensitivity.citations import INDIA, SINGAPORE, act_structure, acts, acts_marked, parse_section, word_lists
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
-from casebook.sensitivity.facts import ADULT, FACT_TYPES, canonical_json, contradictions, query_text, sheet_hash, whole
 
 ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
 OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
@@ -34,17 +33,11 @@ class Decision:
 LEAST_GUILTY, LEAST_EMPLOYED = 7, 14  # years
 _MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
 _BODY = range(299, 378)  # sections of the penal codes on offences against the body
-_DEATH = re.compile(r"\b(?:dea(?:th|d)|died|deceased|murder|kill|homicide|fatal)", re.I)
-_PRISON = re.compile(r"imprison|sentence|custody|detention|detained|undergone", re.I)
-_SIDE_WORDS = {
-    "petitioner": re.compile(r"\b(?:petitioner|appellant|applicant|plaintiff|claimant)\b"),
-    "respondent": re.compile(r"\b(?:respondent|defendant|accused)\b"),
-}
 
 
 def rules(before, edit):
     """Judge an edit of a sheet by rules, without a model: `Decision`."""
-    new = [problem for problem in contradictions(edit.sheet) if problem not in contradictions(before)]
+    new = [problem for problem in facts.contradictions(edit.sheet) if problem not in facts.contradictions(before)]
     if new:
         return Decision(REJECT, f"contradiction: {new[0]}")
     judge = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
@@ -58,29 +51,29 @@ def rules(before, edit):
 
 def _number(before, edit):
     kind, at = edit.item.split("/")
-    fact, value = getattr(before.numerical_facts, kind)[int(at)], whole(float(edit.new))
+    fact, value = getattr(before.numerical_facts, kind)[int(at)], facts.whole(float(edit.new))
     reason = out_of_bounds(kind, fact, value)
     if reason or kind != "ages":
         return reason
     side = _side_of(fact.descriptor)
     party = getattr(before.parties, f"{side}_type") if side else None
-    if party == "Minor" and value >= ADULT:
+    if party == "Minor" and value >= facts.ADULT:
         return f"the {fact.descriptor} is a Minor of {edit.new} years"
     if party in {"Employee", "Contractor", "Tenant", "Licensee"} and value < LEAST_EMPLOYED:
         return f"no {party} is {edit.new} years old"
-    offences = _acts_of(before) & acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
+    offences = _acts_of(before) & citations.acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
     if side and offences and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
 
 
 def _section(_, edit):
-    old, new = (parse_section(name) for name in (edit.old, edit.new))
+    old, new = (citations.parse_section(name) for name in (edit.old, edit.new))
     if old is None or new is None:
         return None
     if old.act != new.act:
         return f"{edit.new} is of another act than {edit.old}"
-    chapters = act_structure().get(edit.new.removesuffix(new.number))
+    chapters = citations.act_structure().get(edit.new.removesuffix(new.number))
     if chapters and not any(new.number in numbers for numbers in chapters.values()):
         return f"{new.act} has no section {new.number}"
     return None
@@ -89,17 +82,17 @@ def _section(_, edit):
 def _party(before, edit):
     side = edit.item.partition("/")[2]
     ages = [age.value for age in before.numerical_facts.ages if _side_of(age.descriptor) == side]
-    if edit.new == "UnionOfIndia" and _country(before) == SINGAPORE:
+    if edit.new == "UnionOfIndia" and _country(before) == citations.SINGAPORE:
         return "the Union of India in a case of Singapore"
-    if edit.new == "Minor" and ages and min(ages) >= ADULT:
+    if edit.new == "Minor" and ages and min(ages) >= facts.ADULT:
         return f"the {side} is {min(ages)} years old"
     if edit.new != "Corporation":
         return None
     if ages:
         return "a company has no age"
-    if _acts_of(before) & acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
+    if _acts_of(before) & citations.acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
         return "a company has no family"
-    if any(_PRISON.search(one.context) for one in before.numerical_facts.durations):
+    if any(citations.patterns()["prison"].search(one.context) for one in before.numerical_facts.durations):
         return "a company is not imprisoned"
     if any(map(_against_body, before.sections_cited)):
         return "a company commits or suffers no offence against the body"
@@ -109,8 +102,12 @@ def _party(before, edit):
 def _added_evidence(before, name):
     acts_cited, death = _acts_of(before), _speaks_of_death(before)
     parties = {before.parties.petitioner_type, before.parties.respondent_type}
-    criminal = bool(acts_cited & acts_marked("criminal"))
-    civil = acts_cited <= acts_marked("civil") if acts_cited else bool(parties & {"Tenant", "Licensee", "Contractor"})
+    criminal = bool(acts_cited & citations.acts_marked("criminal"))
+    civil = (
+        acts_cited <= citations.acts_marked("civil")
+        if acts_cited
+        else bool(parties & {"Tenant", "Licensee", "Contractor"})
+    )
     if name == "DyingDeclaration":
         if death:
             return Decision(ACCEPT, "the case speaks of a death")
@@ -123,18 +120,18 @@ def _added_evidence(before, name):
         if civil:
             return Decision(REJECT, "a confession in a civil dispute")
         return Decision(UNDETERMINED, "no section tells whether the case is criminal")
-    if name == "MedicalReport" and civil and not (acts_cited & acts_marked("injury") or death):
+    if name == "MedicalReport" and civil and not (acts_cited & citations.acts_marked("injury") or death):
         return Decision(REJECT, "a medical report where nobody was hurt")
     return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _side_of(descriptor):
     """Name the side that an age belongs to, or None."""
-    return next((side for side, words in _SIDE_WORDS.items() if words.search(descriptor.casefold())), None)
+    return next((side for side in facts.SIDES if citations.patterns()[side].search(descriptor.casefold())), None)
 
 
 def _against_body(section):
-    parsed = parse_section(section)
+    parsed = citations.parse_section(section)
     if parsed is None or parsed.act not in {"IPC", "SGPC"}:
         return parsed is not None and parsed.act in {"POCSO", "COFEPOSA"}
     return int(re.match(r"\d+", parsed.number)[0]) in _BODY
@@ -146,17 +143,17 @@ def _acts_of(sheet):
 
 def _country(sheet):
     """Give the country of a sheet by its acts and currency; India by default."""
-    known = {acts()[code]["country"] for code in _acts_of(sheet) if code in acts()}
+    known = {citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()}
     units = {amount.unit for amount in sheet.numerical_facts.amounts}
-    return SINGAPORE if SINGAPORE in known or "Singapore dollars" in units else INDIA
+    return citations.SINGAPORE if citations.SINGAPORE in known or "Singapore dollars" in units else citations.INDIA
 
 
 def _speaks_of_death(sheet):
     cited = (name.split("-") for name in sheet.sections_cited)
-    if any(parts[-1] in word_lists()["homicide"].get(parts[0], ()) for parts in cited):
+    if any(parts[-1] in citations.word_lists()["homicide"].get(parts[0], ()) for parts in cited):
         return True
     post_mortem = any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
-    return post_mortem or bool(_DEATH.search(canonical_json(sheet)))
+    return post_mortem or bool(citations.patterns()["death"].search(facts.canonical_json(sheet)))
 
 
 # ---- by a language model
@@ -192,13 +189,13 @@ class ModelValidator:
         """Judge one edit; see `rules` for arguments and result."""
         key = (edit.fact_type, edit.old, edit.new)
         if not self._documented:
-            key = (*key, edit.item, sheet_hash(before))
+            key = (*key, edit.item, facts.sheet_hash(before))
         if key not in self._known:
             self._known[key] = self._ask(before, edit)
         return self._known[key]
 
     def _ask(self, before, edit):
-        told = {"before": query_text(before, caps=False), "after": query_text(edit.sheet, caps=False)}
+        told = {"before": facts.query_text(before, caps=False), "after": facts.query_text(edit.sheet, caps=False)}
         try:
             answer = self._model.complete_json(QUESTIONS.format(change=edit.description, **told), SCHEMA)
             plausible, operative = (answer[name] for name in SCHEMA["required"])
@@ -221,7 +218,7 @@ class ModelValidator:
 def accept_rates(decisions, level=0.95):
     """Share of accepted edits per fact type, undetermined ones apart; cases are clusters where they are known."""
     rows = []
-    for name in (*FACT_TYPES, "all"):
+    for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts()
         rate = _share(part[part["outcome"] != UNDETERMINED], ACCEPT, level)
