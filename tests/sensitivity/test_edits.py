@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.plain_yaml import read_yaml
-from casebook.sensitivity.edits import changed_words, single_fact_edits, targets
+from casebook.sensitivity.edits import changed_words, out_of_bounds, single_fact_edits, targets
 from casebook.sensitivity.facts import (
     EVIDENCE_TYPES,
     PARTY_TYPES,
@@ -111,6 +111,15 @@ def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
         if context == "imprisonment":
             years = {"hours": 8760, "days": 365, "weeks": 365 / 7, "months": 12}
             assert other / years.get(unit, 1) <= 30
+
+
+def test_bounds_of_ages_and_of_factors_are_inclusive():
+    assert out_of_bounds("ages", Age(50), 110) is None and out_of_bounds("ages", Age(50), 111)
+    assert out_of_bounds("ages", Age(50, "driver"), 16) is None and out_of_bounds("ages", Age(50, "driver"), 15)
+    assert out_of_bounds("ages", Age(9, "girl"), 21) is None and out_of_bounds("ages", Age(9, "girl"), 22)
+    assert out_of_bounds("amounts", Amount(500), 5000) is None and out_of_bounds("amounts", Amount(500), 5001)
+    assert out_of_bounds("amounts", Amount(500), 50) is None and out_of_bounds("amounts", Amount(500), 49)
+    assert out_of_bounds("amounts", Amount(500), 0)
 
 
 @given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))

@@ -108,6 +108,20 @@ def test_sections_are_brought_into_normal_form():
         changed(sections_cited=["IPC-302", "section 302 IPC"])
 
 
+def test_the_same_fact_has_the_same_key_whatever_is_said_of_it():
+    sheet = facts.from_dict(RECORD)
+    keys = [facts.fact_key(sheet, field) for field in facts.fact_fields(sheet)]
+    assert keys[:3] == [
+        ("PartyType", ("petitioner_type", "Individual")),
+        ("PartyType", ("respondent_type", "UnionOfIndia")),
+        ("Evidence", "Witness"),
+    ]
+    assert keys[5:] == [
+        *(("Section", "IPC-302"), ("Section", "IPC-34"), ("Amount", (500_000, "rupees"))),
+        *(("Age", 15), ("Duration", 900.0), ("Outcome", "Dismissed")),
+    ]
+
+
 def test_sheet_without_facts_is_refused():
     with pytest.raises(InputError, match="no fact"):
         facts.from_dict({"case_id": "empty"})

@@ -18,6 +18,7 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
         assert edit.query.startswith(query_text(SHEET))
         assert edit.sheet is SHEET
         assert edit.fact_type == "Placebo"
+    assert placebo_edits(SHEET, write, removed, added, Inert()) == edits[:1]
     assert len({edit.query for edit in edits}) > 1 or (removed, added) == (4, 0)
 
 
@@ -46,6 +47,8 @@ def test_only_words_of_the_collection_are_drawn():
     assert set(inert.months) == {"March", "April", "May", "June"}
     assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
     assert inert.dockets == ()
+    assert len(inert_words([*texts, "Lim Goh Ng"]).counsel) == 7
+    assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == ("March", "April", "May")
     assert inert_words(["nothing of the kind"]) == Inert((), (), ())
     everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
     assert not inert_words(everywhere).known  # words of all documents move nothing
