@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
-from casebook.errors import InputError
 from casebook.sensitivity.cases import annotation_frame
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
@@ -41,11 +40,8 @@ def annotations():
     return annotation_frame(RECORDS)
 
 
-def test_the_documented_threshold():
-    assert THRESHOLD == 1.5
-
-
 def test_documented_conventions(annotations):
+    assert THRESHOLD == 1.5
     found = documented_evaluation(SCORES, annotations, edges=3)
     # a: 2 of 2, b: 1 of 1, c has none and scores 0.
     assert found["dispositive_accuracy"] == round(2 / 3, 4)
@@ -107,16 +103,6 @@ def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotatio
     assert evaluate(found, annotations)["auroc"]["value"] == 1.0
     whole = type_scores(SCORES, annotations)
     assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
-
-
-def test_bad_annotations_are_refused():
-    both = RECORDS[0] | {"non_dispositive_facts": ["Section"]}
-    with pytest.raises(InputError, match="dispositive and not"):
-        annotation_frame([both])
-    with pytest.raises(InputError, match="unknown fact type 'Colour'"):
-        annotation_frame([RECORDS[0] | {"dispositive_facts": ["Colour"]}])
-    with pytest.raises(InputError, match="comes twice"):
-        annotation_frame([RECORDS[0], RECORDS[0]])
 
 
 def test_threshold_of_the_development_cases_separates_them(annotations):
@@ -190,34 +176,6 @@ def test_means_excess_and_what_is_left_out():
     assert evidence["reason"] == "not assessed: no edge"
     assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (1, "too poor")
     assert pd.isna(row(found, "PartyType")["sensitivity"])
-
-
-def test_noops_count_as_zero_only_when_asked():
-    assert row(sensitivity(FRAME, n_boot=50), "Numerical")["sensitivity"] == 0.2
-    found = sensitivity(FRAME, noops=True, n_boot=50)
-    assert row(found, "Numerical")["sensitivity"] == pytest.approx(0.1)
-
-
-def test_weights_of_edges_items_and_cases():
-    frame = edges(
-        ("a", "Section", "ok", 1.0, 0.0, {"item": "s/1"}),
-        ("a", "Section", "ok", 1.0, 0.0, {"item": "s/1"}),
-        ("a", "Section", "ok", 0.0, 0.0, {"item": "s/2"}),
-        ("b", "Section", "ok", 0.0, 0.0, {"item": "s/1"}),
-    )
-    means = {
-        weight: row(sensitivity(frame, weight=weight, n_boot=50), "Section") for weight in ("edge", "item", "case")
-    }
-    assert means["edge"]["sensitivity"] == pytest.approx(0.5)
-    assert means["item"]["sensitivity"] == pytest.approx(1 / 3)
-    assert means["case"]["sensitivity"] == pytest.approx(1 / 3)
-
-
-def test_level_one_leaves_deeper_edges_out():
-    frame = edges(("a", "Section", "ok", 1.0, 0.0), ("a", "Section", "ok", 0.0, 0.0, {"depth": 2, "parent": "r.1"}))
-    assert row(sensitivity(frame, n_boot=50), "Section")["sensitivity"] == 0.5
-    found = sensitivity(frame, level_one=True, n_boot=50)
-    assert row(found, "Section")["sensitivity"] == 1
 
 
 def test_documented_scores_turn_the_untested_into_zero_and_ours_do_not():

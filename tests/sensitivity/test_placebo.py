@@ -43,7 +43,6 @@ def test_words_depend_on_case_seed_and_size_alone():
 def test_only_words_of_the_collection_are_drawn():
     texts = ["Heard in March, April, May and June.", "Counsel: Rao, Iyer, Mehta, Khan."]
     inert = inert_words([*texts, "Docket 2101."])
-    assert inert.known
     assert set(inert.months) == {"March", "April", "May", "June"}
     assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
     assert inert.dockets == ()
@@ -51,7 +50,7 @@ def test_only_words_of_the_collection_are_drawn():
     assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == ("March", "April", "May")
     assert inert_words(["nothing of the kind"]) == Inert((), (), ())
     everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
-    assert not inert_words(everywhere).known  # words of all documents move nothing
+    assert inert_words(everywhere) == Inert((), (), ())  # words of all documents move nothing
     write = with_context("x", inert)
     edit = placebo_edits(SHEET, write, 2, 2, inert)[0]
     words = {w for kind in inert.kinds for w in kind}

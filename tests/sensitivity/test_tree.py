@@ -9,7 +9,6 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.edits import ordered, single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
 from casebook.sensitivity.facts import from_dict, sheet_hash
-from casebook.sensitivity.placebo import VACUOUS, Inert
 from casebook.sensitivity.plausibility import REJECT, Decision
 from casebook.sensitivity.tree import (
     MEASURES,
@@ -205,19 +204,3 @@ def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted
     assert found["poor_query"] > 0 and found["edges"] == 0
     assert pd.isna(found["sensitivity"]) and "1 informative term" in found["reason"]
     assert case_scores(edges).isna().all(axis=None)
-
-
-def test_without_inert_words_the_excess_is_undefined_and_says_why(planted):
-    names = {word.lower() for kind in Inert().kinds for word in kind}
-    documents = planted.documents.copy()
-    documents["text"] = [
-        " ".join(w for w in text.split() if w.strip(".,").lower() not in names) for text in documents["text"]
-    ]
-    search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
-    trees = grow_trees(planted.sheets, search, neighbours=planted.neighbours)
-    assert not any(tree.placebos for tree in trees)
-    assert placebo_frame(trees).empty
-    found = sensitivity(edge_frame(trees))
-    assert found["sensitivity"].notna().all() and found["edges"].min() > 0
-    assert found[["placebo", "excess", "p"]].isna().all(axis=None)
-    assert set(found["reason"]) == {VACUOUS}

@@ -59,11 +59,10 @@ def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types
     """
     for name in fact_types:
         check_choice("fact type", name, facts.FACT_TYPES)
-    query, found = write(sheet), []
-    for fact_type, item, new in _changes(sheet, neighbours, bounded):
-        if fact_type in fact_types:
-            found.append(edit_fact(sheet, item, new, write, query))
-    return sorted(found, key=lambda edit: facts.FACT_TYPES.index(edit.fact_type))
+    query = write(sheet)
+    changes = [change for change in _changes(sheet, neighbours, bounded) if change[0] in fact_types]
+    changes.sort(key=lambda change: facts.FACT_TYPES.index(change[0]))
+    return [edit_fact(sheet, item, new, write, query) for _, item, new in changes]
 
 
 def edit_fact(sheet, item, new, write=facts.query_text, query=None):
@@ -83,7 +82,9 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
     else:
         fact_type, old = "Numerical", facts.number_text(getattr(sheet.numerical_facts, kind)[int(which)].value)
         changed, new = facts.replace_number(sheet, kind, int(which), new), facts.number_text(new)
-    return _edit(fact_type, item, operation, old, new, changed, write, query or write(sheet))
+    before, after = query or write(sheet), write(changed)
+    words = changed_words(before, after)
+    return Edit(fact_type, item, operation, old, new, changed, after, *words, noop=after == before)
 
 
 def changed_words(before, after):
@@ -111,11 +112,6 @@ def ordered(edits, budget="stratified", seed=0):
 
 def _in_turn(lists):
     return [edit for turn in zip_longest(*lists) for edit in turn if edit is not None]
-
-
-def _edit(fact_type, item, operation, old, new, changed, write, query):
-    text = write(changed)
-    return Edit(fact_type, item, operation, old, new, changed, text, *changed_words(query, text), text == query)
 
 
 def _changes(sheet, neighbours, bounded):

@@ -22,8 +22,7 @@ THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
-CLUSTERS = ("case", "parent", "item")
-WEIGHTS = ("edge", "item", "case")
+CLUSTERS = ("case", "item")
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
 
@@ -31,9 +30,7 @@ NO_PLACEBO = "no matched placebo"
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(
-    edges, measure=PRIMARY, *, clusters="case", weight="edge", level_one=False, noops=False, n_boot=10_000, seed=0
-):
+def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=0):
     """Aggregate the edges of each fact type, beside their placebos.
 
     Parameters
@@ -42,12 +39,8 @@ def sensitivity(
         From `casebook.sensitivity.tree.edge_frame`.
     measure : str
         One of `casebook.sensitivity.tree.MEASURES`; the normalised footrule, in [0, 1], by default.
-    clusters : {"case", "parent", "item"}
-        What is resampled together.
-    weight : {"edge", "item", "case"}
-        What has equal weight.
-    level_one, noops : bool
-        Whether to take edits of the case itself only, and edits that leave the query as it was as zeros.
+    clusters : {"case", "item"}
+        What is resampled together; an item is one fact of a case.
     n_boot, seed : int
         Resamples of intervals and tests.
 
@@ -61,7 +54,7 @@ def sensitivity(
     Raises
     ------
     InputError
-        If `clusters` or `weight` is unknown.
+        If `clusters` is unknown.
 
     Examples
     --------
@@ -74,15 +67,13 @@ def sensitivity(
     'not assessed: no edge'
     """
     check_choice("clusters", clusters, CLUSTERS)
-    check_choice("weight", weight, WEIGHTS)
-    edges = edges[edges["depth"] == 1] if level_one else edges
     options, rows = {"n_boot": n_boot, "seed": seed}, []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
-        used = part[part["status"].isin([OK, NOOP] if noops else [OK])]
+        used = part[part["status"] == OK]
         row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
         row |= {status: int((part["status"] == status).sum()) for status in (NOOP, INVALID, EMPTY, POOR)}
-        row |= _aggregate(used, measure, clusters, weight, options)
+        row |= _aggregate(used, measure, clusters, options)
         if not len(used) and row[POOR]:
             row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
         rows.append(row)
@@ -93,10 +84,12 @@ def sensitivity(
     )
 
 
-def _aggregate(used, measure, clusters, weight, options):
+def _aggregate(used, measure, clusters, options):
     """Mean, placebo mean, excess and p of one type."""
-    values = _weighted(used, used[measure], weight, clusters)
-    beyond = _weighted(used, excess(used, measure), weight, clusters)
+    case = used["case_id"]
+    frame = pd.DataFrame({"cluster": case if clusters == "case" else case + "\0" + used["item"]})
+    values = frame.assign(value=used[measure].astype(float)).dropna()
+    beyond = frame.assign(value=excess(used, measure)).dropna()
     found, more = (
         bootstrap_mean(v["value"].to_numpy(float), clusters=v["cluster"].tolist(), **options) for v in (values, beyond)
     )
@@ -111,19 +104,6 @@ def _aggregate(used, measure, clusters, weight, options):
     placebo = used[f"placebo_{measure}"].astype(float).mean() if len(beyond) else None
     told = bounded("sensitivity", found) | {"placebo": placebo} | bounded("excess", more)
     return told | {"p": p, "reason": reason}
-
-
-def _weighted(used, values, weight, clusters):
-    """Give one value and its cluster per edge, item or case, if it is defined."""
-    case = used["case_id"]
-    labels = {"case": case, "parent": case + "\0" + used["parent"], "item": case + "\0" + used["item"]}
-    frame = pd.DataFrame({"value": values.astype(float), "cluster": labels[clusters], "item": labels["item"]})
-    frame = frame.dropna(subset="value")
-    if weight == "edge":
-        return frame
-    # An item or a case may spread over several parents: equal shares of each cluster.
-    by = ["item", "cluster"] if weight == "item" else ["cluster"]
-    return frame.groupby(by, sort=False)["value"].mean().reset_index()
 
 
 def case_scores(edges, measure=PRIMARY, over_placebo=True):

@@ -92,9 +92,8 @@ def _keys(sheet):
 
 def _scores(found, true, seed):
     hits, extracted, written = _counts(found, true).T
-    shares = {"precision": (hits, extracted), "recall": (hits, written), "F1": (2 * hits, extracted + written)}
     control = _shuffled(found, true, seed)
-    for measure, (wins, units) in shares.items():
+    for measure, (wins, units) in _shares(hits, extracted, written).items():
         share = clustered_wilson(wins, units)
         yield {
             "measure": measure,
@@ -123,6 +122,9 @@ def _shuffled(found, true, seed):
         moved = np.empty_like(order)
         moved[order] = np.roll(order, 1)  # one cycle through all: nobody stays
         draws.append(_counts(found, [true[at] for at in moved]).sum(axis=0))
-    hits, extracted, written = map(float, np.mean(draws, axis=0))
-    shares = {"precision": (hits, extracted), "recall": (hits, written), "F1": (2 * hits, extracted + written)}
+    shares = _shares(*map(float, np.mean(draws, axis=0)))
     return {name: wins / units if units else None for name, (wins, units) in shares.items()}
+
+
+def _shares(hits, extracted, written):
+    return {"precision": (hits, extracted), "recall": (hits, written), "F1": (2 * hits, extracted + written)}

@@ -51,7 +51,6 @@ class Inert:
     months: tuple = MONTHS
     dockets: tuple = DOCKETS
     counsel: tuple = COUNSEL
-    known: bool = False
 
     @property
     def kinds(self):
@@ -64,7 +63,7 @@ def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
     known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
     kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
     kinds = [kind if len(kind) > 2 else () for kind in kinds]
-    return Inert(*kinds, known=True) if sum(map(len, kinds)) >= 2 * size else Inert((), (), ())
+    return Inert(*kinds) if sum(map(len, kinds)) >= 2 * size else Inert((), (), ())
 
 
 @dataclass(frozen=True)

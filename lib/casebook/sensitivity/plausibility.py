@@ -215,30 +215,28 @@ class ModelValidator:
 # ---- how much is accepted, and how good a validator is
 
 
-def accept_rates(decisions, level=0.95):
+def accept_rates(decisions):
     """Share of accepted edits per fact type, undetermined ones apart; cases are clusters where they are known."""
     rows = []
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts()
-        rate = _share(part[part["outcome"] != UNDETERMINED], ACCEPT, level)
-        undetermined = _share(part, UNDETERMINED, level)
         rows.append(
             {"fact type": name, "n": len(part), "accepted": count.get(ACCEPT, 0), "rejected": count.get(REJECT, 0)}
             | {"undetermined": count.get(UNDETERMINED, 0)}
-            | bounded("rate", rate)
-            | bounded("undetermined share", undetermined)
+            | bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT))
+            | bounded("undetermined share", _share(part, UNDETERMINED))
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
-def _share(part, outcome, level):
+def _share(part, outcome):
     hits = part["outcome"] == outcome
     if "case_id" not in part:
-        return wilson(int(hits.sum()), len(part), level)
+        return wilson(int(hits.sum()), len(part))
     by = hits.groupby(part["case_id"])
-    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy(), level)
+    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
 
 
 def labelled_edits(path=LABELLED):

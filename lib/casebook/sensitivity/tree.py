@@ -199,7 +199,6 @@ def _rooted(sheet, search, settings, inert):
 
 
 def _search_level(search, level):
-    """Retrieve for all new nodes of all trees at once."""
     found = search([node.query for _, node in level], [tree.case_id for tree, _ in level])
     for (_, node), result in zip(level, found, strict=True):
         node.found = result
