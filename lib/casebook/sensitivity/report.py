@@ -19,7 +19,7 @@ from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import present_types, read_sheet, to_dict
 from casebook.sensitivity.placebo import VACUOUS
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, rules
-from casebook.sensitivity.tree import CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
 
 LARGEST = 20_000_000  # bytes of a judgment
 FORMAT = "casebook sensitivity tree 1"
@@ -176,29 +176,26 @@ def _listed(what, cases):
 def _scores(edges, n_boot, seed):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
     options = {"clusters": "item", "n_boot": n_boot, "seed": seed}
-    parity = sensitivity(edges, "displacement", **options).set_index("fact type")
+    footrule, parity = (sensitivity(edges, name, **options).astype(object) for name in (PRIMARY, PARITY))
+    footrule, parity = (f.where(f.notna(), None).set_index("fact type") for f in (footrule, parity))
     scores = {}
-    for name, row in sensitivity(edges, **options).set_index("fact type").iterrows():
+    for name, row in footrule.iterrows():
         scores[name] = {
             "edges": int(row["edges"]),
             "noops": int(row["noop"]),
             "invalid": int(row["invalid"]),
             "normalised_footrule": _number(row, "sensitivity"),
-            "placebo": _none(row["placebo"]),
+            "placebo": row["placebo"],
             "excess": _number(row, "excess"),
-            "p": _none(row["p"]),
+            "p": row["p"],
             "mean_displacement": _number(parity.loc[name], "sensitivity"),
-            "reason": _none(row["reason"]),
+            "reason": row["reason"],
         }
     return scores
 
 
 def _number(row, name):
-    return {"value": _none(row[name]), "ci": [_none(row[f"{name} low"]), _none(row[f"{name} high"])]}
-
-
-def _none(value):
-    return None if value is None or value != value else value
+    return {"value": row[name], "ci": [row[f"{name} low"], row[f"{name} high"]]}
 
 
 def _warnings(tree, scores):
