@@ -129,17 +129,17 @@ class SensitivityStudy:
         """Resamples and seed of every interval and test of the study: dict."""
         return {"n_boot": self.n_boot, "seed": self.seed}
 
-    def sensitivity(self, system, measure=PRIMARY):
+    def sensitivity(self, system):
         """Aggregate the edges of one system; see `evaluation.sensitivity`."""
-        return sensitivity(self.edges[system], measure, **self.options)
+        return sensitivity(self.edges[system], **self.options)
 
     def scores(self, system, measure=PRIMARY, over_placebo=True):
         """Give the sensitivity of each case to each fact type; see `evaluation.case_scores`."""
         return case_scores(self.edges[system], measure, over_placebo)
 
-    def evaluated(self, system, measure=PRIMARY, over_placebo=True, threshold=None):
+    def evaluated(self, system, over_placebo=True, threshold=None):
         """Score one system against the annotations; see `evaluation.evaluate`."""
-        scores = self.scores(system, measure, over_placebo)
+        scores = self.scores(system, over_placebo=over_placebo)
         return evaluate(scores, self.annotations, threshold, **self.options)
 
     def agreement(self):
@@ -291,6 +291,8 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
     card = card_of(study.name)
     shown = may_show(card)
     items = _items(study, precedents, "items" in shown)
+    trees = [tree for grown in study.trees.values() for tree in grown]
+    noops = {(tree.case_id, parent.query, edit.description) for tree in trees for parent, edit in tree.noops}
     known = {
         "kind": "edits",
         "dataset": study.name,
@@ -301,7 +303,7 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         "depth": next(iter(study.trees.values()))[0].k,
         "precedents": bool(precedents),
         "asked": len(items),
-        "remark": _unchanged(study),
+        "remark": f"{len(noops)} edits leave the query as it was and are not among them." if noops else None,
     }
     texts = {}
     for row in study.documents.to_dict("records"):
@@ -334,12 +336,6 @@ def _of_interest(items):
         if not deep or further[case] <= FURTHER:
             kept.append(row)
     return sorted(kept, key=lambda row: items[row]["depth"])
-
-
-def _unchanged(study):
-    trees = [tree for grown in study.trees.values() for tree in grown]
-    found = {(tree.case_id, parent.query, edit.description) for tree in trees for parent, edit in tree.noops}
-    return f"{len(found)} edits leave the query as it was and are not among them." if found else None
 
 
 def _items(study, precedents, shown):
