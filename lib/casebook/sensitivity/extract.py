@@ -54,7 +54,7 @@ class Extraction:
     notes: tuple = ()
 
 
-def extract_sheet(text, case_id="case", country=None, documented_region=False):
+def extract_sheet(text, case_id="case", country=None):
     """Extract the fact sheet of a judgment by rules.
 
     Parameters
@@ -65,8 +65,6 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
         Name of the case.
     country : {"IN", "SG", "elsewhere"}, optional
         Country whose acts are meant; guessed from the text by default.
-    documented_region : bool
-        Whether to cut short texts too, as the documented system does.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def extract_sheet(text, case_id="case", country=None, documented_region=False):
     folded = fold(text)
     country = country or citations.country_of(folded)
     notes = [] if country in (citations.INDIA, citations.SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
-    start, end = facts_region(folded, documented_region)
+    start, end = facts_region(folded)
     part = folded[start:end]
     sections, unknown = {}, set()
     for one in citations.find_citations(part, country):
