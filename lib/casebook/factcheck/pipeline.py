@@ -1,23 +1,116 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
-from dataclasses import replace
+import itertools
+import math
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from time import perf_counter
+from urllib.parse import unquote, urlsplit
 
+import pandas as pd
+
+from casebook.datasets.beir import read_collection
+from casebook.datasets.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.credibility import GATES, documented_rating
-from casebook.factcheck.decompose import decompose, undivided
-from casebook.factcheck.decompose_documented import decompose_documented
-from casebook.factcheck.evidence import fuse_queries
-from casebook.factcheck.memo import Memo
-from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, VERIFIABLE, Evidence, VerdictResult
-from casebook.factcheck.pipeline_config import DOCUMENTED_CONFIG, QUERY_WRITERS, PipelineConfig
-from casebook.factcheck.queries import MOST
-from casebook.factcheck.stage_clock import STAGES, StageClock, StageFailed
-from casebook.factcheck.verdict import decide, degree_of_support
+from casebook.factcheck.claims import (
+    FOLDER,
+    STOP,
+    content,
+    names,
+    numbers,
+    read_claims,
+    read_plain,
+    sentences,
+    shipped_documents,
+    table,
+    words,
+)
+from casebook.factcheck.decompose import VERIFIABLE, ModelDecomposer, decompose, decompose_documented, undivided
+from casebook.factcheck.explain import explain
+from casebook.factcheck.stance import EntailmentStance, ModelStance, PlaceholderStance, PublicJudge, fitted_stance
+from casebook.factcheck.verdict import (
+    DOCUMENTED,
+    INSUFFICIENT,
+    LEVELS,
+    NOT_SUPPORTED,
+    Evidence,
+    Rule,
+    VerdictResult,
+    decide,
+    degree_of_support,
+)
+from casebook.files import write_text
+from casebook.inference.samples import check_choice
+from casebook.models.entailment import EntailmentModel
+from casebook.models.language_model import load_language_model
+from casebook.models.load import load_encoder
+from casebook.plain_yaml import read_yaml
+from casebook.retrieval.pipeline import HybridRetriever
 
-__all__ = ["DOCUMENTED_CONFIG", "STAGES", "FactChecker", "PipelineConfig"]
+STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
+MOST_QUERIES = 5
+GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
+OWN = "own"  # the smoke and insurance collections as one
 
-NOT_VERIFIABLE = "no_verifiable_part"
-_DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Settings of the pipeline.
+
+    Parameters
+    ----------
+    decomposition : str
+        ``rules``, ``documented``, ``none`` or the name of a further decomposer of `FactChecker`.
+    queries : {"diverse", "documented"}
+        How queries are written.
+    k : int
+        Queries per part of a claim, 1 to 5.
+    documents, passages : int
+        Documents per part (None: all that are found), and passages of each.
+    three_stage : bool
+        False: whole documents, ungated.
+    gate : {"none", "low", "medium", "high"}
+        Least credibility of a document: 0, 0.3, 0.5, 0.8.
+    rule : Rule
+        How evidence becomes a verdict.
+    parity : bool
+        Rate, extract and number evidence as documented.
+
+    Raises
+    ------
+    InputError
+        If a setting makes no sense.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.pipeline import PipelineConfig
+    >>> PipelineConfig(k=1, gate="medium").documents
+    3
+    """
+
+    decomposition: str = "rules"
+    queries: str = "diverse"
+    k: int = 3
+    documents: int | None = 3
+    three_stage: bool = True
+    gate: str = "low"
+    passages: int = 2
+    rule: Rule = field(default_factory=Rule)
+    parity: bool = False
+
+    def __post_init__(self):
+        check_choice("queries", self.queries, QUERY_WRITERS)
+        check_choice("gate", self.gate, GATES)
+        for name in ("k", "documents", "passages"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a whole number from 1, got {value!r}")
+        if self.k > MOST_QUERIES:
+            raise InputError(f"k must be at most {MOST_QUERIES}, got {self.k}")
 
 
 class FactChecker:
@@ -28,161 +121,526 @@ class FactChecker:
     base : EvidenceBase
         Where evidence is searched.
     stance : object
-        Judge of passages, see `casebook.factcheck.stance`.
-    config : PipelineConfig
+        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`.
+    config : PipelineConfig, optional
         Settings.
     decomposers : dict of callable, optional
-        Further decomposers by name, such as
-        `casebook.factcheck.decompose_model.ModelDecomposer`.
-    memo : Memo, optional
+        Further decomposers by name, such as `casebook.factcheck.decompose.ModelDecomposer`.
+    memo : dict, optional
         Results shared with other configurations over the same collection and judge.
 
     Raises
     ------
     InputError
         If the decomposition is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from casebook.factcheck.pipeline import EvidenceBase, FactChecker
+    >>> from casebook.factcheck.stance import PublicJudge
+    >>> documents = pd.DataFrame({"doc_id": ["a", "b"], "text": ["Money is limited to 500.", "Hail is covered."]})
+    >>> checker = FactChecker(EvidenceBase(documents), PublicJudge())
+    >>> checker.check("Money is limited to 750.").verdict
+    'NOT_SUPPORTED'
     """
 
     def __init__(self, base, stance, config=None, decomposers=None, memo=None):
         self.base, self.stance = base, stance
         self.config = config or PipelineConfig()
-        known = _DECOMPOSERS | (decomposers or {})
+        known = {"rules": decompose, "documented": decompose_documented, "none": undivided} | (decomposers or {})
         if self.config.decomposition not in known:
             raise InputError(f"unknown decomposition {self.config.decomposition!r}; one of {', '.join(known)}")
         self._decompose = known[self.config.decomposition]
-        self._memo = Memo() if memo is None else memo
+        self._memo = {} if memo is None else memo
 
     def check_all(self, claims):
-        """Check many claims, each on its own."""
+        """Check pairs of id and claim, each on its own."""
         return [self.check(text, name) for name, text in claims]
 
     def check(self, claim, claim_id="claim"):
-        """Check one claim.
-
-        Parameters
-        ----------
-        claim : str
-            Claim.
-        claim_id : str
-            Its id.
-
-        Returns
-        -------
-        VerdictResult
-            With ``verdict`` None and ``error`` set if a stage crashed.
-        """
-        clock = StageClock()
+        """Check one claim; if a stage fails, the result has its name and no verdict."""
+        stages = _Stages(self._memo)
         try:
-            return self._check(clock, claim, claim_id)
-        except StageFailed as failure:
-            return VerdictResult(claim_id, str(claim)[:200], None, timings=clock.seconds, error=str(failure)[:500])
+            return self._check(stages, claim, claim_id)
+        except Exception as error:
+            cause = f"{stages.now}: {getattr(error, 'cause', None) or type(error).__name__}: {error}"
+            return VerdictResult(claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500])
 
-    def _check(self, clock, claim, claim_id):
-        with clock.stage("decomposition"):
-            key = ("decompose", self.config.decomposition, claim)
-            parts = clock.charge(self._memo.get, key, lambda: self._decompose(claim))
+    def _check(self, stages, claim, claim_id):
+        config, documented = self.config, self.config.rule.documented
+        key = ("decomposition", config.decomposition, claim)
+        parts = stages.run(key, lambda: self._decompose(claim))
         kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
-        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=clock.seconds)
-        documented = self.config.rule.claim == "documented"
+        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not kept or (dropped and not documented):
-            return replace(
-                result,
-                verdict=NOT_SUPPORTED if documented else INSUFFICIENT,
-                confidence=0.0 if documented else None,
-                reason=NOT_VERIFIABLE,
-            )
-        asked = self._queries(clock, kept)
-        evidence = []
+            verdict, confidence = (NOT_SUPPORTED, 0.0) if documented else (INSUFFICIENT, None)
+            return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
+        write, asked, evidence = QUERY_WRITERS[config.queries], {}, []
         for part in kept:
-            texts = [query.text for query in asked if query.subclaim_id == part.id]
-            evidence += self._evidence(clock, part, texts, len(evidence))
-        return self._decided(clock, replace(result, queries=asked), tuple(evidence))
+            found = stages.run(("queries", config.queries, part), lambda part=part: write(part, MOST_QUERIES))
+            asked[part] = found[: config.k]
+        for part in kept:
+            evidence += self._evidence(stages, part, asked[part], first=1 if config.parity else len(evidence) + 1)
+        judged = stages.run(None, lambda: self._decided(result.parts, evidence), "verdict")
+        return replace(result, queries=tuple(itertools.chain(*asked.values())), evidence=tuple(evidence), **judged)
 
-    def _queries(self, clock, parts):
-        """Write the queries of all parts."""
-        write, asked = QUERY_WRITERS[self.config.queries], []
-        with clock.stage("queries"):
-            for part in parts:
-                key = ("queries", self.config.queries, part)
-                found = clock.charge(self._memo.get, key, lambda part=part: write(part, MOST))
-                asked += found[: self.config.k]
-        return tuple(asked)
-
-    def _evidence(self, clock, part, texts, before):
+    def _evidence(self, stages, part, asked, first):
         """Search, rate, extract and judge for one part."""
-        with clock.stage("search"):
-            rankings = [
-                clock.charge(self._memo.get, ("search", text), lambda text=text: self.base.search(text))
-                for text in texts
-            ]
-            most = len(self.base) if self.config.documents is None else None
-            rows = fuse_queries(rankings, most or self.config.documents)
-        with clock.stage("credibility"):
-            rows = [row for row in rows if self._passes(row)]
-        with clock.stage("extraction"):
-            passages = [p for row in rows for p in self._passages(clock, part, row)]
-        with clock.stage("stance"):
-            # Passages are judged together: what one says can depend on the others.
-            judged = clock.charge(
-                self._memo.get, ("stance", part.text, tuple(passages)), lambda: self.stance.judge(part.text, passages)
-            )
-        first = 1 if self.config.parity else before + 1
-        return [
-            self._item(f"EV{number}", part, passage, *stance)
-            for number, (passage, stance) in enumerate(zip(passages, judged, strict=True), start=first)
-        ]
+        config, base = self.config, self.base
+        rankings = [stages.run(("search", q.text), lambda text=q.text: base.search(text)) for q in asked]
+        rows = fuse_queries(rankings, config.documents or len(base))
+        passages = []
+        if config.three_stage:
+            gate = GATES[config.gate]
+            rows = stages.run(None, lambda: [r for r in rows if self._rating(r).score >= gate], "credibility")
+            extract = base.extract_documented if config.parity else base.extract
+            for row in rows:
+                key = ("extraction", config.parity, config.passages, row, part.text)
+                passages += stages.run(key, lambda row=row: extract(row, part.text, config.passages))
+        else:
+            passages = [base.whole(row) for row in rows]
+        # Passages are judged together: what one says can depend on the others.
+        key = ("stance", part.text, tuple(passages))
+        stances = stages.run(key, lambda: self.stance.judge(part.text, passages))
+        items = []
+        for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=first):
+            rating, doc_id = self._rating(passage.row), base.doc_ids[passage.row]
+            source = (doc_id, passage.header or doc_id, base.urls[passage.row])
+            place = (passage.text, passage.start, passage.end)
+            items.append(Evidence(f"EV{number}", part.id, *source, *place, rating.score, rating.level, *stance))
+        return items
 
     def _rating(self, row):
-        if self.config.parity:
-            return documented_rating(self.base.url(row))
-        return self.base.ratings[row]
+        return documented_rating(self.base.urls[row]) if self.config.parity else self.base.ratings[row]
 
-    def _passes(self, row):
-        if not self.config.three_stage:
-            return True
-        return self._rating(row).score >= GATES[self.config.gate]
+    def _decided(self, parts, evidence):
+        subverdicts, verdict, confidence = decide(parts, evidence, self.config.rule)
+        support, reason = degree_of_support(parts, evidence, self.config.rule), None
+        if verdict == INSUFFICIENT:
+            reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
+        return {
+            "verdict": verdict,
+            "confidence": confidence,
+            "support": support,
+            "subverdicts": subverdicts,
+            "reason": reason,
+        }
 
-    def _passages(self, clock, part, row):
-        if not self.config.three_stage:
-            return [self.base.whole(row)]
-        parity, most = self.config.parity, self.config.passages
-        extract = self.base.extract_documented if parity else self.base.extract
-        key = ("extract", parity, most, row, part.text)
-        return clock.charge(self._memo.get, key, lambda: extract(row, part.text, most))
 
-    def _item(self, name, part, passage, stance, probability):
-        rating, doc_id = self._rating(passage.row), self.base.doc_ids[passage.row]
-        return Evidence(
-            id=name,
-            subclaim_id=part.id,
-            doc_id=doc_id,
-            source=passage.header or doc_id,
-            url=self.base.url(passage.row),
-            passage=passage.text,
-            start=passage.start,
-            end=passage.end,
-            credibility=rating.score,
-            level=rating.level,
-            stance=stance,
-            probability=probability,
-        )
+class _Stages:
+    """Seconds of every stage of one claim, and the stage that runs now.
 
-    def _decided(self, clock, result, evidence):
-        with clock.stage("verdict"):
-            names = [part.id for part in result.subclaims]
-            parts, verdict, confidence = decide(names, evidence, self.config.rule)
-            support = degree_of_support(names, evidence, self.config.rule)
-        reasons = {part.reason for part in parts} - {None}
-        open_ = verdict == INSUFFICIENT
-        return replace(
-            result,
-            verdict=verdict,
-            confidence=confidence,
-            support=support,
-            evidence=evidence,
-            subverdicts=parts,
-            reason=", ".join(sorted(reasons)) or "mixed_evidence" if open_ else None,
-        )
+    What another configuration has found already costs a claim what it cost there: each cell of an ablation
+    bears what it would cost alone.
+    """
+
+    def __init__(self, memo):
+        self.memo, self.seconds, self.now = memo, dict.fromkeys(STAGES, 0.0), STAGES[0]
+
+    def run(self, key, compute, stage=None):
+        """Give what a stage computes; a key starts with the name of the stage, None is never remembered."""
+        self.now = stage or key[0]
+        known = self.memo.get(key) if key else None
+        if known is None:
+            start = perf_counter()
+            result = compute()
+            known = result, perf_counter() - start
+            if key:
+                self.memo[key] = known
+        self.seconds[self.now] += known[1]
+        return known[0]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A search text for one sub-claim."""
+
+    subclaim_id: str
+    text: str
+
+
+def queries(subclaim, k=3):
+    """Up to k queries that look at a sub-claim from different sides; none has the words of another."""
+    _check_count(k)
+    text = subclaim.text
+    named = " ".join(names(text))
+    spoken = [word for word in words(text) if word not in STOP and word not in words(named)]
+    plain = [word for word in spoken if not word[0].isdigit()]
+    longest = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
+    options = (
+        text,
+        " ".join([named, *plain[:2]]),
+        " ".join(plain),
+        " ".join(longest[: max(2, len(longest) // 2)]),
+        named,
+    )
+    kept = {}
+    for option in options:
+        if content(option):
+            kept.setdefault(content(option), Query(subclaim.id, option.strip()))
+    return tuple(kept.values())[:k] or (Query(subclaim.id, text),)
+
+
+def documented_queries(subclaim, k=3):
+    """Queries by the documented templates; duplicates stay."""
+    _check_count(k)
+    text, entities = subclaim.text, list(subclaim.entities)
+    if "is" in text.lower():
+        question = text.replace(".", "?")
+    else:
+        question = f"When {text}" if "was" in text.lower() else f"What about {text}"
+    keywords = {word for word in text.lower().split() if len(word) > 3} - set(table("documented")["query_stop"])
+    found = [" ".join([*entities, text]), question, " ".join(sorted(keywords | set(entities))[:8])]
+    year = next((number for number in numbers(text) if 1000 <= number.value <= 9999), None)
+    if k > 3 and year is not None:
+        found.append(f"{text} history timeline {year.value:.0f}")
+    return tuple(Query(subclaim.id, option) for option in found[:k])
+
+
+QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
+
+
+def _check_count(k):
+    if not isinstance(k, int) or not 1 <= k <= MOST_QUERIES:
+        raise InputError(f"the number of queries must be 1 to {MOST_QUERIES}, got {k!r}")
+
+
+def diversity(texts):
+    """1 less the mean Jaccard similarity of the content stems of all pairs of queries."""
+    pairs = list(itertools.combinations([content(text) for text in texts], 2))
+    if not pairs:
+        return None
+    return 1 - sum(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs) / len(pairs)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A part of a document."""
+
+    row: int
+    start: int
+    end: int
+    text: str
+    header: str
+
+
+class EvidenceBase:
+    """A collection that evidence is taken from.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is searched with the
+        text, ``url`` and ``kind`` are rated.
+    mode : str
+        System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
+    encoder : object, optional
+        Its encoder.
+    depth : int
+        Documents per query.
+    rating_table : dict, optional
+        See `read_ratings`.
+
+    Raises
+    ------
+    InputError
+        If there are no documents.
+    """
+
+    def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
+        if not isinstance(documents, pd.DataFrame) or documents.empty:
+            raise InputError("the collection holds no documents: nothing to search")
+        self.documents = documents.reset_index(drop=True)
+        rows, self._rating_table = self.documents.to_dict("records"), rating_table
+        self.texts, self.doc_ids = self.documents["text"].tolist(), self.documents["doc_id"].tolist()
+        self.urls, self._kinds = ([_text(row, name) for row in rows] for name in ("url", "kind"))
+        named = ([_text(row, name) for name in ("agreement", "insurer", "title")] for row in rows)
+        self.headers = [", ".join(dict.fromkeys(filter(None, parts))) for parts in named]
+        pairs = zip(self.headers, self.texts, strict=True)
+        self._searched = [f"{header}. {text}" if header else text for header, text in pairs]
+        searched = self.documents.assign(text=self._searched)
+        self._retriever = HybridRetriever(searched, encoder, mode=mode, top_k=min(depth, len(self)))
+
+    def __len__(self):
+        return len(self.documents)
+
+    @cached_property
+    def ratings(self):
+        return [rate(url, kind or None, self._rating_table) for url, kind in zip(self.urls, self._kinds, strict=True)]
+
+    @cached_property
+    def rarity(self):
+        """Inverse document frequency of every content stem, ``""`` for any other."""
+        counts = Counter(stem for text in self._searched for stem in content(text))
+        return {stem: math.log1p(len(self) / n) for stem, n in counts.items()} | {"": math.log1p(len(self))}
+
+    def search(self, query):
+        """Rows of the documents for one query, best first."""
+        if not query.strip():
+            return []
+        found = self._retriever.retrieve_many([query], depth=1)
+        ranked = found.final.ids[0, : found.top_k]
+        return ranked[ranked >= 0].tolist()
+
+    def passage(self, row, start, end):
+        return Passage(row, start, end, self.texts[row][start:end], self.headers[row])
+
+    def whole(self, row):
+        return self.passage(row, 0, len(self.texts[row]))
+
+    def extract(self, row, text, most=2):
+        """Sentences of a document by the summed rarity of the content stems shared with a text.
+
+        Stems of the document's name are left out; ties go in document order; sentences that share nothing are
+        no evidence.
+        """
+        wanted = content(text) - content(self.headers[row])
+
+        def weight(span):
+            return math.fsum(self.rarity[stem] for stem in wanted & content(self.texts[row][slice(*span)]))
+
+        return self._heaviest(row, ((weight(span), span) for span in sentences(self.texts[row])), most)
+
+    def extract_documented(self, row, text, most=3):
+        """Paragraphs of at least 50 characters by the number of shared tokens, function words included."""
+        wanted, found = set(text.lower().split()), re.finditer(r"[^\n]+", self.texts[row])
+        long = (match for match in found if len(match.group()) >= 50)
+        weighed = ((len(wanted & set(match.group().lower().split())), match.span()) for match in long)
+        return self._heaviest(row, weighed, most)
+
+    def _heaviest(self, row, weighed, most):
+        ranked = sorted((-weight, span) for weight, span in weighed if weight > 0)
+        return [self.passage(row, *span) for _, span in ranked[:most]]
+
+
+def _text(row, name):
+    value = row.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def fuse_queries(rankings, most):
+    """Reciprocal rank fusion with constant 20; ties go by the collection and not by the best rank."""
+    scores = Counter()
+    for ranking in rankings:
+        for rank, row in enumerate(ranking, start=1):
+            scores[row] += 1 / (20 + rank)
+    return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
+
+
+@dataclass(frozen=True)
+class Rating:
+    """Credibility of one source."""
+
+    score: float
+    level: str
+    rule: str
+    address: str = ""
+
+
+def rate(url="", kind=None, ratings=None):
+    """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
+    ratings = read_ratings() if ratings is None else ratings
+    if kind is not None and str(kind).lower() in ratings["kinds"]:
+        return _rating(ratings, ratings["kinds"][str(kind).lower()], f"kind {kind}", url)
+    address, opaque = unwrap(str(url or "").strip(), ratings["archives"])
+    host = _host(address) if address else None
+    if opaque or host is None:
+        rule = "archive without an address" if opaque else "no address"
+        return _rating(ratings, ratings["unknown"], rule, address)
+    parts = _extractor()(host)
+    registered = parts.top_domain_under_public_suffix
+    for domain, score in ratings["domains"].items():
+        if _within(host, domain) and (registered == domain or not registered):
+            return _rating(ratings, score, f"domain {domain}", address)
+    label = parts.suffix.split(".")[0]
+    if not parts.is_private and label in ratings["suffixes"]:
+        return _rating(ratings, ratings["suffixes"][label], f"suffix {parts.suffix}", address)
+    return _rating(ratings, ratings["other"], "other", address)
+
+
+def _rating(ratings, score, rule, address):
+    level = next((name for name in LEVELS[:2] if score >= ratings["levels"][name]), "low")
+    return Rating(float(score), level, rule, address)
+
+
+def documented_rating(url):
+    """Rate an address by the documented heuristic, quirks included: the end of the host as a string."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.lower().replace("www.", "")
+    except (ValueError, AttributeError, TypeError):
+        return Rating(0.20, "low", "cannot be read", str(url))
+    for row in table("documented")["credibility"]:
+        for end in row["ends"]:
+            if host.endswith(end):
+                return Rating(row["score"], row["level"], f"host ends in {end}", url)
+    secure = parts.scheme == "https"
+    return Rating(0.40 if secure else 0.30, "low", "https" if secure else "not https", url)
+
+
+@cache
+def read_ratings(path=FOLDER / "credibility.yml"):
+    """Read and check a rating table: scores in [0, 1] of kinds, domains and public suffixes."""
+    ratings, sections = read_yaml(path, "rating table"), ("kinds", "domains", "suffixes")
+    wanted = {"version", "levels", "other", "unknown", "archives", *sections}
+    if not isinstance(ratings, dict) or set(ratings) != wanted:
+        found = sorted(map(str, ratings)) if isinstance(ratings, dict) else "none of them"
+        raise InputError(f"{path}: needs exactly {sorted(wanted)}, has {found}")
+    ratings = dict(ratings)
+    for section in sections:
+        if not isinstance(ratings[section], dict):
+            raise InputError(f"{path}: section {section!r} must map names to scores")
+        ratings[section] = {
+            str(name).lower(): entry.get("score") if isinstance(entry, dict) else entry
+            for name, entry in ratings[section].items()
+        }
+    for section in (*sections, "other", "unknown"):
+        scores = ratings[section] if section in sections else {section: ratings[section]}
+        for name, score in scores.items():
+            if not isinstance(score, int | float) or not 0 <= score <= 1:
+                raise InputError(f"{path}: {section} {name!r}: score {score!r} not in 0..1")
+    return ratings
+
+
+@cache
+def _extractor():
+    """Public suffix list of the package; nothing is downloaded."""
+    import tldextract
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+_INNER = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
+
+
+def unwrap(url, archives):
+    """Address that an archive's address holds, and whether it is an archive that holds none."""
+    for _ in range(5):  # archives of archives exist
+        host = _host(url)
+        if host is None or not any(_within(host, name) for name in archives):
+            return url, False
+        inner = _INNER.search(url, len(urlsplit(url).scheme) + 3)
+        if inner is None:
+            return url, True
+        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I)
+    return url, True
+
+
+def _within(host, domain):
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _host(url):
+    try:
+        host = urlsplit(url if "://" in url else f"//{url}").hostname
+    except ValueError:
+        return None
+    return (host or "").rstrip(".") or None
+
+
+DOCUMENTED_CONFIG = PipelineConfig(
+    decomposition="documented",
+    queries="documented",
+    documents=None,
+    gate="medium",
+    passages=3,
+    rule=DOCUMENTED,
+    parity=True,
+)
+
+
+def documents_of(names):
+    """Load collections as one: data sets, BEIR folders, or ``own``."""
+    if not names:
+        raise InputError("name a collection to search, such as --corpus own")
+    frames = []
+    for name in names:
+        if name == OWN:
+            found = shipped_documents()
+        elif "/" in str(name) or os.sep in str(name):  # a folder; judgements are not needed
+            found = read_collection(name, titles=False)
+        else:
+            found = load(name, titles=False).documents.copy()
+        if len(names) > 1 and name != OWN:
+            found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
+        frames.append(found)
+    joined = pd.concat(frames, ignore_index=True).astype(object)
+    return joined.where(joined.notna(), None)
+
+
+def judge_of(name, base):
+    """Judge of stance by the name that the command line knows."""
+    kind, _, model = name.partition(":")
+    if name == "public":
+        return PublicJudge()
+    if name in ("features", "features+maxsim"):
+        own = shipped_documents()
+        train = read_claims(documents=own, split="train")
+        encoder = load_encoder() if name.endswith("maxsim") else None
+        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
+    if name == "placeholder":
+        return PlaceholderStance()
+    if kind == "entailment" and model:
+        return EntailmentStance(EntailmentModel(model))
+    if kind == "model" and model:
+        return ModelStance(load_language_model(model))
+    known = "public, features, features+maxsim, placeholder, entailment:NAME or model:NAME"
+    raise InputError(f"unknown stance {name!r}: give {known}")
+
+
+def check_file(
+    path,
+    corpora,
+    *,
+    mode="bm25_stemmed",
+    stance="public",
+    decomposition="rules",
+    documented=False,
+    ratings=None,
+    **settings,
+):
+    """Check every claim of a file, for the command line: claims, results and settings."""
+    claims = read_plain(path)
+    rating_table = read_ratings(Path(ratings)) if ratings else None
+    base = EvidenceBase(documents_of(corpora), mode=mode, rating_table=rating_table)
+    decomposers = None
+    if decomposition.startswith("model:"):
+        decomposers = {decomposition: ModelDecomposer(load_language_model(decomposition.removeprefix("model:")))}
+    config = PipelineConfig(decomposition=decomposition, **settings)
+    if documented:
+        config, stance = replace(DOCUMENTED_CONFIG, k=config.k), "placeholder"
+    checker = FactChecker(base, judge_of(stance, base), config, decomposers)
+    return claims, checker.check_all([(claim.id, claim.text) for claim in claims]), config
+
+
+def as_report(results, config):
+    """Results as plain values: verdicts, explanations, and how checking ended."""
+    claims = []
+    for result in results:
+        told = None if result.error else explain(result, config.rule)
+        removal = list(told.removal.ids) if told and told.removal else None
+        claims.append(result.as_dict() | {"explanation": told and told.text, "removal": removal})
+    return {"outcomes": outcomes(results), "claims": claims}
+
+
+def outcomes(results):
+    """How often checking ended with each verdict, or crashed where and why."""
+    counts = Counter()
+    for result in results:
+        if result.error is None:
+            counts[result.verdict] += 1
+        else:
+            stage, kind = result.error.split(": ", 2)[:2]
+            counts[f"crashed in {stage}: {kind}"] += 1
+    return dict(counts.most_common())
+
+
+def write_predictions(path, results):
+    """Write verdicts for ``casebook factcheck score``, crashed ones with no label."""
+    rows = [{"id": result.claim_id, "label": result.verdict, "probability": result.support} for result in results]
+    frame = pd.DataFrame(rows).astype({"label": object})
+    return write_text(path, frame.to_json(orient="records", lines=True))
