@@ -1,14 +1,14 @@
 """The 2^4 ablation of the fact-checker against sixteen separate runs, in CPU time."""
 
 import pandas as pd
+from casebook.factcheck.ablation_configs import factorial_configs
+from casebook.factcheck.stance_pairs import training_pairs
 from measuring import cpu_seconds, row
 
 from casebook.factcheck.ablation import run_configs
-from casebook.factcheck.ablation_configs import factorial_configs
-from casebook.factcheck.claimset import read_claims, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.claims import read_claims, shipped_documents
+from casebook.factcheck.pipeline import EvidenceBase
 from casebook.factcheck.stance import FeatureStance
-from casebook.factcheck.stance_pairs import training_pairs
 
 BAR = 4
 

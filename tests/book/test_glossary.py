@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from casebook.counterfactual.evaluation import documented_evaluation
-from casebook.factcheck.explanation_quality import documented_quality
-from casebook.factcheck.performance import documented_performance
+from casebook.factcheck.explain import documented_quality
+from casebook.factcheck.score import documented_performance
 from casebook.inference.preference import documented_preference
 from casebook.measures.classification import documented_metrics
 from casebook.paths import ROOT

@@ -1,11 +1,11 @@
 """Collections, claims and a fitted judge that several tests share."""
 
 import pytest
-
-from casebook.factcheck.claimset import read_claims, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.stance import FeatureStance
 from casebook.factcheck.stance_pairs import training_pairs
+
+from casebook.factcheck.claims import read_claims, shipped_documents
+from casebook.factcheck.pipeline import EvidenceBase
+from casebook.factcheck.stance import FeatureStance
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,6 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
-
-from casebook.errors import InputError
-from casebook.factcheck.ablation import NoiseStudy, noise_study, run_configs
 from casebook.factcheck.ablation_configs import documented_configs, factorial_configs
 from casebook.factcheck.ablation_documented import (
     CONFIGS,
@@ -19,11 +16,13 @@ from casebook.factcheck.ablation_documented import (
     simulated_accuracy,
     simulated_seconds,
 )
-from casebook.factcheck.ablation_report import AblationReport
 from casebook.factcheck.factorial import CELL_NAMES, CELLS, FACTORS, FULL, cell_name, contrasts, effects
 from casebook.factcheck.model import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.noise import contradict, plant_noise
 from casebook.factcheck.stance_models import ModelStance
+
+from casebook.errors import InputError
+from casebook.factcheck.ablation import AblationReport, NoiseStudy, noise_study, run_configs
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from casebook.factcheck.explain import conflicts, explain
 from casebook.factcheck.explain_documented import explain_documented
-from casebook.factcheck.explanation_quality import automated_readability_index, documented_quality, quality
 from casebook.factcheck.explanation_study import quality_rows, quality_table
 from casebook.factcheck.model import (
     LEVELS,
@@ -22,8 +17,12 @@ from casebook.factcheck.model import (
     SubClaim,
     VerdictResult,
 )
-from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.removal import minimal_removal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.factcheck.explain import automated_readability_index, conflicts, documented_quality, explain, quality
+from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.verdict import DOCUMENTED, EQUAL_WEIGHTS, Rule, decide
 
 RULES = (Rule(), Rule(denominator="count"), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)

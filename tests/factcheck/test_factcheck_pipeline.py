@@ -6,16 +6,22 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-
-from casebook.errors import InputError
-from casebook.factcheck.claimset import read_claims, read_plain
-from casebook.factcheck.evidence import EvidenceBase, fuse_queries
 from casebook.factcheck.memo import Memo
 from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.outcomes import outcomes
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
-from casebook.factcheck.stance import PlaceholderStance
 from casebook.factcheck.stance_models import ModelStance
+
+from casebook.errors import InputError
+from casebook.factcheck.claims import read_claims, read_plain
+from casebook.factcheck.pipeline import (
+    DOCUMENTED_CONFIG,
+    STAGES,
+    EvidenceBase,
+    FactChecker,
+    PipelineConfig,
+    fuse_queries,
+)
+from casebook.factcheck.stance import PlaceholderStance
 from casebook.retrieval.fusion import reciprocal_rank_fusion
 from casebook.retrieval.rankings import RankedLists
 

@@ -1,15 +1,15 @@
 """The own claims as a dataset and as a study; contract verdicts; shuffled evidence."""
 
 import pytest
-
-from casebook.datasets import load
-from casebook.errors import InputError
 from casebook.factcheck.claim_only import claim_only_verdicts
 from casebook.factcheck.consumer_verdicts import MAJORITY, SYSTEMS, consumer_study
-from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.own_study import own_study
 from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.stance_study import shuffle_passages, stance_study
+
+from casebook.datasets import load
+from casebook.errors import InputError
+from casebook.factcheck.pipeline import EvidenceBase
 
 
 def test_cards_and_readers_agree(claims, documents):

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-
 from casebook.factcheck.model import Evidence, Query, SubClaim, VerdictResult
-from casebook.factcheck.performance import cost_rows, documented_performance, high_credibility, timings
 from casebook.factcheck.runlog import honest_accuracy, log_run, patterns, performance_score, suggestions
+
+from casebook.factcheck.score import cost_rows, documented_performance, high_credibility, timings
 
 
 def result(levels="", verdict="SUPPORTED", seconds=1.0, confidence=0.8, queries=3):

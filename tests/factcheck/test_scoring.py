@@ -10,9 +10,7 @@ import pytest
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.factcheck.comparing import compare_verdicts, is_right
-from casebook.factcheck.joining import join_labels, read_labels
-from casebook.factcheck.scoring import score_files, score_joined
+from casebook.factcheck.score import compare_verdicts, is_right, join_labels, read_labels, score_files, score_joined
 from casebook.inference.mcnemar import mcnemar
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"

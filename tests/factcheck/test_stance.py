@@ -6,17 +6,17 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-
-from casebook.errors import InputError
-from casebook.factcheck.evidence import Passage
 from casebook.factcheck.model import NEUTRAL, REFUTES, STANCES, SUPPORTS
 from casebook.factcheck.similarity import MaxSimilarity
-from casebook.factcheck.stance import FeatureStance, PlaceholderStance
 from casebook.factcheck.stance_features import NAMES, features, nearest_clause
 from casebook.factcheck.stance_models import EntailmentStance, ModelStance
 from casebook.factcheck.stance_pairs import training_pairs
 from casebook.factcheck.words import numbers, sentences
+from sklearn.linear_model import LogisticRegression
+
+from casebook.errors import InputError
+from casebook.factcheck.pipeline import Passage
+from casebook.factcheck.stance import FeatureStance, PlaceholderStance
 from casebook.models.tokens import TokenVectors
 
 

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-
-from casebook import paths
-from casebook.datasets.claims import ClaimSet
-from casebook.errors import InputError
-from casebook.factcheck import public_judge, verdict_tables
-from casebook.factcheck.evidence import Passage
 from casebook.factcheck.model import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.public_judge import SIGNS, PublicJudge, joint_features
 from casebook.factcheck.study_sets import run_study
 from casebook.factcheck.transfer import DEFAULT, FITTED_ON_OWN, evaluate, of_claim_set, transfer
 from casebook.factcheck.verdict_report import answer
+
+from casebook import paths
+from casebook.datasets.claims import ClaimSet
+from casebook.errors import InputError
+from casebook.factcheck import public_judge, verdict_tables
+from casebook.factcheck.pipeline import Passage
 from casebook.plain_yaml import read_yaml
 
 FIRE = "Cover for fire ends 30 days after the house is left empty."

@@ -16,7 +16,7 @@ from casebook.datasets.cards import load_card
 from casebook.datasets.claims_files import load_claims
 from casebook.datasets.records import read_records
 from casebook.errors import CasebookError
-from casebook.factcheck.joining import read_labels
+from casebook.factcheck.score import read_labels
 from casebook.formats.grids import read_book
 from casebook.formats.ratings import read_ratings
 from casebook.formats.trec import read_beir_qrels, read_qrels, read_run

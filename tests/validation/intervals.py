@@ -14,7 +14,7 @@ from runs_null import rejections
 
 from casebook.book import comparison
 from casebook.estimates import contrasts, estimates
-from casebook.factcheck.comparing import compare_verdicts
+from casebook.factcheck.score import compare_verdicts
 from casebook.files import write_text
 from casebook.inference.proportions import wilson
 from casebook.retrieval.scoring import ScoredSystems

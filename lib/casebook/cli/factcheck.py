@@ -60,7 +60,7 @@ def score(
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
-    from casebook.factcheck import scoring
+    from casebook.factcheck import score as scoring
 
     report = scoring.score_files(
         gold,
@@ -95,7 +95,7 @@ def run(
 
     Example: casebook factcheck run claims.jsonl --corpus own --out verdicts.jsonl
     """
-    from casebook.factcheck import checking
+    from casebook.factcheck import pipeline as checking
 
     if documented:
         _refuse_beside_documented(context)
@@ -153,7 +153,7 @@ def ablate(
 
     Example: casebook factcheck ablate --rate 0 --rate 1 --seeds 3 --json
     """
-    from casebook.factcheck.ablation_report import ablation_report
+    from casebook.factcheck.ablation import ablation_report
 
     report = ablation_report(rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed)
     show_report(report, as_json)
