@@ -35,10 +35,7 @@ from casebook.factcheck.decompose import (
             "The tenant must clean the oven and return the keys.",
             ["The tenant must clean the oven.", "The tenant must return the keys."],
         ),
-        (
-            "The vessel, which sailed in June, carried tea.",
-            ["The vessel carried tea.", "The vessel sailed in June."],
-        ),
+        ("The vessel, which sailed in June, carried tea.", ["The vessel carried tea.", "The vessel sailed in June."]),
         (
             "The buyer paid the seller, whose agent kept the deed.",
             ["The buyer paid the seller.", "The agent of the seller kept the deed."],
