@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from casebook.datasets import load
 from casebook.factcheck.claims import FOLDER, read_claims, sentences
 from casebook.factcheck.stance import SIGNS, joint_features, judge_table
-from casebook.factcheck.study import OWN, gold_claims
+from casebook.factcheck.transfer import OWN, gold_claims
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
 PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")

@@ -11,24 +11,20 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
+from casebook.factcheck.claims import FOLDER
 from casebook.factcheck.decompose import SubClaim, decompose
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    FOLDER,
-    STAGES,
+from casebook.factcheck.evidence import (
     EvidenceBase,
-    FactChecker,
-    PipelineConfig,
     diversity,
     documented_queries,
     documented_rating,
     fuse_queries,
-    outcomes,
     queries,
     rate,
     read_ratings,
     unwrap,
 )
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig, outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.retrieval.fusion import reciprocal_rank_fusion
@@ -222,7 +218,7 @@ def test_documented_queries():
 def test_documented_keywords_do_not_depend_on_the_hash_seed():
     code = (
         "from casebook.factcheck.decompose import SubClaim;"
-        "from casebook.factcheck.pipeline import documented_queries as q;"
+        "from casebook.factcheck.evidence import documented_queries as q;"
         "print(q(SubClaim('S', 'alpha beta gamma delta epsilon zeta'), 3)[2].text)"
     )
     command = [sys.executable, "-c", code]

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.factcheck.pipeline import Query
+from casebook.factcheck.evidence import Query
 from casebook.factcheck.score import (
     compare_verdicts,
     cost_rows,

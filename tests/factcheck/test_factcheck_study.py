@@ -11,22 +11,18 @@ from casebook import paths
 from casebook.datasets import load
 from casebook.datasets.claims import ClaimSet
 from casebook.errors import InputError
+from casebook.factcheck.items import drill_down
 from casebook.factcheck.stance import PublicJudge, judge_table, training_pairs
-from casebook.factcheck.study import (
+from casebook.factcheck.study import WRONG, VerdictStudy, of_verdict, own_stance_study, run_study
+from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
     FITTED_ON_OWN,
-    WRONG,
-    VerdictStudy,
     cross_fitted,
-    drill_down,
     evaluate,
     features_model,
     of_another_group,
     of_claim_set,
-    of_verdict,
-    own_stance_study,
-    run_study,
     stance_study,
     transfer,
 )
@@ -276,7 +272,7 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_equal_studies_give_equal_b
 
 
 def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
+    monkeypatch.setattr("casebook.factcheck.items.may_show", lambda _: frozenset())
     found = drill_down(study)
     assert {item["text"] for item in found["items"]} == {None}
     assert {part["text"] for item in found["items"] for part in item["parts"]} == {None}

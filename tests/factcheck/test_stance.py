@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.pipeline import Passage
+from casebook.factcheck.evidence import Passage
 from casebook.factcheck.stance import (
     NAMES,
     SIGNS,

@@ -11,7 +11,8 @@ from bm25s.stopwords import STOPWORDS_EN
 
 from casebook.counterfactual.collections import extracted_collection
 from casebook.datasets import load
-from casebook.factcheck.pipeline import EvidenceBase, documents_of
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.pipeline import documents_of
 from casebook.retrieval.corpus_files import encode_folder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever

@@ -13,7 +13,8 @@ from scipy import stats
 from casebook import estimates
 from casebook.errors import InputError
 from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, table
-from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS

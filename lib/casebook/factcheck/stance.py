@@ -74,7 +74,7 @@ class PublicJudge:
 
     Examples
     --------
-    >>> from casebook.factcheck.pipeline import Passage
+    >>> from casebook.factcheck.evidence import Passage
     >>> text = "Money is limited to 500."
     >>> passage = Passage(0, 0, len(text), text, "Theft clause")
     >>> judge = PublicJudge()

@@ -1,7 +1,5 @@
-"""The chapter: systems and controls on a set of claims, judges on sets that they never saw, single claims."""
+"""The chapter: systems and controls on the same claims of one set."""
 
-import math
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,25 +7,13 @@ import numpy as np
 import pandas as pd
 
 from casebook.datasets import load
-from casebook.datasets.cards import card_of
-from casebook.datasets.shown import may_show
-from casebook.datasets.sources import Absent
 from casebook.errors import InputError
-from casebook.estimates import estimates
 from casebook.factcheck.ablation import ablate
-from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    GATES,
-    EvidenceBase,
-    FactChecker,
-    Passage,
-    PipelineConfig,
-    documented_rating,
-)
+from casebook.factcheck.claims import read_claims, shipped_documents
+from casebook.factcheck.evidence import EvidenceBase, documented_rating
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, GATES, FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, is_right
 from casebook.factcheck.stance import (
-    FeatureStance,
     PlaceholderStance,
     PublicJudge,
     features,
@@ -36,39 +22,31 @@ from casebook.factcheck.stance import (
     overlap,
     training_pairs,
 )
-from casebook.factcheck.verdict import (
-    INSUFFICIENT,
-    NEUTRAL,
-    STANCES,
-    SUPPORTS,
-    Evidence,
-    Rule,
-    decide,
-    degree_of_support,
+from casebook.factcheck.transfer import (
+    CLAIM_ONLY,
+    FITTED_ON_OWN,
+    MAJORITY,
+    OWN,
+    N,
+    S,
+    claim_only,
+    cross_fitted,
+    features_model,
+    of_another_group,
+    of_claim_set,
+    stance_study,
+    words_model,
 )
+from casebook.factcheck.verdict import STANCES
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import Interval, bounded
-from casebook.inference.samples import number_or_none, stream
-from casebook.measures.auroc import auroc
+from casebook.inference.samples import number_or_none
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
-from casebook.models.logistic import logistic_regression, settled
-from casebook.runs.items import MOST_BYTES, fitting, shortened
 
-S, N, NEI, CONFLICTING = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
-OWN = "factcheck_claims"
-MAJORITY, CLAIM_ONLY = "majority", "claim only"
-DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
+NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
 GOLD_CLAUSE, SHUFFLED_CLAUSE, SHUFFLED = "gold clause", "shuffled clause", "shuffled evidence"
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
-#: Sets and what ties their claims together; HoVer names its evidence without text.
-SETS = {
-    "feverous_s": "source",
-    "climate_fever_claims": "claim_id",
-    "hover": "cluster",
-    "consumer_contracts_qa": "clause",
-    OWN: "group",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,51 +330,6 @@ def _found(item):
     return Cited(*place, item.subclaim_id, item.stance, item.probability, item.level)
 
 
-def words_model():
-    """What claims give away by themselves, unfitted: tf-idf of words, logistic regression."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(TfidfVectorizer(), logistic_regression())
-
-
-def features_model():
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), logistic_regression())
-
-
-def cross_fitted(model, X, supported, groups, folds, seed, also=()):
-    """Probability of SUPPORTED out of fold, groups kept together: for what is fitted on, and for other tables."""
-    from sklearn.base import clone
-    from sklearn.model_selection import GroupKFold
-
-    found = np.zeros((1 + len(also), len(supported)))
-    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(X, supported, groups):
-        fitted = clone(model).fit(X[train], supported[train])
-        for row, table in enumerate((X, *also)):
-            found[row, test] = fitted.predict_proba(table[test])[:, 1]
-    return settled(found)
-
-
-def claim_only(texts, supported, groups, folds, seed):
-    """The claim-only model's probability of SUPPORTED, out of fold."""
-    return cross_fitted(words_model(), np.asarray(texts, dtype=object), supported, groups, folds, seed)[0]
-
-
-def of_another_group(groups, seed, purpose):
-    """For every row a row of another group, in a random order."""
-    if len(set(groups)) < 2:
-        raise InputError("shuffling needs at least two groups")
-    order = np.random.Generator(stream(seed, purpose)).permutation(len(groups)).tolist()
-    other = [None] * len(groups)
-    for place, row in enumerate(order):
-        ahead = order[place + 1 :] + order[:place]
-        other[row] = next(n for n in ahead if groups[n] != groups[row])
-    return other
-
-
 def of_verdict(probabilities):
     """Probabilities that the likelier label is right, from those of SUPPORTED."""
     p = np.asarray(probabilities, dtype=float)
@@ -465,24 +398,24 @@ def _read(base, question, row):
 
 def _gold_evidence(dataset, folds, seed):
     """FEVEROUS-S: judge claims on their gold sentences, and the same model with them shuffled."""
-    claims, evidence = dataset.claims, dataset.evidence.assign(text=dataset.evidence["text"].map(without_links))
-    by_claim = evidence.groupby("claim_id", sort=False)
-    passages = by_claim["text"].apply(list).reindex(claims["claim_id"]).tolist()
-    groups = by_claim["source"].first().reindex(claims["claim_id"]).tolist()
+    gold = of_claim_set(dataset, "source")
+    claims, groups = gold.claims, gold.claims["group"].tolist()
+    passages = [[passage.text for passage in found] for found in gold.evidence]
     supported = (claims["label"] == S).to_numpy()
     shuffled = [passages[row] for row in of_another_group(groups, seed, "shuffled evidence")]
     X, mixed = (_described(claims["claim"], given) for given in (passages, shuffled))
     read = cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
     words = claim_only(claims["claim"], supported, groups, folds, seed)
+    category = dataset.claims.set_index("claim_id")["category"].reindex(claims["id"]).fillna("unknown")
     return _by_probability(
         dataset.name,
-        _rows(claims, groups, category=claims["category"].fillna("unknown")),
+        claims[["id", "label", "group"]].assign(category=category.tolist()),
         {"gold evidence": read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=("category",),
-        facts={"sentences of evidence": len(evidence)},
+        facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims["claim"].tolist(),
-        decisive=_gold_sentences(claims, evidence),
+        decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold.evidence],
     )
 
 
@@ -497,19 +430,6 @@ def _described(claims, passages):
 
 def _rows(claims, groups, **more):
     return pd.DataFrame({"id": claims["claim_id"], "label": claims["label"], "group": groups} | more)
-
-
-def _gold_sentences(claims, evidence, stances=None):
-    found = {name: [] for name in claims["claim_id"]}
-    for row in evidence.itertuples():
-        text = row.text if isinstance(row.text, str) else ""
-        found[row.claim_id].append(Cited(row.source, text, stance=(stances or {}).get(row.label)))
-    return list(found.values())
-
-
-def without_links(text):
-    """The words of ``[[Page|words]]``."""
-    return re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
 
 
 def _aggregation(dataset, folds, seed):
@@ -530,6 +450,9 @@ def _aggregation(dataset, folds, seed):
         "any/any": np.select([(pro > 0) & (against > 0), pro > 0, against > 0], [CONFLICTING, S, N], NEI),
     }
     stated = np.select([documented == S, documented == N], [share, 1 - share], np.nan)
+    read = {name: [] for name in claims["claim_id"]}
+    for row in evidence.itertuples():
+        read[row.claim_id].append(Cited(row.source, row.text, stance=stances.get(row.label)))
     rows = _rows(claims, claims["claim_id"].tolist())
     rows["sided evidence"] = [f"{count} of 5" for count in sided]
     return VerdictStudy(
@@ -541,7 +464,7 @@ def _aggregation(dataset, folds, seed):
         confidence={"documented vote": [number_or_none(value) for value in stated]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
-        decisive=_gold_sentences(claims, evidence, stances),
+        decisive=list(read.values()),
     )
 
 
@@ -563,332 +486,7 @@ def _claims_alone(dataset, folds, seed):
     return _by_probability(dataset.name, rows, stated, blind=tuple(stated), slices=("hops",), texts=texts)
 
 
-@dataclass(frozen=True, eq=False)
-class GoldClaims:
-    """Claims that are SUPPORTED or NOT_SUPPORTED (id, claim, label, group), each with the passages that decide it."""
-
-    key: str
-    claims: pd.DataFrame
-    evidence: list
-
-
-def gold_claims(key):
-    """Claims of a set with the text of their evidence, None where the set names it without the text."""
-    if key == OWN:
-        return _own_gold()
-    if key == "consumer_contracts_qa":
-        return _contract_gold(load(key))
-    return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
-
-
-def of_claim_set(dataset, together="cluster"):
-    """Claims of a `casebook.datasets.claims.ClaimSet` with their evidence, as `gold_claims`."""
-    evidence = dataset.evidence[dataset.evidence["text"].notna()]
-    if evidence.empty:
-        return None
-    claims = dataset.claims
-    claims = claims[claims["label"].isin([S, N]) & claims["claim_id"].isin(evidence["claim_id"])]
-    if together == "source":
-        groups = claims["claim_id"].map(evidence.drop_duplicates("claim_id").set_index("claim_id")["source"])
-    else:
-        groups = claims[together if together in claims else "claim_id"]
-    found = {name: [] for name in claims["claim_id"]}
-    for row in evidence.itertuples():
-        if row.claim_id in found:
-            found[row.claim_id].append(_passage(without_links(row.text), row.source or ""))
-    frame = claims[["claim_id", "claim", "label"]].rename(columns={"claim_id": "id"})
-    return GoldClaims(dataset.name, frame.assign(group=groups.tolist()).reset_index(drop=True), list(found.values()))
-
-
-def _passage(text, header=""):
-    return Passage(0, 0, len(text), text, header)
-
-
-def _own_gold():
-    """Our claims with the sentences that hold their deciding words."""
-    base, rows, evidence = EvidenceBase(shipped_documents()), [], []
-    place = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
-    for claim in read_claims():
-        if claim.atoms:
-            found = {
-                base.passage(place[atom.doc_id], *span): None
-                for atom in claim.atoms
-                for span in sentences(base.texts[place[atom.doc_id]])
-                if span[0] < atom.end and atom.start < span[1]
-            }
-            rows.append((claim.id, claim.text, claim.label, claim.group or claim.id))
-            evidence.append(list(found))
-    return GoldClaims(OWN, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), evidence)
-
-
-def _contract_gold(dataset):
-    """Questions about contracts as claims that the answer is yes, with the four nearest sentences of the clause."""
-    texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
-    rows, evidence = [], []
-    for question in dataset.queries.itertuples():
-        clause = next(iter(dataset.qrels[question.query_id]))
-        claim, text = question.text.rstrip("?") + ".", texts[clause]
-        parts = [text[start:end] for start, end in sentences(text)]
-        shared = np.array([len(content(claim) & content(part)) for part in parts])
-        rows.append((question.query_id, claim, S if question.answer else N, clause))
-        evidence.append([_passage(parts[n]) for n in np.argsort(-shared, kind="stable")[:4]])
-    return GoldClaims(dataset.name, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), evidence)
-
-
-def given(judge, gold, rule=None):
-    """Verdict and degree of support of a judge on every claim with its gold evidence."""
-    rule, rows = rule or Rule(), []
-    for claim, passages in zip(gold.claims["claim"], gold.evidence, strict=True):
-        items = [
-            Evidence(f"EV{n}", "SC1", "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
-            for n, (p, stance) in enumerate(zip(passages, judge.judge(claim, passages), strict=True), start=1)
-        ]
-        support = degree_of_support(["SC1"], items, rule)
-        rows.append((decide(["SC1"], items, rule)[1], 0.5 if support is None else support))
-    return pd.DataFrame(rows, columns=["verdict", "support"])
-
-
-def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
-    """Hold judges on gold evidence against the majority and the claims alone.
-
-    Parameters
-    ----------
-    gold : GoldClaims
-        Claims with their evidence, from `gold_claims` or `of_claim_set`.
-    judges : dict of object
-        By name; nothing is fitted to the claims.
-    folds : int
-        Of the claim-only model, which alone is fitted on these claims, out of fold.
-    n_boot, seed : int
-        Of intervals and tests, which keep groups together.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        One row per judge and baseline: ``dataset``, ``system``, ``n``, ``groups``, and
-        ``accuracy``, ``macro F1``, ``AUROC`` (of the degree of support) and
-        ``abstained`` with their bounds, all in [0, 1]. An abstention is wrong.
-    contrasts : pandas.DataFrame
-        Each judge's accuracy against majority and claim only, as
-        `casebook.factcheck.score.compare_verdicts` gives it.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.stance import PublicJudge
-    >>> from casebook.factcheck.study import evaluate, gold_claims
-    >>> judge = PublicJudge(left_out="factcheck_claims")
-    >>> table, contrasts = evaluate(gold_claims("factcheck_claims"), {"judge": judge}, n_boot=100)
-    >>> table["system"].tolist(), contrasts["verdict"].unique().tolist()
-    (['judge', 'majority', 'claim only'], ['better'])
-    """
-    rows = gold.claims
-    groups, supported = rows["group"].tolist(), (rows["label"] == S).to_numpy()
-    options = {"clusters": None if rows["group"].is_unique else groups, "seed": seed}
-    p = claim_only(rows["claim"], supported, groups, folds, seed)
-    most = S if 2 * supported.sum() >= len(rows) else N
-    found = {name: given(judge, gold) for name, judge in judges.items()}
-    found[MAJORITY] = pd.DataFrame({"verdict": [most] * len(rows), "support": 0.5})
-    found[CLAIM_ONLY] = pd.DataFrame({"verdict": np.where(p >= 0.5, S, N), "support": p})
-    table = []
-    for name, answers in found.items():
-        scores = score_predictions(rows["label"], answers["verdict"], n_boot=n_boot, **options)
-        area = auroc(supported, answers["support"], clusters=options["clusters"])
-        abstained = (answers["verdict"] == INSUFFICIENT).astype(float).to_frame()
-        share = estimates(abstained, options["clusters"], n_boot=n_boot, seed=seed).iloc[0]
-        row = {"dataset": gold.key, "system": name, "n": len(rows), "groups": rows["group"].nunique()}
-        row |= bounded("accuracy", scores["accuracy"]) | bounded("macro F1", scores["f1_macro"])
-        row |= bounded("AUROC", area)
-        table.append(row | {"abstained": share.value, "abstained low": share.low, "abstained high": share.high})
-    right = {name: is_right(rows["label"], answers["verdict"]) for name, answers in found.items()}
-    contrasts = []
-    for name in judges:
-        baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
-        compared = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
-        compared.insert(0, "dataset", gold.key)
-        compared.insert(1, "system", name)
-        contrasts.append(compared)
-    frame = pd.DataFrame(table)
-    measured = frame.columns.difference(["dataset", "system", "n", "groups"])
-    return frame.astype(dict.fromkeys(measured, float)), pd.concat(contrasts, ignore_index=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Transfer:
-    """Judges on every set that is here, and why the others are not."""
-
-    table: pd.DataFrame
-    contrasts: pd.DataFrame
-    missing: dict
-
-
-def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
-    """The default judge, and one that knows only our claims, on every set, with weights that never saw it."""
-    tables, contrasts, missing = [], [], {}
-    for key in sets if study.pipeline is not None else ():
-        try:
-            gold = gold_claims(key)
-        except Absent as reason:
-            missing[key] = str(reason)
-            continue
-        if gold is None:
-            missing[key] = f"dataset {key} names its evidence without the text"
-            continue
-        judges = {DEFAULT: PublicJudge(left_out=key)}
-        if key != OWN:
-            judges[FITTED_ON_OWN] = study.pipeline.fitted
-        table, compared = evaluate(gold, judges, folds=folds, n_boot=n_boot, seed=seed)
-        tables.append(table)
-        contrasts.append(compared)
-    tables, contrasts = (
-        pd.concat(found, ignore_index=True) if found else pd.DataFrame() for found in (tables, contrasts)
-    )
-    return Transfer(tables, contrasts, missing)
-
-
-def stance_study(train, test, *, rarity=None, seed=0, n_boot=2_000):
-    """The feature model on held-out pairs with their evidence, with that of others, and fitted on that of others."""
-    model, stances = FeatureStance(rarity), [pair.stance for pair in train]
-    described = {"train": _pair_features(model, train, seed), "test": _pair_features(model, test, seed)}
-    (X, mixed), (X_test, mixed_test) = described["train"], described["test"]
-    model.fit_features(X, stances)
-    most = max(STANCES, key=stances.count)
-    shares = {
-        "evidence": model.probabilities(X_test),
-        "shuffled evidence": model.probabilities(mixed_test),
-        "fitted on shuffled": FeatureStance().fit_features(mixed, stances).probabilities(mixed_test),
-        "majority": np.tile([float(stance == most) for stance in STANCES], (len(test), 1)),
-    }
-    groups = np.array([pair.group for pair in test])
-    truth = np.array([pair.stance for pair in test])
-    sided = truth != NEUTRAL
-    rows = []
-    for name, table in shares.items():
-        right = (np.array(STANCES)[table.argmax(axis=1)] == truth).astype(float)
-        accuracy = bootstrap_mean(right, clusters=groups, n_boot=n_boot, seed=seed)
-        support = table[sided, 0] / np.maximum(table[sided, :2].sum(axis=1), 1e-12)
-        area = auroc(truth[sided] == SUPPORTS, support, clusters=groups[sided])
-        row = {"system": name} | bounded("accuracy", accuracy) | {"pairs": len(test)}
-        rows.append(row | bounded("auroc", area) | {"sided pairs": int(sided.sum())})
-    return pd.DataFrame(rows)
-
-
-def _pair_features(model, pairs, seed):
-    """Features of all pairs, and the same with the evidence of the pairs that take a side shuffled among them."""
-    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
-    sided = [n for n, pair in enumerate(pairs) if pair.stance != NEUTRAL]
-    others = of_another_group([pairs[n].group for n in sided], seed, "shuffled evidence")
-    mixed = X.copy()
-    for row, other in zip(sided, others, strict=True):
-        mixed[row] = model.describe(pairs[row].claim, [pairs[sided[other]].passage])
-    return X, mixed
-
-
 def own_stance_study(own, **options):
     """`stance_study` on the pairs of our claims."""
     train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
     return stance_study(train, test, rarity=own.base.rarity, **options)
-
-
-def drill_down(study, most_bytes=MOST_BYTES):
-    """What a reader needs to judge single claims, as far as the licence lets texts be shown and there is room.
-
-    Claims that the first system has wrong are kept first, then those whose evidence it missed.
-    """
-    card = card_of(study.name)
-    shown = may_show(card)
-    items = _items(study, "items" in shown)
-    names = {}
-    if study.pipeline is not None and "documents" in shown:
-        names = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
-    known = {
-        "kind": "claims",
-        "dataset": study.name,
-        "card": card.key if card else None,
-        "texts": sorted(shown),
-        "systems": list(study.verdicts),
-        "controls": list(study.blind),
-        "searched": study.cited is not None,
-        "asked": len(items),
-    }
-
-    def collect(chosen, opening):
-        passages, documents, kept, listed = {}, {}, [], []
-        for row in chosen:
-            roles = {
-                name: [
-                    one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][name]
-                ]
-                for name in ("decisive", "cited")
-            }
-            kept.append(items[row] | roles)
-        for doc_id, start, end, text in passages:
-            place = documents.setdefault(doc_id, len(documents))
-            text = shortened(text, opening) if text and "documents" in shown else None
-            listed.append([place, start, end, text])
-        named = [[name, names.get(name) or None] for name in documents]
-        return known | {"passages": listed, "documents": named, "items": kept}
-
-    def urgency(row):
-        return items[row]["right"][0] is not False, not items[row]["missed"], row
-
-    # Characters of a passage; the second where room is short.
-    return fitting(collect, sorted(range(len(items)), key=urgency), (500, 160), most_bytes)
-
-
-def _items(study, texts):
-    """All claims with their passages in full; `texts` says whether what its authors wrote may be shown."""
-    right = [study.right(name).map({True: True, False: False}).astype(object) for name in study.verdicts]
-    right = [values.where(values.notna(), None).tolist() for values in right]
-    items = []
-    for row, claim in enumerate(study.rows.to_dict("records")):
-        decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
-        found = study.found[row] if study.found else None
-        items.append(
-            {
-                "id": str(claim["id"]),
-                "text": shortened(study.texts[row]) if texts and study.texts else None,
-                "label": claim["label"],
-                "slices": {name: str(claim[name]) for name in study.slices},
-                "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
-                "right": [values[row] for values in right],
-                "stated": [_short(study.confidence[n][row]) if n in study.confidence else None for n in study.verdicts],
-                "missed": None if found is None else not found,
-                "reason": None,
-                "parts": [],
-                "decisive": [_role(passage, cited, texts) for passage in decisive],
-                "cited": [_role(passage, decisive, texts) for passage in cited],
-            }
-        )
-        if study.pipeline is not None:
-            result = study.pipeline.results[row]
-            judged = {part.subclaim_id: part for part in result.subverdicts}
-            parts = [_part(part, judged.get(part.id), texts) for part in (*result.subclaims, *result.dropped)]
-            items[-1] |= {"reason": result.error or result.reason, "parts": parts}
-    return items
-
-
-def _part(part, judged, texts):
-    """One part of a claim; what was not judged has its kind for a verdict."""
-    return {
-        "id": part.id,
-        "text": part.text if texts else None,
-        "verdict": judged.verdict if judged else f"not judged: {part.verifiability}",
-        "score": _short(judged.score) if judged else None,
-        "evidence": judged.evidence_count if judged else 0,
-    }
-
-
-def _role(cited, others, texts):
-    """What a passage is to a claim, and whether it shares words with another."""
-    return {
-        "passage": (cited.doc_id, cited.start, cited.end, cited.text),
-        "about": cited.about if texts else "",
-        "stance": cited.stance,
-        "probability": _short(cited.probability),
-        "level": cited.level,
-        "met": any(touches(cited, other) for other in others),
-    }
-
-
-def _short(value):
-    return None if value is None or not math.isfinite(value) else round(float(value), 3)
