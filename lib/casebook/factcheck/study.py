@@ -287,8 +287,6 @@ def _own_claims(ablation, noise_rates, seed, resamples):
             "hops": [str(claim.hops) for claim in test],
         }
     )
-    stated = {S: lambda support: support, N: lambda support: 1 - support}
-    known = [result.support is not None and result.verdict in stated for result in results]
     met = [
         [any(touches(item, atom) for item in r.evidence) for atom in c.atoms]
         for r, c in zip(results, test, strict=True)
@@ -307,9 +305,7 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
         slices=("category", "hops"),
-        confidence={
-            "pipeline": [stated[r.verdict](r.support) if ok else None for r, ok in zip(results, known, strict=True)]
-        },
+        confidence={"pipeline": [_stated(result) for result in results]},
         found=[all(found) if found else None for found in met],
         ablation=ablated,
         facts=facts,
@@ -318,6 +314,13 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         decisive=[[_decisive(atom, claim, texts) for atom in claim.atoms] for claim in test],
         cited=[[_found(item) for item in result.evidence] for result in results],
     )
+
+
+def _stated(result):
+    """Probability that the verdict is right, from the degree of support."""
+    if result.support is None or result.verdict not in (S, N):
+        return None
+    return result.support if result.verdict == S else 1 - result.support
 
 
 def _decisive(atom, claim, texts):
