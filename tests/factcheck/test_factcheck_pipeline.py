@@ -300,10 +300,11 @@ def test_kind_beats_address(url, kind, level):
         (lambda text: "a: [", "not YAML"),
         (lambda text: "[]", "needs exactly"),
         (
-            lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 6"),
-            "domains 'wikipedia.org': score 6 not in",
+            lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"),
+            "domains 'wikipedia.org': score 1.2 not in",
         ),
         (lambda text: text.replace("other: 0.40", "other: high"), "other 'other': score 'high' not in 0..1"),
+        (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "suffixes 'ac': score -0.1 not in 0..1"),
         (
             lambda text: text.partition("domains:")[0] + "domains: 3\n" + text[text.index("suffixes:") :],
             "must map names",

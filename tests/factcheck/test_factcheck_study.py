@@ -12,7 +12,7 @@ from casebook.datasets import load
 from casebook.datasets.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck.items import drill_down
-from casebook.factcheck.stance import PublicJudge, judge_table, training_pairs
+from casebook.factcheck.stance import PublicJudge, features_model, judge_table, training_pairs
 from casebook.factcheck.study import WRONG, VerdictStudy, of_verdict, own_stance_study, run_study
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
@@ -20,7 +20,6 @@ from casebook.factcheck.transfer import (
     FITTED_ON_OWN,
     cross_fitted,
     evaluate,
-    features_model,
     of_another_group,
     of_claim_set,
     stance_study,

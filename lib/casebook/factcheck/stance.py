@@ -236,10 +236,7 @@ class FeatureStance:
         return self.fit_features(X, [pair.stance for pair in pairs])
 
     def fit_features(self, X, stances):
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        self._fitted = make_pipeline(StandardScaler(), logistic_regression(self._penalty)).fit(X, stances)
+        self._fitted = features_model(self._penalty).fit(X, stances)
         return self
 
     @property
@@ -265,6 +262,14 @@ class FeatureStance:
         if not passages:
             return []
         return [judged(shares) for shares in self.probabilities(self.describe(claim, passages))]
+
+
+def features_model(penalty=1.0):
+    """Logistic regression on standardised features, unfitted."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), logistic_regression(penalty))
 
 
 def judged(shares):

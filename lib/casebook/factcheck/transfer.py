@@ -230,8 +230,7 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
 def stance_study(train, test, *, rarity=None, seed=0, n_boot=2_000):
     """The feature model on held-out pairs with their evidence, with that of others, and fitted on that of others."""
     model, stances = FeatureStance(rarity), [pair.stance for pair in train]
-    described = {"train": _pair_features(model, train, seed), "test": _pair_features(model, test, seed)}
-    (X, mixed), (X_test, mixed_test) = described["train"], described["test"]
+    (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
     model.fit_features(X, stances)
     most = max(STANCES, key=stances.count)
     shares = {
@@ -276,13 +275,6 @@ def words_model():
     from sklearn.pipeline import make_pipeline
 
     return make_pipeline(TfidfVectorizer(), logistic_regression())
-
-
-def features_model():
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), logistic_regression())
 
 
 def cross_fitted(model, X, supported, groups, folds, seed, also=()):
