@@ -104,7 +104,7 @@ class EvidenceBase:
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     encoder : object, optional
         Its encoder.
-    depth : int
+    depth : int, default 10
         Documents per query.
     rating_table : dict, optional
         See `read_ratings`.
@@ -112,7 +112,16 @@ class EvidenceBase:
     Raises
     ------
     InputError
-        If there are no documents.
+        If there are no documents, or an id stands twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from casebook.factcheck.evidence import EvidenceBase
+    >>> base = EvidenceBase(pd.DataFrame({"doc_id": ["a", "b"], "text": ["Hail is covered. Frost is not.", "Cats."]}))
+    >>> (row,) = base.search("hail")
+    >>> [passage.text for passage in base.extract(row, "Hail is covered.")]
+    ['Hail is covered.']
     """
 
     def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
