@@ -127,7 +127,6 @@ class FactChecker:
     ``check(claim, claim_id)`` gives a `casebook.factcheck.verdict.VerdictResult`: verdict (SUPPORTED, NOT_SUPPORTED
     or INSUFFICIENT_EVIDENCE), confidence and degree of support in [0, 1], sub-claims, queries, evidence with
     document and characters, and seconds by stage. A claim that crashes has ``error`` and no verdict.
-    ``documented`` stages follow the documented fact-checker, quirks included.
 
     Examples
     --------
