@@ -26,7 +26,7 @@ from casebook.factcheck.ablation import (
     simulated_accuracy,
     simulated_seconds,
 )
-from casebook.factcheck.claims import table
+from casebook.factcheck.claims import yaml_table
 from casebook.factcheck.stance import ModelStance
 
 FULL = CELL_NAMES[-1]
@@ -202,7 +202,7 @@ def test_planted_notes_are_as_many_as_asked_and_marked(base):
 
 
 def test_the_simulator_is_the_documented_one():
-    told = table("documented")["simulator"]
+    told = yaml_table("documented")["simulator"]
     for name, points in told["reported"].items():
         assert 100 * (simulated_accuracy(name) - simulated_accuracy("full")) == pytest.approx(points)
     times = [round(simulated_seconds(name), 10) for name in told["changed"]]

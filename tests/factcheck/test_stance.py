@@ -23,6 +23,7 @@ from casebook.factcheck.stance import (
     joint_features,
     judge_table,
     nearest_clause,
+    overlap,
     training_pairs,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS
@@ -167,6 +168,12 @@ def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones
     beside = [pair.passage for pair in pairs if pair.stance == NEUTRAL]
     assert {passage.row for passage in beside} - {row}
     assert not any(p.row == row and p.start < atom.end and atom.start < p.end for p in beside)
+
+
+def test_spans_that_only_meet_do_not_overlap():
+    first = Passage(0, 0, 5, "", "")
+    assert [overlap(first, Passage(0, start, start + 5, "", "")) for start in (4, 5)] == [True, False]
+    assert [overlap(Passage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [True, False]
 
 
 def test_an_unfitted_or_one_sided_model_is_refused():

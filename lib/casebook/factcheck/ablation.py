@@ -12,7 +12,7 @@ from scipy import stats
 
 from casebook import estimates
 from casebook.errors import InputError
-from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, table
+from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, yaml_table
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
@@ -52,7 +52,7 @@ class Ablation:
         return pd.DataFrame(
             {
                 "configuration": list(COMPONENTS),
-                "reported": [table("documented")["simulator"]["reported"][name] for name in COMPONENTS],
+                "reported": [yaml_table("documented")["simulator"]["reported"][name] for name in COMPONENTS],
                 "origin": "input of a simulator",
                 "simulated accuracy": [simulated_accuracy(name) for name in COMPONENTS],
                 "simulated seconds": [simulated_seconds(name) for name in COMPONENTS],
@@ -282,14 +282,14 @@ def _other_number(number, factor):
 
 def simulated_accuracy(configuration):
     """Probability with which the documented simulator draws a right answer for one of its nine configurations."""
-    told = table("documented")["simulator"]
+    told = yaml_table("documented")["simulator"]
     penalty = sum(told["penalties"].get(part, 0) for part in told["changed"][configuration])
     return max(told["least"], told["accuracy"] - penalty)
 
 
 def simulated_seconds(configuration):
     """The constant that the documented simulator reports as time."""
-    told = table("documented")["simulator"]
+    told = yaml_table("documented")["simulator"]
     changed = told["changed"][configuration]
     return told["seconds"] * (1 + sum(share for part, share in told["slower"].items() if part not in changed))
 

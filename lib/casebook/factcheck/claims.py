@@ -111,7 +111,7 @@ def read_plain(path):
 
 
 @cache
-def table(name):
+def yaml_table(name):
     """One of our YAML tables: words, documented."""
     return read_yaml(FOLDER / f"{name}.yml")
 
@@ -120,7 +120,7 @@ def listed(text):
     return frozenset(text.split())
 
 
-WORDS = table("words")
+WORDS = yaml_table("words")
 STOP = listed(WORDS["stop"])
 CURRENCIES = listed(WORDS["currencies"])
 NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), start=2)}

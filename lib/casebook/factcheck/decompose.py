@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import STOP, WORDS, listed, names, numbers, sentences, table, words
+from casebook.factcheck.claims import STOP, WORDS, listed, names, numbers, sentences, words, yaml_table
 
 VERIFIABLE, OPINION, VAGUE, PREDICTION = "verifiable", "opinion", "vague", "future_prediction"
 MOST_SUBCLAIMS = 10
@@ -88,7 +88,7 @@ def decompose_documented(claim):
 def documented_verifiability(text):
     """The documented kind, by substrings: "William" holds "will"."""
     lowered = text.lower()
-    for kind, known in table("documented")["verifiability"].items():
+    for kind, known in yaml_table("documented")["verifiability"].items():
         if any(word in lowered for word in known) and (kind != VAGUE or len(text.split()) < _SHORT):
             return kind
     return VERIFIABLE

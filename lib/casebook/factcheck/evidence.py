@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import FOLDER, STOP, content, names, numbers, sentences, table, words
+from casebook.factcheck.claims import FOLDER, STOP, content, names, numbers, sentences, words, yaml_table
 from casebook.factcheck.verdict import LEVELS
 from casebook.plain_yaml import read_yaml
 from casebook.retrieval.pipeline import HybridRetriever
@@ -57,7 +57,7 @@ def documented_queries(subclaim, k=3):
         question = text.replace(".", "?")
     else:
         question = f"When {text}" if "was" in text.lower() else f"What about {text}"
-    keywords = {word for word in text.lower().split() if len(word) > 3} - set(table("documented")["query_stop"])
+    keywords = {word for word in text.lower().split() if len(word) > 3} - set(yaml_table("documented")["query_stop"])
     found = [" ".join([*entities, text]), question, " ".join(sorted(keywords | set(entities))[:8])]
     year = next((number for number in numbers(text) if 1000 <= number.value <= 9999), None)
     if k > 3 and year is not None:
@@ -247,7 +247,7 @@ def documented_rating(url):
         host = parts.netloc.lower().replace("www.", "")
     except (ValueError, AttributeError, TypeError):
         return Rating(0.20, "low", "cannot be read", str(url))
-    for row in table("documented")["credibility"]:
+    for row in yaml_table("documented")["credibility"]:
         for end in row["ends"]:
             if host.endswith(end):
                 return Rating(row["score"], row["level"], f"host ends in {end}", url)

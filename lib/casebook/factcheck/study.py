@@ -28,8 +28,6 @@ from casebook.factcheck.transfer import (
     FITTED_ON_OWN,
     MAJORITY,
     OWN,
-    N,
-    S,
     claim_only,
     cross_fitted,
     of_another_group,
@@ -37,7 +35,9 @@ from casebook.factcheck.transfer import (
     stance_study,
     words_model,
 )
+from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import STANCES
+from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import Interval, bounded
 from casebook.inference.samples import number_or_none

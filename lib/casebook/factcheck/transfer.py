@@ -24,6 +24,8 @@ from casebook.factcheck.verdict import (
     decide,
     degree_of_support,
 )
+from casebook.factcheck.verdict import NOT_SUPPORTED as N
+from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.inference.bootstrap import bootstrap_mean
 from casebook.inference.intervals import bounded
 from casebook.inference.samples import stream
@@ -31,7 +33,6 @@ from casebook.measures.auroc import auroc
 from casebook.measures.classification import score_predictions
 from casebook.models.logistic import logistic_regression, settled
 
-S, N = "SUPPORTED", "NOT_SUPPORTED"
 OWN = "factcheck_claims"
 MAJORITY, CLAIM_ONLY = "majority", "claim only"
 DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
