@@ -4,14 +4,14 @@ import pandas as pd
 from measuring import cpu_seconds, row
 
 from casebook.factcheck.ablation import factorial_configs, run_configs
-from casebook.factcheck.study import own_claims
+from casebook.factcheck.study import OwnClaims
 
 BAR = 4
 
 
 def rows():
     """Measure every benchmark of this file."""
-    own = own_claims()
+    own = OwnClaims()
     base, stance, test = own.base, own.fitted, own.test
     configs = factorial_configs()
     run_configs(configs, base, stance, test)  # warm: both sides find the same caches

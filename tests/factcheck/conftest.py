@@ -3,13 +3,13 @@
 import pytest
 
 from casebook.factcheck.decompose import SubClaim
-from casebook.factcheck.study import own_claims
+from casebook.factcheck.study import OwnClaims
 from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide
 
 
 @pytest.fixture(scope="session")
 def own():
-    return own_claims()
+    return OwnClaims()
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from casebook.datasets import load
 from casebook.datasets.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck.items import drill_down
-from casebook.factcheck.stance import PublicJudge, features_model, judge_table, training_pairs
-from casebook.factcheck.study import WRONG, VerdictStudy, of_verdict, own_stance_study, run_study
+from casebook.factcheck.stance import PublicJudge, features_model, judge_table
+from casebook.factcheck.study import WRONG, VerdictStudy, run_study
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
@@ -69,17 +69,9 @@ def test_policies_of_the_two_class_question(toy):
     assert toy.comparisons().loc[0, "difference"] == pytest.approx(0.125)
 
 
-def test_every_claim_is_kept_with_its_evidence_and_confidence(toy):
-    evidence = toy.evidence_table(n_boot=50).set_index("evidence")
-    assert evidence[["n", "share", "accuracy"]].values.tolist() == [[4, 4 / 7, 1.0], [3, 3 / 7, 0.0]]
+def test_claims_without_a_stated_probability_are_counted(toy):
     calibrated = toy.calibrated(n_boot=20)
     assert (calibrated.n, calibrated.missing) == (4, 4)
-    tidy = toy.tidy()
-    assert len(tidy) == 16 and tidy["verdict"].isna().sum() == 1
-    numbers = toy.numbers(toy.scores(n_boot=20), calibrated)["toy"]
-    assert numbers["pipeline"]["brier"]["n"] == 4
-    assert set(numbers[CLAIM_ONLY]["accuracy"]) == {"value", "ci", "n", "control", "reason"}
-    assert of_verdict([0.2, 0.5, 0.7]) == [0.8, 0.5, 0.7]
 
 
 def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
@@ -104,13 +96,10 @@ def test_shuffling_never_gives_the_own_group():
 
 
 def test_shuffled_evidence_leaves_nothing(own):
-    table = own_stance_study(own, n_boot=200).set_index("system")
+    table = stance_study(own, n_boot=200).set_index("system")
     assert table.loc["evidence", "auroc low"] > 0.8
     assert table.loc["shuffled evidence", "auroc low"] < 0.5 < table.loc["shuffled evidence", "auroc high"]
     assert table.loc["fitted on shuffled", "auroc"] < 0.6
-    pairs = training_pairs(own.train[:30], own.base)
-    first, again = (stance_study(pairs, pairs, rarity=own.base.rarity, n_boot=50) for _ in range(2))
-    pd.testing.assert_frame_equal(first, again)
 
 
 def test_our_claims(study):
@@ -123,11 +112,6 @@ def test_our_claims(study):
     assert len(twins) == 88 and 0.4 < right.mean() < 0.62
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
-
-
-def test_unknown_sets_are_named():
-    with pytest.raises(InputError, match="no verdicts for 'smoke'"):
-        run_study("smoke")
 
 
 @pytest.mark.data
@@ -183,8 +167,8 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    moved = transfer(study, sets=("feverous_s", "climate_fever_claims", "hover"), n_boot=200)
-    table = moved.table.set_index(["dataset", "system"])
+    table, contrasts, missing = transfer(study, sets=("feverous_s", "climate_fever_claims", "hover"), n_boot=200)
+    table = table.set_index(["dataset", "system"])
     assert table["n"].groupby("dataset").first().to_dict() == {"climate_fever_claims": 907, "feverous_s": 2962}
     feverous, climate = table.loc["feverous_s"], table.loc["climate_fever_claims"]
     assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
@@ -193,22 +177,18 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
     assert table.xs(DEFAULT, level="system")["abstained"].max() < 0.02
     assert table.xs(FITTED_ON_OWN, level="system")["abstained"].min() > 0.8
-    numbers = study.numbers(study.scores(n_boot=50), None, moved)["feverous_s"]
-    assert numbers[DEFAULT]["accuracy"]["value"] == feverous.loc[DEFAULT, "accuracy"]
-    assert numbers[DEFAULT]["accuracy"]["control"] == feverous.loc[CLAIM_ONLY, "accuracy"]
-    assert set(numbers) == {DEFAULT, FITTED_ON_OWN}
-    verdicts = moved.contrasts.set_index(["dataset", "system", "rival"])["verdict"].sort_index()
+    verdicts = contrasts.set_index(["dataset", "system", "rival"])["verdict"].sort_index()
     assert set(verdicts.loc["feverous_s", DEFAULT]) == {"better"}
     assert verdicts.loc["climate_fever_claims", DEFAULT, "majority"] == "worse"
-    assert "names its evidence without the text" in moved.missing["hover"]
+    assert "names its evidence without the text" in missing["hover"]
 
 
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    moved = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
-    assert moved.table["dataset"].unique().tolist() == ["factcheck_claims"]
-    assert FITTED_ON_OWN not in set(moved.table["system"])
-    assert "is not on this machine" in moved.missing["feverous_s"]
+    table, _, missing = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
+    assert table["dataset"].unique().tolist() == ["factcheck_claims"]
+    assert FITTED_ON_OWN not in set(table["system"])
+    assert "is not on this machine" in missing["feverous_s"]
 
 
 def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
@@ -242,9 +222,7 @@ def test_items_add_up_to_the_chapters_tables(study, kept):
     assert (kept["systems"], kept["controls"]) == (list(study.verdicts), [CLAIM_ONLY])
     for place, name in enumerate(kept["systems"]):
         assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(True).sum()
-    table = study.evidence_table(n_boot=10).set_index("evidence")["n"]
-    missed = [item["missed"] for item in kept["items"]]
-    assert (missed.count(True), missed.count(False)) == (table["not found"], table["found"])
+    assert [item["missed"] for item in kept["items"]] == [None if f is None else not f for f in study.found]
 
 
 def test_passages_are_the_words_of_their_documents(study, kept):

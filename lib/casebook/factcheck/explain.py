@@ -8,6 +8,7 @@ DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter an
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,15 +30,12 @@ from casebook.inference.samples import stream
 
 _SIDES = {SUPPORTED: (SUPPORTS,), NOT_SUPPORTED: (REFUTES,), INSUFFICIENT: (SUPPORTS, REFUTES)}
 _SAYS = {SUPPORTED: "is supported", NOT_SUPPORTED: "is refuted", INSUFFICIENT: "cannot be decided"}
-# What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
-_DOCUMENTED_SAYS = _SAYS | {NOT_SUPPORTED: "is not supported"}
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Verdict of the claim, verdicts stated of its parts, evidence cited, and all of it as text."""
+    """Verdicts stated of the parts, evidence cited, and all of it as text."""
 
-    verdict: str
     stated: dict
     cited: tuple
     removal: object
@@ -45,18 +43,26 @@ class Explanation:
     text: str
 
 
-def explain(result, rule, most=2):
+def explain(result, rule):
     """Explain a verdict by the heaviest evidence on the deciding side of each part."""
     stated = {part.subclaim_id: part.verdict for part in result.subverdicts}
-    cited = tuple(
-        item
-        for name, verdict in stated.items()
-        if result.verdict != NOT_SUPPORTED or verdict == NOT_SUPPORTED
-        for side in _SIDES[verdict]
-        for item in _heaviest(result.evidence_of(name), side, rule, most)
-    )
+    cited = []
+    for name, verdict in stated.items():
+        if result.verdict == NOT_SUPPORTED and verdict != NOT_SUPPORTED:
+            continue
+        # By weight, then by sureness, then as found; two of each side.
+        heaviest = sorted(
+            result.evidence_of(name),
+            key=lambda item: (
+                -rule.weight(item.level),
+                -abs((0.5 if item.probability is None else item.probability) - 0.5),
+            ),
+        )
+        for side in _SIDES[verdict]:
+            cited += [item for item in heaviest if item.stance == side][:2]
     removal, found = minimal_removal(result, rule), conflicts(result)
-    says = _DOCUMENTED_SAYS if rule.documented else _SAYS
+    # What the documented rule calls NOT_SUPPORTED need not be refuted by anything.
+    says = _SAYS | ({NOT_SUPPORTED: "is not supported"} if rule.documented else {})
     texts = {part.id: part.text for part in result.subclaims}
     lines = [f"The claim {says[result.verdict]}."]
     for name, verdict in stated.items():
@@ -72,16 +78,7 @@ def explain(result, rule, most=2):
         lines.append(f"Evidence is in conflict on {', '.join(found)}.")
     if removal is not None:
         lines.append(f"Without {', '.join(removal.ids) or 'anything'} the verdict would be {removal.after}.")
-    return Explanation(result.verdict, stated, cited, removal, found, "\n".join(lines))
-
-
-def _heaviest(items, side, rule, most):
-    """Items of one side by weight, then by sureness, then as found."""
-
-    def lightness(item):
-        return -rule.weight(item.level), -abs((0.5 if item.probability is None else item.probability) - 0.5)
-
-    return sorted((item for item in items if item.stance == side), key=lightness)[:most]
+    return Explanation(stated, tuple(cited), removal, found, "\n".join(lines))
 
 
 def conflicts(result):
@@ -90,12 +87,10 @@ def conflicts(result):
     return tuple(name for name, found in sides.items() if len(found) == 2)
 
 
-@dataclass(frozen=True)
-class Removal:
-    """The fewest items of evidence without which the verdict would be another."""
+class Removal(NamedTuple):
+    """The fewest items of evidence without which the verdict would be another, and that verdict."""
 
     ids: tuple
-    before: str
     after: str
 
 
@@ -126,7 +121,7 @@ def minimal_removal(result, rule):
         left = [item for place, item in enumerate(result.evidence) if place not in removed]
         after = decide(result.parts, left, rule)[1]
         if after != result.verdict:
-            return Removal(tuple(result.evidence[place].id for place in removed), result.verdict, after)
+            return Removal(tuple(result.evidence[place].id for place in removed), after)
     return None
 
 
@@ -157,8 +152,7 @@ def _orders(items, rule):
     return support + against, against + support
 
 
-@dataclass(frozen=True)
-class DocumentedExplanation:
+class DocumentedExplanation(NamedTuple):
     """What the documented explanation agent gives."""
 
     importance: dict
@@ -206,72 +200,41 @@ def automated_readability_index(text):
     return 4.71 * characters / len(spoken) + 0.5 * len(spoken) / max(1, len(sentences(text))) - 21.43
 
 
-def quality(result, explanation, rule, draws=50, seed=0):
-    """Corrected quality of an explanation; None where a number is undefined, with the cause under ``reasons``.
+def quality(result, explanation, rule, seed=0):
+    """Corrected quality of an explanation; None where a number is undefined.
 
     ``coverage``: cited share of the items whose single removal changes the verdict; ``influence_coverage``: of the
     summed changes of scores; ``soundness``: stated sub-verdicts that follow from the cited items alone;
     ``deletion``, ``insertion``: whether the verdict changes without the cited items and stays with them alone,
-    beside random sets of the same size.
+    beside the mean over 50 random sets of the same size.
     """
-    cited = [place for place, item in enumerate(result.evidence) if item in explanation.cited]
-    found = _coverage(result, rule, cited) | {"soundness": None}
-    found["readability"] = automated_readability_index(explanation.text)
+    evidence = result.evidence
+    places = range(len(evidence))
+    cited = [place for place in places if evidence[place] in explanation.cited]
+
+    def verdict_with(kept):
+        return decide(result.parts, [evidence[place] for place in kept], rule)[1]
+
+    changes = np.array([_change(result, item, rule) for item in evidence])
+    decisive = [place for place in places if verdict_with([n for n in places if n != place]) != result.verdict]
     follows = []
     for name, verdict in explanation.stated.items():
         own = [item for item in explanation.cited if item.subclaim_id == name]
         if own:
             follows.append(judge_subclaim(name, own, rule).verdict == verdict)
-    if follows:
-        found["soundness"] = sum(follows) / len(follows)
-    else:
-        found["reasons"]["soundness"] = "nothing_cited"
+    found = {
+        "coverage": sum(place in cited for place in decisive) / len(decisive) if decisive else None,
+        "influence_coverage": float(changes[cited].sum() / changes.sum()) if changes.sum() > 0 else None,
+        "soundness": sum(follows) / len(follows) if follows else None,
+        "readability": automated_readability_index(explanation.text),
+    }
     if not cited:
-        found["reasons"] |= dict.fromkeys(("deletion", "insertion"), "nothing_cited")
-    return found | _deletion_and_insertion(result, rule, cited, draws, seed)
-
-
-def _verdict_with(result, rule, kept):
-    return decide(result.parts, [result.evidence[place] for place in kept], rule)[1]
-
-
-def _coverage(result, rule, cited):
-    """Leave-one-out coverage by verdict and by score."""
-    changes, decisive = np.zeros(len(result.evidence)), []
-    for place, item in enumerate(result.evidence):
-        others = [n for n in range(len(result.evidence)) if n != place]
-        if _verdict_with(result, rule, others) != result.verdict:
-            decisive.append(place)
-        own = result.evidence_of(item.subclaim_id)
-        before = support_score(own, rule)[0]
-        after = support_score([other for other in own if other is not item], rule)[0]
-        # Without its last item a part has no score: all that there was is lost.
-        lost = before is not None and after is None
-        changes[place] = 1.0 if lost else abs((before or 0.0) - (after or 0.0))
-    coverage = influence = None
-    reasons = {}
-    if decisive:
-        coverage = sum(place in cited for place in decisive) / len(decisive)
-    else:
-        reasons["coverage"] = "no_single_item_decides"
-    if changes.sum() > 0:
-        influence = float(changes[cited].sum() / changes.sum())
-    else:
-        reasons["influence_coverage"] = "no_item_changes_a_score"
-    return {"coverage": coverage, "influence_coverage": influence, "reasons": reasons}
-
-
-def _deletion_and_insertion(result, rule, cited, draws, seed):
-    """Decide without the cited items and with them alone, and so with random sets."""
-    if not cited:
-        return dict.fromkeys(("deletion", "deletion_random", "insertion", "insertion_random"))
-    everything = range(len(result.evidence))
+        return found | dict.fromkeys(("deletion", "deletion_random", "insertion", "insertion_random"))
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
-    sets = [cited, *(rng.choice(len(everything), len(cited), replace=False).tolist() for _ in range(draws))]
-    without = [[place for place in everything if place not in chosen] for chosen in sets]
-    deleted = [_verdict_with(result, rule, left) != result.verdict for left in without]
-    inserted = [_verdict_with(result, rule, sorted(chosen)) == result.verdict for chosen in sets]
-    return {
+    sets = [cited, *(rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(50))]
+    deleted = [verdict_with([n for n in places if n not in chosen]) != result.verdict for chosen in sets]
+    inserted = [verdict_with(sorted(chosen)) == result.verdict for chosen in sets]
+    return found | {
         "deletion": deleted[0],
         "deletion_random": float(np.mean(deleted[1:])),
         "insertion": inserted[0],
@@ -279,7 +242,17 @@ def _deletion_and_insertion(result, rule, cited, draws, seed):
     }
 
 
-def quality_rows(results, rule, draws=50, seed=0):
+def _change(result, item, rule):
+    """Change of a part's score without one item."""
+    own = result.evidence_of(item.subclaim_id)
+    before = support_score(own, rule)[0]
+    after = support_score([other for other in own if other is not item], rule)[0]
+    # Without its last item a part has no score: all that there was is lost.
+    lost = before is not None and after is None
+    return 1.0 if lost else abs((before or 0.0) - (after or 0.0))
+
+
+def quality_rows(results, rule, seed=0):
     """Quality of every explanation, one row a claim: documented numbers, then corrected ones."""
     rows = []
     for result in results:
@@ -287,20 +260,18 @@ def quality_rows(results, rule, draws=50, seed=0):
             told = explain(result, rule)
             importance = explain_documented(result).importance
             documented = documented_quality(importance, result.evidence, result.parts, told.text)
-            corrected = quality(result, told, rule, draws, seed)
-            corrected.pop("reasons")
-            rows.append({"id": result.claim_id, "verdict": result.verdict} | corrected)
-            rows[-1] |= {f"documented: {name}": value for name, value in documented.items()}
+            documented = {f"documented: {name}": value for name, value in documented.items()}
+            rows.append({"id": result.claim_id} | quality(result, told, rule, seed) | documented)
     return pd.DataFrame(rows)
 
 
-def quality_table(rows, groups=None, n_boot=2_000, seed=0):
+def quality_table(rows, groups, n_boot=2_000, seed=0):
     """Mean quality with intervals over groups of claims, one row a measure."""
     found = []
-    for name in rows.columns.difference(["id", "verdict"], sort=False):
+    for name in rows.columns.drop("id"):
         defined = rows[rows[name].notna()]
-        labels = [(groups or {}).get(claim, claim) for claim in defined["id"]]
-        mean = bootstrap_mean(defined[name].astype(float), clusters=labels, n_boot=n_boot, seed=seed)
+        together = defined["id"].map(groups)
+        mean = bootstrap_mean(defined[name].astype(float), clusters=together, n_boot=n_boot, seed=seed)
         counts = {"n": mean.n, "undefined": len(rows) - len(defined), "reason": mean.reason}
         found.append({"measure": name, "value": mean.estimate, "low": mean.low, "high": mean.high} | counts)
     return pd.DataFrame(found)

@@ -31,19 +31,23 @@ def drill_down(study, most_bytes=MOST_BYTES):
     }
 
     def collect(chosen, opening):
-        passages, documents, kept, listed = {}, {}, [], []
+        """Some claims; passages and documents stand once, and are named by their places."""
+        kept, passages, documents = [], {}, {}
         for row in chosen:
-            roles = {
-                name: [
-                    one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][name]
+            kept.append(items[row].copy())
+            for role in ("decisive", "cited"):
+                kept[-1][role] = [
+                    one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][role]
                 ]
-                for name in ("decisive", "cited")
-            }
-            kept.append(items[row] | roles)
-        for doc_id, start, end, text in passages:
-            place = documents.setdefault(doc_id, len(documents))
-            text = shortened(text, opening) if text and "documents" in shown else None
-            listed.append([place, start, end, text])
+        listed = [
+            [
+                documents.setdefault(doc_id, len(documents)),
+                start,
+                end,
+                shortened(text, opening) if text and "documents" in shown else None,
+            ]
+            for doc_id, start, end, text in passages
+        ]
         named = [[name, names.get(name) or None] for name in documents]
         return known | {"passages": listed, "documents": named, "items": kept}
 
@@ -56,57 +60,50 @@ def drill_down(study, most_bytes=MOST_BYTES):
 
 def _items(study, texts):
     """All claims with their passages in full; `texts` says whether what its authors wrote may be shown."""
-    right = [study.right(name).map({True: True, False: False}).astype(object) for name in study.verdicts]
-    right = [values.where(values.notna(), None).tolist() for values in right]
+    right = [[None if one is None else bool(one) for one in study.right(name)] for name in study.verdicts]
     items = []
     for row, claim in enumerate(study.rows.to_dict("records")):
         decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
-        found = study.found[row] if study.found else None
-        items.append(
-            {
-                "id": str(claim["id"]),
-                "text": shortened(study.texts[row]) if texts and study.texts else None,
-                "label": claim["label"],
-                "slices": {name: str(claim[name]) for name in study.slices},
-                "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
-                "right": [values[row] for values in right],
-                "stated": [_short(study.confidence[n][row]) if n in study.confidence else None for n in study.verdicts],
-                "missed": None if found is None else not found,
-                "reason": None,
-                "parts": [],
-                "decisive": [_role(passage, cited, texts) for passage in decisive],
-                "cited": [_role(passage, decisive, texts) for passage in cited],
-            }
-        )
+        item = {
+            "id": str(claim["id"]),
+            "text": shortened(study.texts[row]) if texts and study.texts else None,
+            "label": claim["label"],
+            "slices": {name: str(claim[name]) for name in study.slices},
+            "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
+            "right": [values[row] for values in right],
+            "stated": [_short(study.confidence[n][row]) if n in study.confidence else None for n in study.verdicts],
+            "missed": None if not study.found or study.found[row] is None else not study.found[row],
+            "reason": None,
+            "parts": [],
+        }
+        for role, passages, others in (("decisive", decisive, cited), ("cited", cited, decisive)):
+            item[role] = [
+                {
+                    "passage": (one.doc_id, one.start, one.end, one.text),
+                    "about": one.about if texts else "",
+                    "stance": one.stance,
+                    "probability": _short(one.probability),
+                    "level": one.level,
+                    "met": any(touches(one, other) for other in others),
+                }
+                for one in passages
+            ]
         if study.pipeline is not None:
             result = study.pipeline.results[row]
             judged = {part.subclaim_id: part for part in result.subverdicts}
-            parts = [_part(part, judged.get(part.id), texts) for part in (*result.subclaims, *result.dropped)]
-            items[-1] |= {"reason": result.error or result.reason, "parts": parts}
+            item["reason"] = result.error or result.reason
+            item["parts"] = [
+                {
+                    "id": part.id,
+                    "text": part.text if texts else None,
+                    "verdict": judged[part.id].verdict if part.id in judged else f"not judged: {part.verifiability}",
+                    "score": _short(judged[part.id].score) if part.id in judged else None,
+                    "evidence": judged[part.id].evidence_count if part.id in judged else 0,
+                }
+                for part in (*result.subclaims, *result.dropped)
+            ]
+        items.append(item)
     return items
-
-
-def _part(part, judged, texts):
-    """One part of a claim; what was not judged has its kind for a verdict."""
-    return {
-        "id": part.id,
-        "text": part.text if texts else None,
-        "verdict": judged.verdict if judged else f"not judged: {part.verifiability}",
-        "score": _short(judged.score) if judged else None,
-        "evidence": judged.evidence_count if judged else 0,
-    }
-
-
-def _role(cited, others, texts):
-    """What a passage is to a claim, and whether it shares words with another."""
-    return {
-        "passage": (cited.doc_id, cited.start, cited.end, cited.text),
-        "about": cited.about if texts else "",
-        "stance": cited.stance,
-        "probability": _short(cited.probability),
-        "level": cited.level,
-        "met": any(touches(cited, other) for other in others),
-    }
 
 
 def _short(value):

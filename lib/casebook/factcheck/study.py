@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,25 +22,20 @@ from casebook.factcheck.stance import (
     fitted_stance,
     negations,
     overlap,
-    training_pairs,
 )
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     FITTED_ON_OWN,
-    MAJORITY,
     OWN,
     claim_only,
     cross_fitted,
     of_another_group,
     of_claim_set,
-    stance_study,
     words_model,
 )
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import STANCES
 from casebook.factcheck.verdict import SUPPORTED as S
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.intervals import Interval, bounded
 from casebook.inference.samples import number_or_none
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
@@ -120,48 +116,6 @@ class VerdictStudy:
         clusters = None if self.clusters is None else self.rows["group"][kept]
         return calibration(right[kept].astype(bool), stated, clusters=clusters, n_boot=n_boot, seed=seed)
 
-    def evidence_table(self, *, n_boot=1000, seed=0):
-        """Accuracy of the first system where the deciding evidence was found, and where it was not."""
-        frame = pd.DataFrame({"found": self.found, "right": self.right(self.main).to_numpy()}, dtype=object)
-        frame = frame.assign(group=self.rows["group"].to_numpy()).dropna(subset=["found", "right"])
-        table = []
-        for name, part in frame.groupby(frame["found"].map({True: "found", False: "not found"})):
-            mean = bootstrap_mean(part["right"].astype(float), clusters=part["group"], n_boot=n_boot, seed=seed)
-            table.append({"evidence": name, "n": mean.n, "share": len(part) / len(frame)} | bounded("accuracy", mean))
-        return pd.DataFrame(table, columns=["evidence", "n", "share", "accuracy", "accuracy low", "accuracy high"])
-
-    def tidy(self):
-        """One row per system and claim, for later paired comparisons."""
-        parts = []
-        for name, verdicts in self.verdicts.items():
-            part = self.rows[["id", "group", "label", *self.slices]].copy()
-            part.insert(0, "system", name)
-            part["verdict"] = pd.Series(verdicts, dtype=object).to_numpy()
-            part["right"] = self.right(name).to_numpy()
-            part["confidence"] = self.confidence.get(name, [None] * len(part))
-            parts.append(part)
-        return pd.concat(parts, ignore_index=True)
-
-    def numbers(self, scores, calibrated=None, moved=None):
-        """Every measure for ``numbers.json``: the systems, the calibration, and the judges on other sets."""
-        found = {name: score.numbers() for name, score in scores.items()}
-        if calibrated is not None:
-            measures = calibrated.measures.items()
-            stated = {name: value.number(calibrated.controls.get(name)) for name, value in measures}
-            found[next(iter(self.confidence))] |= stated
-        numbers = {self.name: found}
-        measured = {"accuracy": "accuracy", "macro F1": "f1_macro", "AUROC": "auroc"}
-        for row in [] if moved is None else moved.table.to_dict("records"):
-            if row["system"] in (MAJORITY, CLAIM_ONLY):
-                continue
-            blind = moved.table[moved.table["system"].isin([MAJORITY, CLAIM_ONLY])]
-            blind = blind[blind["dataset"] == row["dataset"]]
-            found = numbers.setdefault(row["dataset"], {}).setdefault(row["system"], {})
-            for title, name in measured.items():
-                bounds = (number_or_none(row[f"{title} {end}"]) for end in ("low", "high"))
-                found[name] = Interval(row[title], *bounds, 0.95, row["n"], "").number(blind[title].max())
-        return numbers
-
 
 def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000):
     """Check the claims of one data set by its systems and controls.
@@ -182,7 +136,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, re
     Returns
     -------
     VerdictStudy
-        With ``scores()``, ``comparisons()``, ``calibrated()`` and ``tidy()``.
+        With ``rows``, ``verdicts``, ``scores()``, ``comparisons()`` and ``calibrated()``.
 
     Raises
     ------
@@ -210,8 +164,7 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, re
     return build(load(dataset, kind=kind), folds, seed)
 
 
-@dataclass(frozen=True)
-class Cited:
+class Cited(NamedTuple):
     """One passage of a document behind a verdict."""
 
     doc_id: str
@@ -229,16 +182,15 @@ def touches(one, other):
     return one.doc_id == other.doc_id and overlap(one, other)
 
 
-@dataclass(frozen=True, eq=False)
 class OwnClaims:
     """Our held-out claims, a judge that never saw their sources, and its results."""
 
-    base: EvidenceBase
-    train: list
-    test: list
-    stance: object = field(default_factory=PublicJudge)
-    config: PipelineConfig = field(default_factory=PipelineConfig)
-    memo: dict = field(default_factory=dict)
+    def __init__(self):
+        documents = shipped_documents()
+        claims = read_claims(documents=documents)
+        self.train, self.test = ([claim for claim in claims if claim.split == split] for split in ("train", "test"))
+        self.base, self.config, self.memo = EvidenceBase(documents), PipelineConfig(), {}
+        self.groups = [claim.group or claim.id for claim in self.test]
 
     def check(self, stance, config, memo=None):
         checker = FactChecker(self.base, stance, config, memo=memo)
@@ -251,25 +203,13 @@ class OwnClaims:
 
     @cached_property
     def results(self):
-        return self.check(self.stance, self.config, self.memo)
-
-    @property
-    def groups(self):
-        return [claim.group or claim.id for claim in self.test]
-
-
-def own_claims():
-    documents = shipped_documents()
-    claims = read_claims(documents=documents)
-    train, test = ([claim for claim in claims if claim.split == split] for split in ("train", "test"))
-    return OwnClaims(EvidenceBase(documents), train, test)
+        return self.check(PublicJudge(), self.config, self.memo)
 
 
 def _own_claims(ablation, noise_rates, seed, resamples):
     """Our own claims; everything is fitted on other sources."""
-    own = own_claims()
+    own = OwnClaims()
     base, test, results = own.base, own.test, own.results
-    texts = dict(zip(base.doc_ids, base.texts, strict=True))
     worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
     verdicts = {
         "pipeline": results,
@@ -288,13 +228,30 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         }
     )
     met = [
-        [any(touches(item, atom) for item in r.evidence) for atom in c.atoms]
-        for r, c in zip(results, test, strict=True)
+        [any(touches(item, atom) for item in result.evidence) for atom in claim.atoms]
+        for result, claim in zip(results, test, strict=True)
+    ]
+    # Probability that the verdict is right, from the degree of support.
+    stated = {S: lambda p: p, N: lambda p: 1 - p}
+    stated = [
+        None if result.support is None or result.verdict not in stated else stated[result.verdict](result.support)
+        for result in results
+    ]
+    decisive = [
+        [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
+        for claim in test
+    ]
+    cited = [
+        [
+            Cited(e.doc_id, e.passage, e.start, e.end, e.subclaim_id, e.stance, e.probability, e.level)
+            for e in result.evidence
+        ]
+        for result in results
     ]
     ablated = None
     if ablation:
         options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
-        ablated = ablate(base, own.stance, test, memo=own.memo, **options)
+        ablated = ablate(base, PublicJudge(), test, memo=own.memo, **options)
     gate = GATES[DOCUMENTED_CONFIG.gate]
     facts = {"training claims": len(own.train), "documents": len(base)}
     facts["documents that pass the documented gate"] = sum(documented_rating(url).score >= gate for url in base.urls)
@@ -305,44 +262,21 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
         slices=("category", "hops"),
-        confidence={"pipeline": [_stated(result) for result in results]},
+        confidence={"pipeline": stated},
         found=[all(found) if found else None for found in met],
         ablation=ablated,
         facts=facts,
         pipeline=own,
         texts=[claim.text for claim in test],
-        decisive=[[_decisive(atom, claim, texts) for atom in claim.atoms] for claim in test],
-        cited=[[_found(item) for item in result.evidence] for result in results],
+        decisive=decisive,
+        cited=cited,
     )
-
-
-def _stated(result):
-    """Probability that the verdict is right, from the degree of support."""
-    if result.support is None or result.verdict not in (S, N):
-        return None
-    return result.support if result.verdict == S else 1 - result.support
-
-
-def _decisive(atom, claim, texts):
-    about = "" if atom.text == claim.text else atom.text
-    return Cited(atom.doc_id, texts[atom.doc_id][atom.start : atom.end], atom.start, atom.end, about, atom.label)
-
-
-def _found(item):
-    place = (item.doc_id, item.passage, item.start, item.end)
-    return Cited(*place, item.subclaim_id, item.stance, item.probability, item.level)
-
-
-def of_verdict(probabilities):
-    """Probabilities that the likelier label is right, from those of SUPPORTED."""
-    p = np.asarray(probabilities, dtype=float)
-    return np.where(p >= 0.5, p, 1 - p).tolist()
 
 
 def _by_probability(name, rows, stated, **more):
     """A study whose systems state the probability of SUPPORTED."""
     verdicts = {system: np.where(p >= 0.5, S, N).tolist() for system, p in stated.items()}
-    confidence = {system: of_verdict(p) for system, p in stated.items()}
+    confidence = {system: np.maximum(p, 1 - p).tolist() for system, p in stated.items()}
     return VerdictStudy(name, rows, verdicts, WRONG, confidence=confidence, **more)
 
 
@@ -431,10 +365,6 @@ def _described(claims, passages):
     return np.array(rows)
 
 
-def _rows(claims, groups, **more):
-    return pd.DataFrame({"id": claims["claim_id"], "label": claims["label"], "group": groups} | more)
-
-
 def _aggregation(dataset, folds, seed):
     """Climate-FEVER: decide claims from the gold labels of their five sentences, by three rules."""
     claims, evidence = dataset.claims, dataset.evidence
@@ -456,8 +386,8 @@ def _aggregation(dataset, folds, seed):
     read = {name: [] for name in claims["claim_id"]}
     for row in evidence.itertuples():
         read[row.claim_id].append(Cited(row.source, row.text, stance=stances.get(row.label)))
-    rows = _rows(claims, claims["claim_id"].tolist())
-    rows["sided evidence"] = [f"{count} of 5" for count in sided]
+    rows = claims[["claim_id", "label"]].rename(columns={"claim_id": "id"})
+    rows = rows.assign(**{"group": rows["id"], "sided evidence": [f"{count} of 5" for count in sided]})
     return VerdictStudy(
         dataset.name,
         rows,
@@ -485,11 +415,7 @@ def _claims_alone(dataset, folds, seed):
         CLAIM_ONLY: claim_only(claims["claim"], supported, groups, folds, seed),
         "claim length only": cross_fitted(features_model(), lengths, supported, groups, folds, seed)[0],
     }
-    rows, texts = _rows(claims, groups, hops=claims["hops"].astype(str)), claims["claim"].tolist()
+    rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
+    rows = rows.assign(group=groups, hops=rows["hops"].astype(str))
+    texts = claims["claim"].tolist()
     return _by_probability(dataset.name, rows, stated, blind=tuple(stated), slices=("hops",), texts=texts)
-
-
-def own_stance_study(own, **options):
-    """`stance_study` on the pairs of our claims."""
-    train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
-    return stance_study(train, test, rarity=own.base.rarity, **options)

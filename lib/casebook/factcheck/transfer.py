@@ -13,7 +13,7 @@ from casebook.estimates import estimates
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, PublicJudge
+from casebook.factcheck.stance import FeatureStance, PublicJudge, overlap, training_pairs
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
     NEUTRAL,
@@ -57,16 +57,15 @@ class GoldClaims:
 
 def gold_claims(key):
     """Claims of a set with the text of their evidence, None where the set names it without the text."""
-    if key == OWN:
-        return _own_gold()
-    if key == "consumer_contracts_qa":
-        return _contract_gold(load(key))
-    return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
+    if key not in (OWN, "consumer_contracts_qa"):
+        return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
+    rows, evidence = zip(*(_own_gold() if key == OWN else _contract_gold(load(key))), strict=True)
+    return GoldClaims(key, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), list(evidence))
 
 
 def of_claim_set(dataset, together="cluster"):
     """Claims of a `casebook.datasets.claims.ClaimSet` with their evidence, as `gold_claims`."""
-    evidence = dataset.evidence[dataset.evidence["text"].notna()]
+    evidence = dataset.evidence.dropna(subset="text")
     if evidence.empty:
         return None
     claims = dataset.claims
@@ -76,51 +75,41 @@ def of_claim_set(dataset, together="cluster"):
     else:
         groups = claims[together if together in claims else "claim_id"]
     found = {name: [] for name in claims["claim_id"]}
-    for row in evidence.itertuples():
-        if row.claim_id in found:
-            found[row.claim_id].append(_passage(without_links(row.text), row.source or ""))
+    for row in evidence[evidence["claim_id"].isin(found)].itertuples():
+        words = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", row.text)  # of [[Page|words]]
+        found[row.claim_id].append(Passage(0, 0, len(words), words, row.source or ""))
     frame = claims[["claim_id", "claim", "label"]].rename(columns={"claim_id": "id"})
     return GoldClaims(dataset.name, frame.assign(group=groups.tolist()).reset_index(drop=True), list(found.values()))
 
 
-def _passage(text, header=""):
-    return Passage(0, 0, len(text), text, header)
-
-
 def _own_gold():
     """Our claims with the sentences that hold their deciding words."""
-    base, rows, evidence = EvidenceBase(shipped_documents()), [], []
-    place = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
+    base = EvidenceBase(shipped_documents())
     for claim in read_claims():
-        if claim.atoms:
-            found = {
-                base.passage(place[atom.doc_id], *span): None
-                for atom in claim.atoms
-                for span in sentences(base.texts[place[atom.doc_id]])
-                if span[0] < atom.end and atom.start < span[1]
-            }
-            rows.append((claim.id, claim.text, claim.label, claim.group or claim.id))
-            evidence.append(list(found))
-    return GoldClaims(OWN, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), evidence)
+        found = {}
+        for atom in claim.atoms:
+            row = base.doc_ids.index(atom.doc_id)
+            passages = (base.passage(row, *span) for span in sentences(base.texts[row]))
+            found |= dict.fromkeys(passage for passage in passages if overlap(passage, atom))
+        if found:
+            yield (claim.id, claim.text, claim.label, claim.group or claim.id), list(found)
 
 
 def _contract_gold(dataset):
     """Questions about contracts as claims that the answer is yes, with the four nearest sentences of the clause."""
     texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
-    rows, evidence = [], []
     for question in dataset.queries.itertuples():
         clause = next(iter(dataset.qrels[question.query_id]))
         claim, text = question.text.rstrip("?") + ".", texts[clause]
         parts = [text[start:end] for start, end in sentences(text)]
-        shared = np.array([len(content(claim) & content(part)) for part in parts])
-        rows.append((question.query_id, claim, S if question.answer else N, clause))
-        evidence.append([_passage(parts[n]) for n in np.argsort(-shared, kind="stable")[:4]])
-    return GoldClaims(dataset.name, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), evidence)
+        nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[:4]
+        label = S if question.answer else N
+        yield (question.query_id, claim, label, clause), [Passage(0, 0, len(part), part, "") for part in nearest]
 
 
-def given(judge, gold, rule=None):
+def given(judge, gold):
     """Verdict and degree of support of a judge on every claim with its gold evidence."""
-    rule, rows = rule or Rule(), []
+    rule, rows = Rule(), []
     for claim, passages in zip(gold.claims["claim"], gold.evidence, strict=True):
         items = [
             Evidence(f"EV{n}", "SC1", "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
@@ -195,18 +184,12 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     return frame.astype(dict.fromkeys(measured, float)), pd.concat(contrasts, ignore_index=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Transfer:
-    """Judges on every set that is here, and why the others are not."""
-
-    table: pd.DataFrame
-    contrasts: pd.DataFrame
-    missing: dict
-
-
 def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
-    """The default judge, and one that knows only our claims, on every set, with weights that never saw it."""
-    tables, contrasts, missing = [], [], {}
+    """The default judge, and one that knows only our claims, on every set that neither saw.
+
+    Gives the two tables of `evaluate` over all sets, and why a set is not there.
+    """
+    tables, contrasts, missing = [pd.DataFrame()], [pd.DataFrame()], {}
     for key in sets if study.pipeline is not None else ():
         try:
             gold = gold_claims(key)
@@ -222,18 +205,17 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
         table, compared = evaluate(gold, judges, folds=folds, n_boot=n_boot, seed=seed)
         tables.append(table)
         contrasts.append(compared)
-    tables, contrasts = (
-        pd.concat(found, ignore_index=True) if found else pd.DataFrame() for found in (tables, contrasts)
-    )
-    return Transfer(tables, contrasts, missing)
+    return pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing
 
 
-def stance_study(train, test, *, rarity=None, seed=0, n_boot=2_000):
+def stance_study(own, *, seed=0, n_boot=2_000):
     """The feature model on held-out pairs with their evidence, with that of others, and fitted on that of others."""
-    model, stances = FeatureStance(rarity), [pair.stance for pair in train]
+    model = FeatureStance(own.base.rarity)
+    train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
     (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
-    model.fit_features(X, stances)
+    stances = [pair.stance for pair in train]
     most = max(STANCES, key=stances.count)
+    model.fit_features(X, stances)
     shares = {
         "evidence": model.probabilities(X_test),
         "shuffled evidence": model.probabilities(mixed_test),
@@ -263,11 +245,6 @@ def _pair_features(model, pairs, seed):
     for row, other in zip(sided, others, strict=True):
         mixed[row] = model.describe(pairs[row].claim, [pairs[sided[other]].passage])
     return X, mixed
-
-
-def without_links(text):
-    """The words of ``[[Page|words]]``."""
-    return re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
 
 
 def words_model():
