@@ -102,26 +102,21 @@ def test_a_subclaim_names_what_it_holds():
     assert whole.text == "Hail is covered and frost is not."
 
 
-PARTS = " and ".join(f"the owner pays tax {n}" for n in range(10)) + "."
+PARTS = [f"the owner pays tax {n}" for n in range(11)]
 
 
 @pytest.mark.parametrize(
-    ("claim", "most", "message"),
+    ("claim", "message"),
     [
-        *((blank, 10, "the claim is empty") for blank in ("", "  \n", None)),
-        ("x" * 10_001, 10, "10,001 characters, more than 10,000"),
-        (PARTS, 9, "10 parts, more than 9"),
-        ("; ".join(f"Item {n} is covered" for n in range(12)), 10, "12 parts"),
+        *((blank, "the claim is empty") for blank in ("", "  \n", None)),
+        ("x" * 10_001, "10,001 characters, more than 10,000"),
+        (" and ".join(PARTS), "11 parts, more than 10"),
     ],
 )
-def test_bad_claims_are_refused_not_cut(claim, most, message):
+def test_bad_claims_are_refused_not_cut(claim, message):
     with pytest.raises(InputError, match=message):
-        decompose(claim, most)
-
-
-def test_the_largest_claims_are_taken():
-    assert len(decompose(PARTS, 10)) == 10
-    assert len(decompose("x" * 10_000)) == 1
+        decompose(claim)
+    assert len(decompose(" and ".join(PARTS[:10]))) == 10 and len(decompose("x" * 10_000)) == 1
 
 
 @given(st.text(min_size=1, max_size=200))
@@ -141,15 +136,12 @@ class Fake:
 
     def complete_json(self, prompt, schema):
         assert "Claim: Hail is covered." in prompt and "subclaims" in schema["properties"]
-        if isinstance(self.answer, Exception):
-            raise self.answer
         return self.answer
 
 
 def test_a_language_model_decomposes():
     (part,) = ModelDecomposer(Fake(GOOD | {"entities": ["Hail"]}))(" Hail is  covered.")
-    assert (part.id, part.text, part.verifiability) == ("SC1", "Hail is covered.", "vague")
-    assert part.entities == ("Hail",)
+    assert (part.text, part.verifiability, part.entities) == ("Hail is covered.", "vague", ("Hail",))
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_an_effect_that_is_there_is_found_and_the_others_are_not():
 
 def test_resamples_reach_the_tests_of_the_report():
     """199 sign patterns and the one observed give p in two-hundredths."""
-    report = Ablation(None, {0.0: answers(40, 3)}, None, seed=1, resamples=199)
+    report = Ablation(None, {0.0: answers(40, 3)}, None, {"n_resamples": 199, "seed": 1})
     p = report.effects["p"].to_numpy() * 200
     assert np.allclose(p, p.round())
     reported = report.reported().set_index("configuration")
@@ -148,7 +148,7 @@ def test_crashes_count_as_wrong_and_are_shown(base, some):
             raise InputError("cannot be reached")
 
     rows = run_configs({"full": documented_configs()["full"]}, base, ModelStance(Silent()), some)
-    assert Ablation(rows, {}, []).costs(["full"])["crashed"].item() > 0
+    assert Ablation(rows, {}, [], {}).costs(["full"])["crashed"].item() > 0
     assert not rows.loc[rows["verdict"].isna(), "right"].any()
 
 

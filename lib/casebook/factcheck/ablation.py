@@ -34,44 +34,40 @@ class Ablation:
     rows: pd.DataFrame
     right: dict
     groups: list
-    seed: int = 0
-    resamples: int = 10_000
+    options: dict
 
     @cached_property
     def effects(self):
         """All effects with intervals and tests, by rate of planted notes."""
-        options = {"n_resamples": self.resamples, "seed": self.seed}
-        found = {rate: effects(right, self.groups, **options) for rate, right in self.right.items()}
+        found = {rate: effects(right, self.groups, **self.options) for rate, right in self.right.items()}
         return pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
     def reported(self):
         """The documented impacts, in points, beside what was measured on clean documents."""
-        effects = self.effects[(self.effects["kind"] == "without") & (self.effects["rate"] == 0)]
-        ours = effects.set_index("effect").loc[list(COMPONENTS.values())]
+        ours = self.effects.query("kind == 'without' and rate == 0").set_index("effect").loc[list(COMPONENTS.values())]
         points = -100 * ours[["value", "high", "low"]] + 0.0  # no negative zero
-        return pd.DataFrame(
-            {
-                "configuration": list(COMPONENTS),
-                "reported": [yaml_table("documented")["simulator"]["reported"][name] for name in COMPONENTS],
-                "origin": "input of a simulator",
-                "simulated accuracy": [simulated_accuracy(name) for name in COMPONENTS],
-                "simulated seconds": [simulated_seconds(name) for name in COMPONENTS],
-                "reversed at n=10": [chance_of_reversal(name, 10) for name in COMPONENTS],
+        table = pd.DataFrame({"configuration": list(COMPONENTS)})
+        names = table["configuration"]
+        return table.assign(
+            reported=names.map(yaml_table("documented")["simulator"]["reported"]),
+            origin="input of a simulator",
+            **{
+                "simulated accuracy": names.map(simulated_accuracy),
+                "simulated seconds": names.map(simulated_seconds),
+                "reversed at n=10": [chance_of_reversal(name, 10) for name in names],
                 "ours": points["value"].to_numpy(),
                 "ours low": points["high"].to_numpy(),
                 "ours high": points["low"].to_numpy(),
-                "p_adjusted": ours["p_adjusted"].to_numpy(),
-                "n": ours["n"].to_numpy(),
-            }
+            },
+            p_adjusted=ours["p_adjusted"].to_numpy(),
+            n=ours["n"].to_numpy(),
         )
 
     def comparisons(self):
         """The full system against the documented configurations that are no single effect."""
         names = [name for name in documented_configs() if name not in COMPONENTS]
         right = right_table(self.rows)[names].astype(bool)
-        rivals = {name: right[name] for name in names[1:]}
-        options = {"n_resamples": self.resamples, "seed": self.seed}
-        compared = compare_verdicts(right["full"], rivals, clusters=self.groups, **options)
+        compared = compare_verdicts(right["full"], right[names[1:]], clusters=self.groups, **self.options)
         return compared.rename(columns={"rival": "configuration"})
 
     def costs(self, names):
@@ -114,26 +110,20 @@ def ablation_report(*, rates=(0.0, 1.0), seeds=3, gate="low", mode="bm25_stemmed
     """Run the ablation on the shipped test claims, for the command line."""
     documents = shipped_documents()
     claims = read_claims(documents=documents, split="test")
-    config = PipelineConfig(gate=gate)
-    options = {"rates": rates, "seeds": range(seeds), "config": config, "seed": seed}
-    return ablate(EvidenceBase(documents, mode=mode), PublicJudge(), claims, mode=mode, **options)
+    options = {"rates": rates, "seeds": range(seeds), "config": PipelineConfig(gate=gate), "seed": seed}
+    return ablate(EvidenceBase(documents, mode=mode), PublicJudge(), claims, **options)
 
 
-def ablate(
-    base, stance, claims, *, rates=(), seeds=range(3), config=None, mode=None, memo=None, seed=0, resamples=10_000
-):
+def ablate(base, stance, claims, *, rates=(), seeds=range(3), config=None, memo=None, seed=0, resamples=10_000):
     """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0."""
     cells = factorial_configs(config)
     rows = run_configs(cells | documented_configs(config), base, stance, claims, memo=memo)
     right = {0.0: right_table(rows)[list(cells)]}
     for rate in filter(None, rates):
-        draws = []
-        for draw in seeds:
-            noisy = EvidenceBase(plant_noise(base.documents, rate, draw), **({"mode": mode} if mode else {}))
-            draws.append(right_table(run_configs(cells, noisy, stance, claims)))
-        right[rate] = sum(draws) / len(draws)
+        noisy = (EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds)
+        right[rate] = sum(right_table(run_configs(cells, other, stance, claims)) for other in noisy) / len(seeds)
     groups = rows.drop_duplicates("id")["group"].tolist()
-    return Ablation(rows, right, groups, seed, resamples)
+    return Ablation(rows, right, groups, {"n_resamples": resamples, "seed": seed})
 
 
 def factorial_configs(config=None):
@@ -149,7 +139,7 @@ def cell_config(cell, config=None):
         config,
         decomposition=config.decomposition if decomposition else "none",
         k=config.k if diversity else 1,
-        rule=config.rule if weighting else replace(config.rule, weights=dict(EQUAL_WEIGHTS)),
+        rule=config.rule if weighting else replace(config.rule, weights=EQUAL_WEIGHTS),
         three_stage=config.three_stage and three_stage,
     )
 
@@ -157,14 +147,15 @@ def cell_config(cell, config=None):
 def documented_configs(config=None):
     """The nine documented configurations, as settings that are really run."""
     config = config or PipelineConfig()
-    rules = {
-        "binary credibility": {"weights": dict(BINARY_WEIGHTS)},
-        "stricter threshold": {"upper": 0.85},
-        "lenient threshold": {"upper": 0.55},
-    }
     without = {name: cell_config([factor != left for factor in FACTORS], config) for name, left in COMPONENTS.items()}
-    ruled = {name: replace(config, rule=replace(config.rule, **changes)) for name, changes in rules.items()}
-    return {"full": config, **without, **ruled, "minimal": cell_config(CELLS[0], config)}
+    return {
+        "full": config,
+        **without,
+        "binary credibility": replace(config, rule=replace(config.rule, weights=BINARY_WEIGHTS)),
+        "stricter threshold": replace(config, rule=replace(config.rule, upper=0.85)),
+        "lenient threshold": replace(config, rule=replace(config.rule, upper=0.55)),
+        "minimal": cell_config(CELLS[0], config),
+    }
 
 
 def run_configs(configs, base, stance, claims, *, share=True, memo=None):
@@ -201,18 +192,13 @@ def effect_weights():
     full minus none. ``without: A``: full minus full without A.
     """
     on = np.array(CELLS)
-    signs, count, columns = np.where(on, 1.0, -1.0), len(FACTORS), {}
-    for place, name in enumerate(FACTORS):
-        columns[f"main: {name}"] = signs[:, place] / 8
-    for first, second in itertools.combinations(range(count), 2):
-        columns[f"interaction: {FACTORS[first]} x {FACTORS[second]}"] = signs[:, first] * signs[:, second] / 8
-    for place, name in enumerate(FACTORS):
-        others = on.sum(axis=1) - on[:, place]
-        orders = np.array([factorial(n) * factorial(count - n - 1) / factorial(count) for n in others])
-        columns[f"shapley: {name}"] = signs[:, place] * orders
-    for place, name in enumerate(FACTORS):
-        complete = np.delete(on, place, axis=1).all(axis=1)
-        columns[f"without: {name}"] = signs[:, place] * complete
+    signs, others = np.where(on, 1.0, -1.0), on.sum(axis=1, keepdims=True) - on
+    orders = np.array([factorial(n) * factorial(3 - n) / factorial(4) for n in range(4)])
+    pairs = list(itertools.combinations(range(4), 2))
+    columns = {f"main: {name}": signs[:, place] / 8 for place, name in enumerate(FACTORS)}
+    columns |= {f"interaction: {FACTORS[a]} x {FACTORS[b]}": signs[:, a] * signs[:, b] / 8 for a, b in pairs}
+    columns |= {f"shapley: {f}": signs[:, place] * orders[others[:, place]] for place, f in enumerate(FACTORS)}
+    columns |= {f"without: {f}": signs[:, place] * (others[:, place] == 3) for place, f in enumerate(FACTORS)}
     return pd.DataFrame(columns, index=list(CELL_NAMES))
 
 
@@ -224,14 +210,12 @@ def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
         raise InputError("there are no claims to compare configurations on")
     weights = effect_weights()
     per_claim = pd.DataFrame(values.to_numpy(float) @ weights.to_numpy(), columns=list(weights)).assign(nothing=0.0)
-    families = {}
-    for name in weights:
-        families.setdefault(name.partition(": ")[0], []).append((name, "nothing"))
     tables = []
-    for kind, pairs in families.items():
+    for kind in ("main", "interaction", "shapley", "without"):
+        pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
         found = estimates.contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
         found.insert(0, "kind", kind)
-        found.insert(1, "effect", [name.partition(": ")[2] for name, _ in pairs])
+        found.insert(1, "effect", found["system"].str.removeprefix(f"{kind}: "))
         tables.append(found.drop(columns=["system", "against"]).rename(columns={"difference": "value"}))
     return pd.concat(tables, ignore_index=True)
 

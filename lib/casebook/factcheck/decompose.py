@@ -31,11 +31,11 @@ class SubClaim:
     properties: tuple = ()
 
 
-def decompose(claim, most=MOST_SUBCLAIMS):
+def decompose(claim):
     """Atomic claims of a claim, by rules."""
     texts = split(checked_claim(claim))
-    if len(texts) > most:
-        raise InputError(f"the claim has {len(texts)} parts, more than {most}")
+    if len(texts) > MOST_SUBCLAIMS:
+        raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
     return tuple(
         SubClaim(
             f"SC{number}",

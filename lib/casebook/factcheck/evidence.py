@@ -29,7 +29,6 @@ class Query:
 
 def queries(subclaim, k=3):
     """Up to k queries that look at a sub-claim from different sides; none has the words of another."""
-    _check_count(k)
     text = subclaim.text
     named = " ".join(names(text))
     spoken = [word for word in words(text) if word not in STOP and word not in words(named)]
@@ -51,7 +50,6 @@ def queries(subclaim, k=3):
 
 def documented_queries(subclaim, k=3):
     """Queries by the documented templates; duplicates stay."""
-    _check_count(k)
     text, entities = subclaim.text, list(subclaim.entities)
     if "is" in text.lower():
         question = text.replace(".", "?")
@@ -66,11 +64,6 @@ def documented_queries(subclaim, k=3):
 
 
 QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
-
-
-def _check_count(k):
-    if not isinstance(k, int) or not 1 <= k <= MOST_QUERIES:
-        raise InputError(f"the number of queries must be 1 to {MOST_QUERIES}, got {k!r}")
 
 
 def diversity(texts):
@@ -127,7 +120,7 @@ class EvidenceBase:
     def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
         if not isinstance(documents, pd.DataFrame) or documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
-        self.documents = documents.reset_index(drop=True)
+        self.documents, self.mode = documents.reset_index(drop=True), mode
         rows, self._rating_table = self.documents.to_dict("records"), rating_table
         self.texts, self.doc_ids = self.documents["text"].tolist(), self.documents["doc_id"].tolist()
         self.urls, self._kinds = ([_text(row, name) for row in rows] for name in ("url", "kind"))
@@ -261,16 +254,12 @@ def read_ratings(path=FOLDER / "credibility.yml"):
     ratings, sections = read_yaml(path, "rating table"), ("kinds", "domains", "suffixes")
     wanted = {"version", "levels", "other", "unknown", "archives", *sections}
     if not isinstance(ratings, dict) or set(ratings) != wanted:
-        found = sorted(map(str, ratings)) if isinstance(ratings, dict) else "none of them"
-        raise InputError(f"{path}: needs exactly {sorted(wanted)}, has {found}")
-    ratings = dict(ratings)
+        raise InputError(f"{path}: needs exactly {sorted(wanted)}")
     for section in sections:
         if not isinstance(ratings[section], dict):
             raise InputError(f"{path}: section {section!r} must map names to scores")
-        ratings[section] = {
-            str(name).lower(): entry.get("score") if isinstance(entry, dict) else entry
-            for name, entry in ratings[section].items()
-        }
+        entries = ratings[section].items()
+        ratings[section] = {str(name).lower(): e.get("score") if isinstance(e, dict) else e for name, e in entries}
     for section in (*sections, "other", "unknown"):
         scores = ratings[section] if section in sections else {section: ratings[section]}
         for name, score in scores.items():

@@ -93,12 +93,8 @@ class PipelineConfig:
     def __post_init__(self):
         check_choice("queries", self.queries, QUERY_WRITERS)
         check_choice("gate", self.gate, GATES)
-        for name in ("k", "documents", "passages"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} must be a whole number from 1, got {value!r}")
-        if self.k > MOST_QUERIES:
-            raise InputError(f"k must be at most {MOST_QUERIES}, got {self.k}")
+        if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
+            raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
 
 
 class FactChecker:
@@ -180,8 +176,20 @@ class FactChecker:
             asked[part] = found[: config.k]
         for part in kept:
             evidence += self._evidence(stages, part, asked[part], first=1 if config.parity else len(evidence) + 1)
-        judged = stages.run(None, lambda: self._decided(result.parts, evidence), "verdict")
-        return replace(result, queries=tuple(itertools.chain(*asked.values())), evidence=tuple(evidence), **judged)
+        decided = stages.run(None, lambda: decide(result.parts, evidence, config.rule), "verdict")
+        subverdicts, verdict, confidence = decided
+        if verdict == INSUFFICIENT:
+            reasons = {part.reason for part in subverdicts} - {None}
+            result = replace(result, reason=", ".join(sorted(reasons)) or "mixed_evidence")
+        return replace(
+            result,
+            verdict=verdict,
+            confidence=confidence,
+            support=degree_of_support(result.parts, evidence, config.rule),
+            queries=tuple(itertools.chain(*asked.values())),
+            evidence=tuple(evidence),
+            subverdicts=subverdicts,
+        )
 
     def _evidence(self, stages, part, asked, first):
         """Search, rate, extract and judge for one part."""
@@ -211,19 +219,6 @@ class FactChecker:
 
     def _rating(self, row):
         return documented_rating(self.base.urls[row]) if self.config.parity else self.base.ratings[row]
-
-    def _decided(self, parts, evidence):
-        subverdicts, verdict, confidence = decide(parts, evidence, self.config.rule)
-        support, reason = degree_of_support(parts, evidence, self.config.rule), None
-        if verdict == INSUFFICIENT:
-            reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
-        return {
-            "verdict": verdict,
-            "confidence": confidence,
-            "support": support,
-            "subverdicts": subverdicts,
-            "reason": reason,
-        }
 
 
 class _Stages:

@@ -111,43 +111,37 @@ class Joined:
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
     """Join two frames of labels by id; missing, extra and doubled ids are counted and listed."""
-    gold_once, gold_twice = _once(gold, names[0])
-    predicted_once, predicted_twice = _once(predicted, names[1])
-    told = predicted_once.reindex(columns=[c for c in ("id", "label", "confidence") if c in predicted_once])
-    told = told.rename(columns={"label": "predicted"})
-    rows = gold_once.rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
-    rows = rows.merge(told, on="id", how="left", validate="one_to_one", indicator="met")
-    missing = rows.loc[rows.pop("met") == "left_only", "id"]
+    once = [_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True)]
+    told = once[1][once[1].columns.intersection(["id", "label", "confidence"])].rename(columns={"label": "predicted"})
+    rows = once[0].rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
+    missing, extra = rows["id"][~rows["id"].isin(told["id"])], told["id"][~told["id"].isin(rows["id"])]
     if len(missing) == len(rows):
         raise InputError(
             f"{names[0]} and {names[1]} have no id in common (first: "
             f"{rows['id'].iloc[0]!r} and {told['id'].iloc[0]!r}): nothing to score"
         )
+    rows = rows.merge(told, on="id", how="left")
     rows["predicted"] = _verdicts(rows["predicted"])
     if "confidence" in rows:
         rows["confidence"] = _shares(rows["confidence"], rows["id"], names[1])
-    listed = {
-        "missing": missing,
-        "extra": told["id"][~told["id"].isin(rows["id"])],
-        "doubled_gold": gold_twice,
-        "doubled_predictions": predicted_twice,
-    }
+    doubled = [frame["id"][frame["id"].duplicated()].unique() for frame in (gold, predicted)]
+    listed = {"missing": missing, "extra": extra, "doubled_gold": doubled[0], "doubled_predictions": doubled[1]}
     account = {"gold": len(gold), "predictions": len(predicted), "matched": len(rows) - len(missing)}
     account |= {name: len(ids) for name, ids in listed.items()}
     account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
     size = min(len(gold), len(predicted))
-    zipped = (gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
-    return Joined(rows, account, zipped)
+    return Joined(rows, account, (gold["label"].tolist()[:size], predicted["label"].tolist()[:size]))
 
 
 def _verdicts(labels):
     """Labels as text, None where nothing was said."""
-    said = [None if label is None or label != label or not str(label).strip() else str(label) for label in labels]
-    return pd.Series(said, index=labels.index, dtype=object)
+    labels = labels.astype(object)
+    said = labels.notna() & (labels.astype(str).str.strip() != "")
+    return labels.astype(str).astype(object).where(said, None)
 
 
 def _once(frame, name):
-    """One row per id, and the doubled ids; contradictions are refused."""
+    """One row per id; contradictions are refused."""
     once = frame.assign(said=_verdicts(frame["label"])).drop_duplicates(["id", "said"])
     unlike = once["id"][once["id"].duplicated()].unique()
     if len(unlike):
@@ -155,7 +149,7 @@ def _once(frame, name):
             f"{name}: {len(unlike)} ids stand more than once with different labels "
             f"(first: {', '.join(unlike[:3])}); keep one row of each"
         )
-    return once.drop(columns="said"), list(frame["id"][frame["id"].duplicated()].unique())
+    return once.drop(columns="said")
 
 
 def _shares(values, ids, name):
@@ -235,23 +229,25 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
     [6]
     """
     # Columns are numbers: a rival may be called "system".
-    answers = [list(right), *(list(other) for other in rivals.values())]
+    answers = [list(right), *(list(rivals[name]) for name in rivals)]
     table = pd.DataFrame(dict(enumerate(answers)), dtype=object)
     kept = table.notna().all(axis=1)
     table = table[kept].astype(float)
-    if not rivals or table.empty:
+    places = range(1, len(answers))
+    if not places or table.empty:
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
-    alone = groups is None or groups.is_unique
-    ours, others = table[0], [table[place] for place in range(1, table.shape[1])]
-    pairs = [(0, place) for place in range(1, table.shape[1])]
-    found = contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
+    found = contrasts(table, [(0, place) for place in places], groups, n_resamples=n_resamples, seed=seed)
     found = found.rename(columns={"low": "difference low", "high": "difference high"})
-    found["rival"], found["accuracy"] = list(rivals), ours.mean()
-    found["rival accuracy"] = [other.mean() for other in others]
-    found["system_only"] = [int((ours > other).sum()) for other in others]
-    found["rival_only"] = [int((other > ours).sum()) for other in others]
-    found["mcnemar"] = np.array([mcnemar(ours, other).pvalue if alone else None for other in others], dtype=float)
+    ours, alone = table[0], groups is None or groups.is_unique
+    found = found.assign(
+        **{"rival accuracy": [table[place].mean() for place in places]},
+        rival=list(rivals),
+        accuracy=ours.mean(),
+        system_only=[(ours > table[place]).sum() for place in places],
+        rival_only=[(table[place] > ours).sum() for place in places],
+        mcnemar=np.array([mcnemar(ours, table[place]).pvalue if alone else None for place in places], dtype=float),
+    )
     return found[COMPARED]
 
 
@@ -278,15 +274,14 @@ class FactcheckReport:
             "excluded": scores.excluded,
             "parse_rate": _plain(scores.parse_rate),
             "off_label": scores.foreign,
-            "policies": _nested(scores.policies),
-            "baselines": _nested(scores.baselines),
-            "groups": {name: _nested(found) for name, found in scores.groups.items()},
+            "policies": _plain(scores.policies),
+            "baselines": _plain(scores.baselines),
+            "groups": _plain(scores.groups),
             "comparisons": comparisons.where(comparisons.notna(), None).to_dict(orient="records"),
         }
         if self.calibration is not None:
             stated = self.calibration
-            measures = {name: _plain(found) for name, found in stated.measures.items()}
-            corrected["calibration"] = {"n": stated.n, "missing": stated.missing, "measures": measures}
+            corrected["calibration"] = {"n": stated.n, "missing": stated.missing, "measures": _plain(stated.measures)}
             corrected["calibration"]["controls"] = stated.controls
         return {"parity": parity, "corrected": corrected}
 
@@ -317,11 +312,10 @@ class FactcheckReport:
 
 
 def _plain(found):
+    """Intervals, in dicts however deep, as plain values."""
+    if isinstance(found, dict):
+        return {name: _plain(one) for name, one in found.items()}
     return {"value": found.estimate, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
-
-
-def _nested(parts):
-    return {name: {measure: _plain(found) for measure, found in part.items()} for name, part in parts.items()}
 
 
 def cost_rows(results):
@@ -343,14 +337,17 @@ def documented_performance(results):
     times = [result.timings.get("verdict", 0.0) for result in results]
     whole = [result for result in results if result.error is None]
     costs = cost_rows(whole)
-    found = {
-        "mean_processing_time": np.mean(times) if times else 0.0,
-        "total_processing_time": sum(times),
-        "queries_per_claim": costs["queries"].mean(),
-        "evidence_per_claim": costs["evidence"].mean(),
-        "high_credibility_ratio": high_credibility(whole)["macro"],
-    }
-    return {name: 0.0 if value is None or value != value else float(value) for name, value in found.items()}
+    found = pd.Series(
+        {
+            "mean_processing_time": np.mean(times or [0.0]),
+            "total_processing_time": sum(times),
+            "queries_per_claim": costs["queries"].mean(),
+            "evidence_per_claim": costs["evidence"].mean(),
+            "high_credibility_ratio": high_credibility(whole)["macro"],
+        },
+        dtype=float,
+    )
+    return found.fillna(0.0).to_dict()
 
 
 def high_credibility(results):
@@ -373,21 +370,23 @@ def timings(results):
 
 def run_log(results, truths=None):
     """The documented run log, one row a run; without a label its accuracy is its own confidence."""
-    rows = []
-    for result, truth in zip(results, truths or [None] * len(results), strict=True):
-        seconds = result.timings.get("verdict", 0.0)
-        high = [item.level == "high" for item in result.evidence]
-        rows.append(
-            {
-                "id": result.claim_id,
-                "labelled": bool(truth),
-                "accuracy": float(result.verdict == truth) if truth else float(result.confidence or 0.0),
-                "evidence_quality": sum(high) / len(high) if high else 0.0,
-                "efficiency": 1 / max(seconds, 0.1),
-                "seconds": seconds,
-            }
-        )
-    return pd.DataFrame(rows)
+    found = cost_rows(results)
+    truths = pd.Series(truths or [None] * len(results), dtype=object)
+    right = [
+        float(result.verdict == truth) if truth else float(result.confidence or 0.0)
+        for result, truth in zip(results, truths, strict=True)
+    ]
+    seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
+    return pd.DataFrame(
+        {
+            "id": found["id"],
+            "labelled": truths.map(bool),
+            "accuracy": right,
+            "evidence_quality": (found["high"] / found["evidence"]).fillna(0.0),
+            "efficiency": 1 / seconds.clip(lower=0.1),
+            "seconds": seconds,
+        }
+    )
 
 
 def performance_score(log):

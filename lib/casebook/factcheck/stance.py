@@ -6,8 +6,9 @@ being that of support against refutation, None where a judge gives none.
 
 import math
 import re
-from dataclasses import dataclass
+from collections import defaultdict
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -124,12 +125,11 @@ def judge_table():
 @cache
 def _opposites():
     """Stems that each stem is the opposite of."""
-    found = {}
-    for pair in judge_table()["opposites"]:
-        first, second = stems(pair)
-        found.setdefault(first, set()).add(second)
-        found.setdefault(second, set()).add(first)
-    return found
+    found = defaultdict(set)
+    for first, second in map(stems, judge_table()["opposites"]):
+        found[first].add(second)
+        found[second].add(first)
+    return dict(found)
 
 
 def joint_features(claim, texts):
@@ -208,15 +208,12 @@ class PlaceholderStance:
 class FeatureStance:
     """Multinomial logistic regression on the `features` of one passage."""
 
-    def __init__(self, rarity=None, similarity=None, penalty=1.0):
-        self._rarity, self._similarity, self._penalty = rarity, similarity, penalty
-        self._fitted = None
+    def __init__(self, rarity=None, similarity=None, model=None):
+        self._rarity, self._similarity, self.model = rarity, similarity, model
 
     def on(self, base):
         """The same model with the word weights of another collection."""
-        other = FeatureStance(base.rarity, self._similarity, self._penalty)
-        other._fitted = self._fitted
-        return other
+        return FeatureStance(base.rarity, self._similarity, self.model)
 
     def describe(self, claim, passages):
         """Features of passages of one sub-claim, shape [passages, features]."""
@@ -229,29 +226,12 @@ class FeatureStance:
         return np.reshape(rows, (len(passages), len(NAMES)))
 
     def fit(self, pairs):
-        missing = set(STANCES) - {pair.stance for pair in pairs}
-        if missing:
-            raise InputError(f"no training pair {', '.join(sorted(missing))}")
         X = np.vstack([self.describe(pair.claim, [pair.passage]) for pair in pairs])
         return self.fit_features(X, [pair.stance for pair in pairs])
 
     def fit_features(self, X, stances):
-        self._fitted = features_model(self._penalty).fit(X, stances)
+        self.model = features_model().fit(X, stances)
         return self
-
-    @property
-    def model(self):
-        if self._fitted is None:
-            raise InputError("the stance model is not fitted")
-        return self._fitted
-
-    def coefficients(self):
-        """Learnt weights of standardised features by stance."""
-        classifier = self.model[-1]
-        return {
-            stance: dict(zip(NAMES, row, strict=True))
-            for stance, row in zip(classifier.classes_, classifier.coef_.tolist(), strict=True)
-        }
 
     def probabilities(self, X):
         """Probabilities in the order of ``STANCES``, shape [pairs, 3]."""
@@ -264,12 +244,12 @@ class FeatureStance:
         return [judged(shares) for shares in self.probabilities(self.describe(claim, passages))]
 
 
-def features_model(penalty=1.0):
+def features_model():
     """Logistic regression on standardised features, unfitted."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), logistic_regression(penalty))
+    return make_pipeline(StandardScaler(), logistic_regression())
 
 
 def judged(shares):
@@ -332,23 +312,22 @@ class ModelStance:
         self._model = model
 
     def judge(self, claim, passages):
-        return [self._judged(claim, passage) for passage in passages]
+        found = []
+        for passage in passages:
+            answer = self._model.complete_json(
+                "Does the passage support the claim, refute it, or neither (neutral)?\n"
+                f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
+                'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
+                _ANSWER,
+            )
+            stance = answer.get("stance") if isinstance(answer, dict) else None
+            if stance not in STANCES:
+                raise InputError(f"the language model gave no stance: {stance!r}")
+            found.append((stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)))
+        return found
 
-    def _judged(self, claim, passage):
-        answer = self._model.complete_json(
-            "Does the passage support the claim, refute it, or neither (neutral)?\n"
-            f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
-            'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
-            _ANSWER,
-        )
-        stance = answer.get("stance") if isinstance(answer, dict) else None
-        if stance not in STANCES:
-            raise InputError(f"the language model gave no stance: {stance!r}")
-        return stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)
 
-
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One training or test example: a sub-claim, a passage, and how they stand."""
 
     claim: str
@@ -357,7 +336,7 @@ class Pair:
     group: str
 
 
-def training_pairs(claims, base, neutral=2):
+def training_pairs(claims, base):
     """Examples from claims with gold atoms: their sentences, other sentences of the document, other documents."""
     rows = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
     pairs = []
@@ -369,10 +348,10 @@ def training_pairs(claims, base, neutral=2):
             beside = [passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)]
             stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
             pairs += [Pair(atom.text, passage, stance, claim.group) for passage in (*decisive, base.whole(row))]
-            beside += _elsewhere(base, atom.text, row, neutral)
+            beside += _elsewhere(base, atom.text, row)
             pairs += [Pair(atom.text, passage, NEUTRAL, claim.group) for passage in beside]
         if claim.label == INSUFFICIENT:
-            others = _elsewhere(base, claim.text, None, neutral)
+            others = _elsewhere(base, claim.text, None)
             pairs += [Pair(claim.text, passage, NEUTRAL, claim.group) for passage in others]
     return pairs
 
@@ -382,8 +361,9 @@ def overlap(one, other):
     return one.start < other.end and other.start < one.end
 
 
-def _elsewhere(base, text, gold, most):
-    others = [row for row in base.search(text) if row != gold][:most]
+def _elsewhere(base, text, gold):
+    """Passages of the two nearest other documents."""
+    others = [row for row in base.search(text) if row != gold][:2]
     return [p for row in others for p in base.extract(row, text, 1)] + [base.whole(row) for row in others]
 
 
