@@ -27,7 +27,6 @@ from casebook.factcheck.verdict import (
     NOT_SUPPORTED,
     REFUTES,
     STANCES,
-    SUPPORTED,
     SUPPORTS,
     Rule,
     decide,
@@ -58,13 +57,6 @@ def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
         assert len(found.ids) == expected
         left = [item for item in result.evidence if item.id not in found.ids]
         assert decide(result.parts, left, rule)[1] == found.after != result.verdict
-
-
-def test_removal_of_the_weakest_part(checked):
-    strong, weak = [("high", SUPPORTS)] * 3, [("high", SUPPORTS), ("low", REFUTES)]
-    result = checked([strong, weak], Rule())
-    assert result.verdict == SUPPORTED
-    assert minimal_removal(result, Rule()).ids == ("EV4",)
 
 
 def test_conflict_by_stance_and_by_level(checked):

@@ -131,17 +131,6 @@ def test_bad_settings_are_refused(base, stance, settings, message):
         FactChecker(base, stance, PipelineConfig(decomposition="magic"))
 
 
-def test_a_shared_memo_changes_nothing_but_the_work(own, base, stance):
-    some, memo = [(claim.id, claim.text) for claim in own.test[:12]], {}
-    first = FactChecker(base, stance, memo=memo).check_all(some)
-    known = len(memo)
-    again = FactChecker(base, stance, memo=memo).check_all(some)
-    alone = FactChecker(base, stance).check_all(some)
-    assert len(memo) == known
-    for a, b, c in zip(first, again, alone, strict=True):
-        assert a.evidence == b.evidence == c.evidence and a.verdict == b.verdict == c.verdict
-
-
 def test_what_is_remembered_still_costs_what_it_cost(base):
     class Slow(PlaceholderStance):
         def judge(self, claim, passages):

@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
-from casebook.datasets import load
 from casebook.datasets.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck.items import drill_down
@@ -268,8 +267,3 @@ def test_of_a_non_commercial_set_only_the_questions_are_shown(require):
         clauses = [{one["passage"] for one in item[name]} for name in ("decisive", "cited")]
         at_first = item["slices"]["clause found at"] == "rank 1"
         assert at_first is not item["missed"] and at_first is (clauses[0] == clauses[1])
-
-
-def test_a_dataset_of_documents_has_kind_retrieval():
-    with pytest.raises(InputError, match="claims"):
-        load("factcheck_claims")

@@ -14,15 +14,14 @@ from casebook.factcheck.stance import (
     NAMES,
     SIGNS,
     EntailmentStance,
-    FeatureStance,
     MaxSimilarity,
     ModelStance,
     PlaceholderStance,
     PublicJudge,
     features,
+    fitted_stance,
     joint_features,
     judge_table,
-    nearest_clause,
     overlap,
     training_pairs,
 )
@@ -61,25 +60,23 @@ def test_numbers_found_in_conflict_and_absent(claim, text, found):
     assert (joint["numbers found"], joint["numbers in conflict"], joint["numbers absent"]) == found
 
 
-def test_a_number_of_a_name_is_none():
-    claim = "Under A2 Motors, hail is covered."
-    assert described(claim, "Hail is covered.")["numbers absent"] == 0
-    assert jointly(claim, "Hail is covered.")["numbers absent"] == 1
+CLAUSES = "Money is covered, tools are not covered."
 
 
-def test_polarity_is_read_in_the_nearest_clause():
-    text = "Money is covered, tools are not covered."
-    assert nearest_clause(text, {"tool"}) == "tools are not covered."
-    assert described("Tools are covered.", text)["polarity differs"] == 1
-    assert described("Money is covered.", text)["polarity differs"] == 0
-    assert described("Tools are excluded.", text)["polarity differs"] == 0
-
-
-def test_names_are_looked_for_in_the_header():
-    claim = "Under Vale Direct, hail is covered."
-    assert described(claim, "Hail is covered.", "Vale Direct")["source"] == 1
-    assert described(claim, "Hail is covered.", "Crest Mutual")["source"] == 0
-    assert described("Hail is covered.", "Hail is covered.")["source"] == 1
+@pytest.mark.parametrize(
+    ("claim", "text", "header", "feature", "value"),
+    [
+        ("Tools are covered.", CLAUSES, "", "polarity differs", 1),  # read in the nearest clause
+        ("Money is covered.", CLAUSES, "", "polarity differs", 0),
+        ("Tools are excluded.", CLAUSES, "", "polarity differs", 0),
+        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Vale Direct", "source", 1),
+        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Crest Mutual", "source", 0),
+        ("Hail is covered.", "Hail is covered.", "", "source", 1),
+        ("Under A2 Motors, hail is covered.", "Hail is covered.", "", "numbers absent", 0),  # of a name
+    ],
+)
+def test_features_by_hand(claim, text, header, feature, value):
+    assert described(claim, text, header)[feature] == value
 
 
 def test_coverage_is_weighted_by_rarity():
@@ -144,7 +141,7 @@ def test_weights_have_the_sign_of_their_meaning_and_name_their_sets():
 
 def test_the_fitted_model_is_scikit_learns(own, base):
     pairs = training_pairs(own.train[:40], base)
-    model = FeatureStance(base.rarity).fit(pairs)
+    model = fitted_stance(base, own.train[:40])
     X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
     Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
     peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(Z, [pair.stance for pair in pairs])

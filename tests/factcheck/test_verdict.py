@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.factcheck.verdict import (
-    BINARY_WEIGHTS,
     DOCUMENTED,
     EQUAL_WEIGHTS,
     INSUFFICIENT,
@@ -108,12 +107,6 @@ def test_degree_of_support_is_undefined_when_a_part_has_no_side():
     assert degree_of_support(["SC1", "SC2"], [one, two, three], Rule()) == pytest.approx(0.4)
     assert degree_of_support(["SC1", "SC2"], [one, two], Rule()) is None
     assert degree_of_support([], [], Rule()) is None
-
-
-def test_sets_of_weights_and_the_widest_thresholds():
-    assert dict.fromkeys(LEVELS, 1.0) == EQUAL_WEIGHTS
-    assert BINARY_WEIGHTS == {"high": 1.0, "medium": 1.0, "low": 0.3}
-    assert Rule(lower=0, upper=1).weights == {"high": 1.0, "medium": 0.6, "low": 0.3}
 
 
 @pytest.mark.parametrize(

@@ -352,10 +352,10 @@ def _starts_predicate(text, after_modal):
     return first in HELPERS | THIRD | PAST or (after_modal and first in BASE)
 
 
-def _starts_clause(text, longest=10):
+def _starts_clause(text):
     """Whether a text starts with a subject and its finite verb."""
     place = _finite_verb(text)
-    if place is None or place > longest:
+    if place is None or place > 10:
         return False
     before = {token for token, _ in _tokens(text)[:place]}
     return not before & GRAMMAR["subordinate"] and "," not in before

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
@@ -121,10 +122,12 @@ class EvidenceBase:
         if not isinstance(documents, pd.DataFrame) or documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
         self.documents, self.mode = documents.reset_index(drop=True), mode
-        rows, self._rating_table = self.documents.to_dict("records"), rating_table
-        self.texts, self.doc_ids = self.documents["text"].tolist(), self.documents["doc_id"].tolist()
-        self.urls, self._kinds = ([_text(row, name) for row in rows] for name in ("url", "kind"))
-        named = ([_text(row, name) for name in ("agreement", "insurer", "title")] for row in rows)
+        self._rating_table = rating_table
+        self.texts, self.doc_ids = documents["text"].tolist(), documents["doc_id"].tolist()
+        told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(object)
+        told = told.where(told.notna(), "").astype(str).apply(lambda column: column.str.strip())
+        self.urls, self._kinds = told["url"].tolist(), told["kind"].tolist()
+        named = told[["agreement", "insurer", "title"]].to_numpy().tolist()
         self.headers = [", ".join(dict.fromkeys(filter(None, parts))) for parts in named]
         pairs = zip(self.headers, self.texts, strict=True)
         self._searched = [f"{header}. {text}" if header else text for header, text in pairs]
@@ -183,11 +186,6 @@ class EvidenceBase:
         return [self.passage(row, *span) for _, span in ranked[:most]]
 
 
-def _text(row, name):
-    value = row.get(name)
-    return value.strip() if isinstance(value, str) else ""
-
-
 def fuse_queries(rankings, most):
     """Reciprocal rank fusion with constant 20; ties go by the collection and not by the best rank."""
     scores = Counter()
@@ -197,55 +195,52 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-@dataclass(frozen=True)
-class Rating:
+class Rating(NamedTuple):
     """Credibility of one source."""
 
     score: float
     level: str
     rule: str
-    address: str = ""
 
 
 def rate(url="", kind=None, ratings=None):
     """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
     ratings = read_ratings() if ratings is None else ratings
-    if kind is not None and str(kind).lower() in ratings["kinds"]:
-        return _rating(ratings, ratings["kinds"][str(kind).lower()], f"kind {kind}", url)
-    address, opaque = unwrap(str(url or "").strip(), ratings["archives"])
+    score, rule = _rated(str(url or "").strip(), str(kind or "").lower(), ratings)
+    level = next((name for name in LEVELS[:2] if score >= ratings["levels"][name]), "low")
+    return Rating(float(score), level, rule)
+
+
+def _rated(url, kind, ratings):
+    if kind in ratings["kinds"]:
+        return ratings["kinds"][kind], f"kind {kind}"
+    address, opaque = unwrap(url, ratings["archives"])
     host = _host(address) if address else None
     if opaque or host is None:
-        rule = "archive without an address" if opaque else "no address"
-        return _rating(ratings, ratings["unknown"], rule, address)
+        return ratings["unknown"], "archive without an address" if opaque else "no address"
     parts = _extractor()(host)
     registered = parts.top_domain_under_public_suffix
     for domain, score in ratings["domains"].items():
         if _within(host, domain) and (registered == domain or not registered):
-            return _rating(ratings, score, f"domain {domain}", address)
+            return score, f"domain {domain}"
     label = parts.suffix.split(".")[0]
     if not parts.is_private and label in ratings["suffixes"]:
-        return _rating(ratings, ratings["suffixes"][label], f"suffix {parts.suffix}", address)
-    return _rating(ratings, ratings["other"], "other", address)
-
-
-def _rating(ratings, score, rule, address):
-    level = next((name for name in LEVELS[:2] if score >= ratings["levels"][name]), "low")
-    return Rating(float(score), level, rule, address)
+        return ratings["suffixes"][label], f"suffix {parts.suffix}"
+    return ratings["other"], "other"
 
 
 def documented_rating(url):
     """Rate an address by the documented heuristic, quirks included: the end of the host as a string."""
     try:
         parts = urlsplit(url)
-        host = parts.netloc.lower().replace("www.", "")
-    except (ValueError, AttributeError, TypeError):
-        return Rating(0.20, "low", "cannot be read", str(url))
+    except ValueError:
+        return Rating(0.20, "low", "cannot be read")
+    host = parts.netloc.lower().replace("www.", "")
     for row in yaml_table("documented")["credibility"]:
         for end in row["ends"]:
             if host.endswith(end):
-                return Rating(row["score"], row["level"], f"host ends in {end}", url)
-    secure = parts.scheme == "https"
-    return Rating(0.40 if secure else 0.30, "low", "https" if secure else "not https", url)
+                return Rating(row["score"], row["level"], f"host ends in {end}")
+    return Rating(0.40, "low", "https") if parts.scheme == "https" else Rating(0.30, "low", "not https")
 
 
 @cache

@@ -246,13 +246,7 @@ class _Stages:
 
 
 DOCUMENTED_CONFIG = PipelineConfig(
-    decomposition="documented",
-    queries="documented",
-    documents=None,
-    gate="medium",
-    passages=3,
-    rule=DOCUMENTED,
-    parity=True,
+    "documented", "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
 )
 
 
@@ -295,17 +289,7 @@ def judge_of(name, base):
     raise InputError(f"unknown stance {name!r}: give {known}")
 
 
-def check_file(
-    path,
-    corpora,
-    *,
-    mode="bm25_stemmed",
-    stance="public",
-    decomposition="rules",
-    documented=False,
-    ratings=None,
-    **settings,
-):
+def check_file(path, corpora, *, mode, stance, decomposition, documented=False, ratings=None, **settings):
     """Check every claim of a file, for the command line: claims, results and settings."""
     claims = read_plain(path)
     rating_table = read_ratings(Path(ratings)) if ratings else None
@@ -332,14 +316,8 @@ def as_report(results, config):
 
 def outcomes(results):
     """How often checking ended with each verdict, or crashed where and why."""
-    counts = Counter()
-    for result in results:
-        if result.error is None:
-            counts[result.verdict] += 1
-        else:
-            stage, kind = result.error.split(": ", 2)[:2]
-            counts[f"crashed in {stage}: {kind}"] += 1
-    return dict(counts.most_common())
+    ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
+    return dict(Counter(ends).most_common())
 
 
 def write_predictions(path, results):

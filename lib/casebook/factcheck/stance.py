@@ -220,16 +220,10 @@ class FeatureStance:
         similar = [None] * len(passages)
         if self._similarity is not None:
             similar = self._similarity.similarities(claim, [passage.text for passage in passages])
-        rows = [
-            features(claim, p.text, p.header, self._rarity, value) for p, value in zip(passages, similar, strict=True)
-        ]
-        return np.reshape(rows, (len(passages), len(NAMES)))
+        pairs = zip(passages, similar, strict=True)
+        return np.array([features(claim, one.text, one.header, self._rarity, value) for one, value in pairs])
 
-    def fit(self, pairs):
-        X = np.vstack([self.describe(pair.claim, [pair.passage]) for pair in pairs])
-        return self.fit_features(X, [pair.stance for pair in pairs])
-
-    def fit_features(self, X, stances):
+    def fit(self, X, stances):
         self.model = features_model().fit(X, stances)
         return self
 
@@ -375,4 +369,6 @@ def fitted_stance(base, claims, encoder=None):
         similarity = MaxSimilarity(encoder)
         similarity.prepare([pair.passage.text for pair in pairs])
         similarity.prepare([pair.claim for pair in pairs], "query")
-    return FeatureStance(base.rarity, similarity).fit(pairs)
+    model = FeatureStance(base.rarity, similarity)
+    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
+    return model.fit(X, [pair.stance for pair in pairs])

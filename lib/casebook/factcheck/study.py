@@ -33,8 +33,8 @@ from casebook.factcheck.transfer import (
     of_claim_set,
     words_model,
 )
+from casebook.factcheck.verdict import INSUFFICIENT, STANCES
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
-from casebook.factcheck.verdict import STANCES
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.inference.samples import number_or_none
 from casebook.measures.calibration import calibration
@@ -218,25 +218,15 @@ def _own_claims(ablation, noise_rates, seed, resamples):
     }
     verdicts = {name: [result.verdict for result in found] for name, found in verdicts.items()}
     verdicts[CLAIM_ONLY] = worded.predict([claim.text for claim in test]).tolist()
-    rows = pd.DataFrame(
-        {
-            "id": [claim.id for claim in test],
-            "label": [claim.label if claim.label in (S, N) else NEI for claim in test],
-            "group": own.groups,
-            "category": [claim.category for claim in test],
-            "hops": [str(claim.hops) for claim in test],
-        }
-    )
+    rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
+    rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
     met = [
         [any(touches(item, atom) for item in result.evidence) for atom in claim.atoms]
         for result, claim in zip(results, test, strict=True)
     ]
     # Probability that the verdict is right, from the degree of support.
-    stated = {S: lambda p: p, N: lambda p: 1 - p}
-    stated = [
-        None if result.support is None or result.verdict not in stated else stated[result.verdict](result.support)
-        for result in results
-    ]
+    support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
+    stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     decisive = [
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
@@ -262,7 +252,7 @@ def _own_claims(ablation, noise_rates, seed, resamples):
         WRONG | {"nei": "three_class"},
         blind=(CLAIM_ONLY,),
         slices=("category", "hops"),
-        confidence={"pipeline": stated},
+        confidence={"pipeline": stated.tolist()},
         found=[all(found) if found else None for found in met],
         ablation=ablated,
         facts=facts,

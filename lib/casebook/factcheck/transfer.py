@@ -180,8 +180,7 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
         compared.insert(1, "system", name)
         contrasts.append(compared)
     frame = pd.DataFrame(table)
-    measured = frame.columns.difference(["dataset", "system", "n", "groups"])
-    return frame.astype(dict.fromkeys(measured, float)), pd.concat(contrasts, ignore_index=True)
+    return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(contrasts, ignore_index=True)
 
 
 def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
@@ -215,11 +214,11 @@ def stance_study(own, *, seed=0, n_boot=2_000):
     (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
     stances = [pair.stance for pair in train]
     most = max(STANCES, key=stances.count)
-    model.fit_features(X, stances)
+    model.fit(X, stances)
     shares = {
         "evidence": model.probabilities(X_test),
         "shuffled evidence": model.probabilities(mixed_test),
-        "fitted on shuffled": FeatureStance().fit_features(mixed, stances).probabilities(mixed_test),
+        "fitted on shuffled": FeatureStance().fit(mixed, stances).probabilities(mixed_test),
         "majority": np.tile([float(stance == most) for stance in STANCES], (len(test), 1)),
     }
     groups = np.array([pair.group for pair in test])
