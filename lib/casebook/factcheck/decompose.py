@@ -209,13 +209,9 @@ def logical_form(text):
     """An atomic claim as a predicate, its condition or frame in front."""
     lead, clause = _leading(text.rstrip(".?! "))
     frame = f"{lead.rstrip(', ').lower()}: " if lead else ""
-    return frame + _predicate(clause)
-
-
-def _predicate(clause):
     place = _finite_verb(clause)
     if place is None:
-        return f"claim({clause})"
+        return f"{frame}claim({clause})"
     found = _tokens(clause)
     subject, helper, negated = clause[: found[place][1]].strip().lower(), found[place], False
     while place + 1 < len(found) and found[place][0] in HELPERS | NEGATIONS:
@@ -226,7 +222,7 @@ def _predicate(clause):
     if negated:
         rest = re.sub(r"^(?:not|never)\s+", "", rest)
     form = f"{verb}({subject}, {rest})" if rest else f"{verb}({subject})"
-    return f"not({form})" if negated else form
+    return frame + (f"not({form})" if negated else form)
 
 
 def _leading(sentence):

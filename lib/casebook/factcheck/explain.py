@@ -16,7 +16,6 @@ import pandas as pd
 from casebook.factcheck.claims import sentences
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
-    NEUTRAL,
     NOT_SUPPORTED,
     REFUTES,
     SUPPORTED,
@@ -83,8 +82,8 @@ def explain(result, rule):
 
 def conflicts(result):
     """Sub-claims with evidence for and against."""
-    sides = {name: {item.stance for item in result.evidence_of(name)} - {NEUTRAL} for name in result.parts}
-    return tuple(name for name, found in sides.items() if len(found) == 2)
+    sides = {name: {item.stance for item in result.evidence_of(name)} for name in result.parts}
+    return tuple(name for name, found in sides.items() if {SUPPORTS, REFUTES} <= found)
 
 
 class Removal(NamedTuple):
