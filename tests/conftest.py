@@ -48,7 +48,7 @@ def example_rows():
     """Give the reconstructed ratings of the documented example, one row per vote."""
     import pandas as pd
 
-    from casebook.raters.example import EXAMPLE
+    from casebook.raters.documented import EXAMPLE
 
     return pd.read_csv(EXAMPLE)
 
@@ -56,7 +56,7 @@ def example_rows():
 @pytest.fixture(scope="session")
 def example(example_rows):
     """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
-    from casebook.inference.votes import vote_matrix
+    from casebook.raters.preference import vote_matrix
 
     return vote_matrix(example_rows, win="RAG", loss="BASE")
 

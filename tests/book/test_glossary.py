@@ -8,10 +8,9 @@ import pytest
 from casebook.counterfactual.evaluation import documented_evaluation
 from casebook.factcheck.explanation_quality import documented_quality
 from casebook.factcheck.performance import documented_performance
-from casebook.inference.preference import documented_preference
 from casebook.measures.classification import documented_metrics
 from casebook.paths import ROOT
-from casebook.raters.legacy import documented_analysis
+from casebook.raters.documented import documented_analysis, documented_preference
 from casebook.shift.evaluators import NAMES
 
 METHODS = ROOT / "book/methods"

@@ -14,9 +14,6 @@ from casebook.counterfactual.detection import DETECTORS
 from casebook.errors import InputError
 from casebook.inference.comparison import PAIR_COLUMNS
 from casebook.inference.effects import EffectSizes
-from casebook.inference.preference import item_tests
-from casebook.inference.preference_rates import UNITS
-from casebook.inference.votes import TIES
 from casebook.measures.agreement import FORMS, LEVELS
 from casebook.measures.agreement_weights import WEIGHTS
 from casebook.measures.calibration import calibration
@@ -27,6 +24,7 @@ from casebook.measures.ranking import list_measures
 from casebook.measures.ranking_names import parse_measure
 from casebook.measures.rankshift import ABSENT, AFFECTED
 from casebook.paths import ROOT
+from casebook.raters.preference import TIES, UNITS, item_tests
 from casebook.shift.evaluators import NAMES
 from casebook.shift.gate import PROFILES
 from casebook.shift.learner import MODES

@@ -15,7 +15,7 @@ from casebook.counterfactual.rated import for_raters, ratings_note, ratings_tabl
 from casebook.datasets import load
 from casebook.errors import InputError
 from casebook.measures.faithfulness import inverse_frequency
-from casebook.raters.likert import make_likert_forms
+from casebook.raters.forms import make_likert_forms
 from casebook.stats import intervals
 
 SOURCE = (

@@ -23,7 +23,7 @@ from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.plain_yaml import read_yaml
-from casebook.raters.responses import read_form
+from casebook.raters.read import read_form
 from casebook.runs.artifact import read_record
 from casebook.runs.chain import read_entries
 from casebook.runs.gate import read_gate

@@ -4,7 +4,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from casebook.errors import InputError
-from casebook.inference.equivalence import equivalence
+from casebook.raters.preference import equivalence
 
 
 def panel(share, items, seed=0):

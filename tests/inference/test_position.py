@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference.position import position_effect
+from casebook.raters.preference import position_effect
 
 PANELS = hnp.arrays(float, (8, 3), elements=st.sampled_from([-1.0, 0.0, 1.0]))
 SIDES = hnp.arrays(bool, (8, 3))

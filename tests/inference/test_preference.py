@@ -8,20 +8,22 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.inference import preference
 from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.preference import (
+from casebook.raters import preference
+from casebook.raters.documented import documented_preference
+from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
-    documented_preference,
+    UNITS,
     item_flips,
     item_majority,
+    item_means,
     item_tests,
+    preference_intervals,
     preference_lines,
+    win_rate,
     win_tie_loss_table,
 )
-from casebook.inference.preference_rates import UNITS, preference_intervals, win_rate
-from casebook.inference.votes import item_means
 
 PANELS = hnp.arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=st.sampled_from([-1.0, 0.0, 1.0]))
 

@@ -7,11 +7,19 @@ from scipy import integrate, stats
 from casebook.errors import InputError
 from casebook.inference.paired import paired_t
 from casebook.inference.permutation import paired_randomization
-from casebook.inference.preference_power import power_table, sign_test_power, sign_test_sample_size, simulated_power
-from casebook.inference.preference_rates import win_rate
-from casebook.inference.preference_study import RECOMMENDED, rejection_rates
 from casebook.inference.sign_tests import exact_sign_test
-from casebook.inference.vote_simulation import log_odds_of, marginal_probability, simulate_votes
+from casebook.raters.power import PRIMARY as RECOMMENDED
+from casebook.raters.power import (
+    log_odds_of,
+    marginal_probability,
+    power_table,
+    rejection_rates,
+    sign_test_power,
+    sign_test_sample_size,
+    simulate_votes,
+    simulated_power,
+)
+from casebook.raters.preference import win_rate
 
 
 def test_power_equals_r():

@@ -3,7 +3,7 @@ import pingouin
 import pytest
 from scipy import stats
 
-from casebook.inference.vote_dependence import rater_heterogeneity, vote_clustering
+from casebook.raters.preference import rater_heterogeneity, vote_clustering
 
 
 def test_published_figures_of_the_example(example):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.inference.votes import VoteCounts, check_votes, count_votes, item_means, preference_scores, vote_matrix
+from casebook.raters.preference import VoteCounts, check_votes, count_votes, item_means, preference_scores, vote_matrix
 
 ROWS = [("b", "r1", "X"), ("b", "r2", "Tie"), ("a", "r2", "Y"), ("a", "r1", None)]
 

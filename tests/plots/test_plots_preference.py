@@ -4,10 +4,9 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
-from casebook.inference.position import position_effect
-from casebook.inference.preference_power import simulated_power
-from casebook.inference.preference_rates import preference_intervals
 from casebook.plots.preference import position_forest, power_curves, preference_forest, rating_distributions
+from casebook.raters.power import simulated_power
+from casebook.raters.preference import position_effect, preference_intervals
 
 mpl.use("Agg")
 

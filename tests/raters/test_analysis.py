@@ -7,13 +7,11 @@ import pytest
 from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
-from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import example_votes
+from casebook.raters.analysis import Options, analyse, answer
+from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
-from casebook.raters.opening import find_key, open_forms, registered_margin
-from casebook.raters.responses import read_forms
-from casebook.raters.sentences import answer
-from casebook.raters.simulated import Truth, fill_forms
+from casebook.raters.read import find_key, open_forms, read_forms, registered_margin
+from casebook.raters.simulate import Truth, fill_forms
 
 QUICK = Options(resamples=300, permutations=19)
 

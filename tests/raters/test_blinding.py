@@ -3,10 +3,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.raters import arm_guess
-from casebook.raters.answers import PDPABENCH, read_answers
-from casebook.raters.arm_guess import guess_arms
-from casebook.raters.blinding import blinding_index
+from casebook.raters import blinding as arm_guess
+from casebook.raters.blinding import blinding_index, guess_arms
+from casebook.raters.forms import PDPABENCH, read_answers
 
 WORDS = "data consent notify breach purpose person organisation request access duty"
 

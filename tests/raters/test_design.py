@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from casebook.errors import InputError
-from casebook.raters.balance import balanced_sides
-from casebook.raters.design import make_design
-from casebook.raters.item_draw import draw_items
+from casebook.raters.design import balanced_sides, draw_items, make_design
 
 
 def secret(number):

@@ -12,14 +12,8 @@ from toy_study import RATERS, SECRET, make_study, toy_answers
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.formats import celltext
-from casebook.raters.answers import PDPABENCH, read_answers
-from casebook.raters.forms import Plan, make_forms
-from casebook.raters.layouts import LIKERT, SHEET
-from casebook.raters.likert import make_likert_forms
-from casebook.raters.responses import read_form, read_forms
-from casebook.raters.rubric import LEVELS
-from casebook.raters.sealing import read_key
-from casebook.raters.unblinding import unblind_likert
+from casebook.raters.forms import LEVELS, LIKERT, PDPABENCH, SHEET, Plan, make_forms, make_likert_forms, read_answers
+from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
 
 DOCUMENTED = [
     "prompt_id",

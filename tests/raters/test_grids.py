@@ -9,7 +9,7 @@ from openpyxl import Workbook, load_workbook
 
 from casebook.errors import InputError
 from casebook.formats import grids
-from casebook.raters.responses import read_form, read_forms
+from casebook.raters.read import read_form, read_forms
 
 
 def test_damaged_and_foreign_files_are_named(returned, tmp_path):

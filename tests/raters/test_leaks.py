@@ -4,7 +4,7 @@ import pytest
 from forms_as_documented import write_forms
 from openpyxl import load_workbook
 
-from casebook.raters.leaks import scan_forms
+from casebook.raters.blinding import scan_forms
 
 WORDS = ("grounded", "plain")
 

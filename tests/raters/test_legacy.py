@@ -7,12 +7,9 @@ from forms_as_documented import write_forms
 from openpyxl import load_workbook
 
 from casebook.errors import InputError
-from casebook.raters import legacy
-from casebook.raters.documented import key_column, read_votes
-from casebook.raters.example import SUFFIX, example_votes
-from casebook.raters.legacy_records import read_records, records_of
-from casebook.raters.responses import read_form, read_forms
-from casebook.raters.unblinding import unblind
+from casebook.raters import documented as legacy
+from casebook.raters.documented import SUFFIX, example_votes, read_records, records_of
+from casebook.raters.read import key_column, read_form, read_forms, read_votes, unblind
 
 EXAMPLE = Path(__file__).with_name("documented_example.txt").read_text()
 

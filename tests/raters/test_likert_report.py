@@ -3,7 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.raters.likert_report import SCALES, documented_means, likert_counts, likert_summary
+from casebook.raters.ratings import LIKERT_SCALES as SCALES
+from casebook.raters.ratings import documented_means, likert_counts, likert_summary
 
 
 def ratings(noise=0.5, seed=0):

@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.raters import agreement_tables, checks, likert_tests, rater_checks
-from casebook.raters.blinding_tables import guess_counts
-from casebook.raters.example import example_votes
-from casebook.raters.panel import panel_of
-from casebook.raters.responses import read_forms
-from casebook.raters.unblinding import unblind
+from casebook.raters import analysis as agreement_tables
+from casebook.raters import analysis as checks
+from casebook.raters import analysis as rater_checks
+from casebook.raters import ratings as likert_tests
+from casebook.raters.analysis import panel_of
+from casebook.raters.blinding import guess_counts
+from casebook.raters.documented import example_votes
+from casebook.raters.read import read_forms, unblind
 
 
 @pytest.fixture(scope="module")

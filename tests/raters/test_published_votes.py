@@ -13,10 +13,11 @@ from casebook.datasets.cards import cards
 from casebook.datasets.loaders import read_split
 from casebook.errors import InputError
 from casebook.grid import DEFAULT_GRID, load_grid
-from casebook.inference.preference import NEW_RATERS, THESE_RATERS
-from casebook.raters import example, legacy
+from casebook.raters import documented as example
+from casebook.raters import documented as legacy
 from casebook.raters.analysis import Options, analyse
-from casebook.raters.legacy_records import records_of
+from casebook.raters.documented import records_of
+from casebook.raters.preference import NEW_RATERS, THESE_RATERS
 
 pytestmark = pytest.mark.data
 KEY = "pdpabench_votes"

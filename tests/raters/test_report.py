@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
-
-from casebook.raters import report
-from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import example_votes
 from casebook.raters.numbers import numbers
 from casebook.raters.published import further_agreement
-from casebook.raters.rehearsal import rehearse
-from casebook.raters.sentences import side_sentence
-from casebook.raters.simulated import Truth
+from sklearn.metrics import cohen_kappa_score
+
+from casebook.raters import analysis as report
+from casebook.raters.analysis import Options, analyse, side_sentence
+from casebook.raters.documented import example_votes
+from casebook.raters.simulate import Truth, rehearse
 
 QUICK = Options(resamples=300, permutations=19)
 

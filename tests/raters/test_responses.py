@@ -7,9 +7,7 @@ from forms_as_documented import with_stored
 from openpyxl.worksheet.formula import ArrayFormula
 
 from casebook.errors import InputError
-from casebook.raters.defects import defect_table
-from casebook.raters.responses import read_form, read_forms
-from casebook.raters.unblinding import unblind
+from casebook.raters.read import defect_table, read_form, read_forms, unblind
 
 
 def kinds(form):

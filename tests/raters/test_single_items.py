@@ -6,9 +6,8 @@ import pytest
 
 from casebook.book.vote_items import view
 from casebook.measures.agreement import percent_agreement
-from casebook.raters.example import example_votes
-from casebook.raters.panel import panel_of
-from casebook.raters.single_items import RECONSTRUCTED, drill_down
+from casebook.raters.analysis import RECONSTRUCTED, drill_down, panel_of
+from casebook.raters.documented import example_votes
 from casebook.runs.items import as_json
 
 

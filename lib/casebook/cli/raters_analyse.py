@@ -36,8 +36,7 @@ def analyse(
     as_json: Json = False,
 ):
     """Analyse returned forms: preference, agreement, ratings, validity."""
-    from casebook.raters.opening import open_forms
-    from casebook.raters.responses import read_forms
+    from casebook.raters.read import open_forms, read_forms
 
     others = ("out", "report", "against", "resamples", "seed")
     exclusive(context, "legacy", *others)
@@ -64,9 +63,9 @@ def analyse(
 
 
 def _legacy(files, key, side_col, last_column, force, names, as_json):
-    from casebook.raters import legacy, legacy_records
-    from casebook.raters.opening import open_forms
-    from casebook.raters.responses import expand, read_forms
+    from casebook.raters import documented as legacy
+    from casebook.raters import documented as legacy_records
+    from casebook.raters.read import expand, open_forms, read_forms
 
     if key:
         judged = legacy_records.records_of(open_forms(read_forms(files, names), key, side_col, last_column, force))
@@ -86,7 +85,7 @@ def _legacy(files, key, side_col, last_column, force, names, as_json):
 def _analysed(votes, key, against, **options):
     """Analyse with the margin that was registered, if there is one."""
     from casebook.raters.analysis import Options, analyse
-    from casebook.raters.opening import registered_margin
+    from casebook.raters.read import registered_margin
 
     if margin := registered_margin(key):
         options["margin"] = margin
@@ -94,8 +93,7 @@ def _analysed(votes, key, against, **options):
 
 
 def _show_analysis(found, as_json):
-    from casebook.raters.report import kappa_pairs
-    from casebook.raters.sentences import answer
+    from casebook.raters.analysis import answer, kappa_pairs
 
     if as_json:
         values = {"answer": answer(found), "tables": records(found.tables)}
@@ -109,8 +107,8 @@ def _show_analysis(found, as_json):
 
 
 def _write(out, found):
-    from casebook.raters.opening import write_tables
-    from casebook.raters.sentences import answer
+    from casebook.raters.analysis import answer
+    from casebook.raters.read import write_tables
 
     values = {"answer": answer(found), "tables": records(found.tables)}
     write_tables(out, found.tables, values, _figures(found))
@@ -148,10 +146,8 @@ def _chapter(run, files, key, side_col, against, names, draws):
 
 
 def _show_likert(returned, key, force, out, seed, as_json):
-    from casebook.raters import likert_report
-    from casebook.raters.defects import defect_table
-    from casebook.raters.opening import find_key, write_tables
-    from casebook.raters.unblinding import unblind_likert
+    from casebook.raters import ratings as likert_report
+    from casebook.raters.read import defect_table, find_key, unblind_likert, write_tables
 
     if key is None:
         raise InputError("Likert forms need their sealed key: --key FILE")

@@ -23,9 +23,8 @@ def audit(
     as_json: Json = False,
 ):
     """Scan forms for leaks; with the key of returned forms, audit the judgements too."""
-    from casebook.raters.leaks import scan_forms
-    from casebook.raters.opening import open_forms
-    from casebook.raters.responses import read_forms
+    from casebook.raters.blinding import scan_forms
+    from casebook.raters.read import open_forms, read_forms
 
     mapped = common.mapping(columns)
     returned = read_forms(files, mapped)
@@ -44,7 +43,7 @@ def audit(
 
 
 def _system_names(key, opened):
-    from casebook.raters.opening import find_key
+    from casebook.raters.read import find_key
 
     if opened is not None:
         return opened.systems
@@ -52,10 +51,9 @@ def _system_names(key, opened):
 
 
 def _validity(votes, against, permutations, seed):
-    from casebook.raters import checks
-    from casebook.raters.blinding_tables import content_audit, guesses
-    from casebook.raters.panel import panel_of
-    from casebook.raters.rater_checks import duplicate_raters
+    from casebook.raters import analysis as checks
+    from casebook.raters.analysis import duplicate_raters, panel_of
+    from casebook.raters.blinding import content_audit, guesses
 
     panel = panel_of(votes, against)
     return {

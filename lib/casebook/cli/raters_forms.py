@@ -84,8 +84,7 @@ def _raters(texts):
 
 
 def _paired(systems, fields, common, folder, plan, secret):
-    from casebook.raters.answers import Fields, read_answers
-    from casebook.raters.forms import make_forms
+    from casebook.raters.forms import Fields, make_forms, read_answers
 
     files = _named(systems, "=", "NAME=FILE")
     answers, account = read_answers(files, Fields(*fields), common=common)
@@ -95,7 +94,7 @@ def _paired(systems, fields, common, folder, plan, secret):
 def _likert(explanations, folder, name, raters, secret, formats):
     import pandas as pd
 
-    from casebook.raters.likert import make_likert_forms
+    from casebook.raters.forms import make_likert_forms
 
     try:
         table = pd.read_csv(explanations, dtype=str, keep_default_na=False)
@@ -179,7 +178,7 @@ def simulate(
     seed: Seed = 0,
 ):
     """Fill the workbooks of a study by a simulated panel, to rehearse the analysis."""
-    from casebook.raters.simulated import Truth, fill_forms
+    from casebook.raters.simulate import Truth, fill_forms
 
     truth = Truth(effect, item_sd, rater_sd, left, ties, blank)
     for path in fill_forms(study, folder, truth, seed=seed):

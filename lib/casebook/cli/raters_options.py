@@ -22,8 +22,8 @@ Seed = Annotated[int, typer.Option(min=0, help="Of every random choice.")]
 
 def mapping(options):
     """Read --map: documented column to the column of the files."""
-    from casebook.raters.layouts import LIKERT, PAIRED_WITH_GUESS
-    from casebook.raters.unblinding import SIDE_COLUMN
+    from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
+    from casebook.raters.read import SIDE_COLUMN
 
     known = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
     found = {}

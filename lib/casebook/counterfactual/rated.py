@@ -2,18 +2,16 @@
 
 import pandas as pd
 
-from casebook.raters.likert import COLUMNS
-from casebook.raters.likert_report import likert_summary
-from casebook.raters.responses import read_forms
-from casebook.raters.sealing import read_key
-from casebook.raters.unblinding import unblind_likert
+from casebook.raters.forms import EXPLANATIONS as COLUMNS
+from casebook.raters.ratings import likert_summary
+from casebook.raters.read import read_forms, read_key, unblind_likert
 
 SHOWN = ("scale", "system", "mean", "mean low", "mean high", "median", "n", "ratings")
 ALPHA = ("alpha", "alpha low", "alpha high", "raters", "reason")
 
 
 def for_raters(explained):
-    """Give explanations as `casebook.raters.likert.make_likert_forms` takes them."""
+    """Give explanations as `casebook.raters.forms.make_likert_forms` takes them."""
     rows = [
         (key, explained.own[key], text, explained.sources[explained.own[key]])
         for key, text in explained.explanations.items()
