@@ -5,11 +5,10 @@ import random
 
 import pandas as pd
 import pytest
-
-from casebook.audits.label_set import Labels
-from casebook.audits.label_tables import natural
-from casebook.audits.labels import audit_labels, read_labels
 from casebook.audits.study import audit_numbers
+
+from casebook.audits.labels import audit_labels
+from casebook.audits.sources import Labels, natural, read_labels
 from casebook.datasets import load
 from casebook.errors import InputError
 

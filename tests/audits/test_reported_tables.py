@@ -5,12 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn import metrics
-
-from casebook.audits.table_files import read_tables
-from casebook.audits.table_rows import MEASURES, check_row
 from casebook.audits.table_study import (
     ALONE,
     ALTERED,
@@ -21,7 +15,11 @@ from casebook.audits.table_study import (
     table_answer,
     table_numbers,
 )
-from casebook.audits.tables import check_tables, conflicts, mean_improvement, summary
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from casebook.audits.tables import MEASURES, check_row, check_tables, conflicts, mean_improvement, read_tables, summary
 from casebook.errors import InputError
 
 

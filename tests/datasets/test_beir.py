@@ -7,7 +7,7 @@ import lzma
 import pytest
 
 from casebook import paths
-from casebook.audits.label_tables import read_labels
+from casebook.audits.sources import read_labels
 from casebook.counterfactual.explained_makers import template_explanations
 from casebook.datasets import load
 from casebook.datasets.beir import load_beir, load_trec

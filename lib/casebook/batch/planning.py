@@ -117,7 +117,7 @@ def _check_data(cell):
         raise InputError(f"resamples: an interval needs at least {FEWEST}")
     for name in values.get("datasets") or ():
         if own := data_folder(name):
-            from casebook.audits.label_tables import read_labels
+            from casebook.audits.sources import read_labels
 
             read_labels(own[1])
     name = values.get("dataset")

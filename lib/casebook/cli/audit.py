@@ -51,7 +51,7 @@ def tables(
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
     from casebook.audits import tables as checks
-    from casebook.audits.table_files import COLUMNS, read_tables
+    from casebook.audits.tables import COLUMNS, read_tables
     from casebook.errors import CheckFailed
 
     reported = read_tables(source, n, positives)
@@ -79,7 +79,7 @@ def _show_parts(parts, as_json):
 
 def finish(audit, as_json):
     """Print an audit, and fail if anything is flagged."""
-    from casebook.audits.findings import FLAGGED
+    from casebook.audits.labels import FLAGGED
     from casebook.errors import CheckFailed
 
     if as_json:
