@@ -5,7 +5,7 @@ vote patterns of its items and its mean ratings are published, and they determin
 preference statistics that the document prints. One assignment that meets them all is
 drawn here: a reconstruction, not the study's data.
 
-``python -m casebook.raters.reconstruction FILE`` writes the shipped table again.
+``python data/raters/reconstruct.py data/raters/reconstructed_votes.csv`` writes the shipped table again.
 """
 
 import random

@@ -242,7 +242,7 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
     if low >= high:
         raise InputError(f"margin {low} to {high} is empty")
     found = win_rate(votes, unit="item", ties="half", level=1 - alpha, n_boot=n_boot, seed=seed)
-    scores, p, verdict, reason = (item_means(votes) + 1) / 2, None, "undecided", found.reason
+    scores, p, verdict, reason = (item_means(votes) + 1) / 2, None, "undecided", found.reason or "no_variation"
     if len(scores) > 1 and np.ptp(scores) > 0 and found.low is not None:
         error = scores.std(ddof=1) / np.sqrt(len(scores))
         gap = min(scores.mean() - low, high - scores.mean())
