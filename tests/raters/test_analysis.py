@@ -239,9 +239,10 @@ def test_three_systems_are_held_against_each_other(tmp_path):
 def test_the_truth_of_a_simulated_panel_is_covered_and_is_the_mean_of_the_votes():
     truth = Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4)
     options = Options(resamples=500, permutations=19)
-    rows = rehearse(60, 6, truth=truth, options=options, seed=2).recovery().set_index("quantity")
-    assert rows.loc["win rate, item and rater drawn anew", "covered"]
-    assert rows.loc["systems told apart by their text", "covered"]
+    found = rehearse(60, 6, truth=truth, options=options, seed=2)
+    both, guess = found.win_rate("item and rater"), found.tables["arm_guess"].iloc[0]
+    assert both["ci_low"] < truth.win_rate < both["ci_high"]
+    assert guess["accuracy low"] < 0.5 < guess["accuracy high"]
     odds = np.array([[1.4], [0.6]]) + np.hypot(1.0, 0.3) * np.random.default_rng(0).normal(size=400_000)
     assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
     with pytest.raises(InputError, match="effect must be a finite number"):

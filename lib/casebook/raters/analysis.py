@@ -12,26 +12,11 @@ from casebook.inference.intervals import bounded, bounds_text
 from casebook.inference.multiplicity import holm
 from casebook.inference.samples import number_or_none
 from casebook.measures.agreement import agreement_table, leave_one_rater_out
-from casebook.raters import ratings
+from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.forms import SCALES
 from casebook.raters.power import power_table
-from casebook.raters.preference import (
-    MARGIN,
-    NEW_RATERS,
-    THESE_RATERS,
-    count_votes,
-    dependence,
-    equivalence,
-    item_means,
-    item_tests,
-    position_effect,
-    preference_intervals,
-    preference_lines,
-    vote_matrix,
-    win_rate,
-    win_tie_loss_table,
-)
+from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import Votes, defect_table
 from casebook.runs.items import MOST_BYTES, fitting
 from casebook.stats.intervals import FEWEST
@@ -98,7 +83,7 @@ def panel_of(votes, other=None):
         raise InputError(f"there is no judgement on {focus} and {other}")
     rows = rows.assign(focus_left=rows["left"] == focus)
     table = rows.rename(columns={"item_id": "item", "choice": "preference"})
-    matrix = vote_matrix(table, win=focus, loss=other)
+    matrix = preference.vote_matrix(table, win=focus, loss=other)
     matrix = matrix[[rater for rater in votes.raters if rater in matrix]]
 
     def wide(values):
@@ -198,14 +183,14 @@ def analyse(votes, other=None, options=None):
     options, panel = options or Options(), panel_of(votes, other)
     boot = {"n_boot": options.resamples, "seed": options.seed}
     flips = {"n_resamples": options.resamples, "seed": options.seed}
-    depends = dependence(panel.votes, **boot)
+    depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    held = equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
+    held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
     tables = {
-        "preference": win_tie_loss_table(panel.votes),
-        "lines": preference_lines(panel.votes, level=1 - options.alpha, **flips),
-        "intervals": preference_intervals(panel.votes, **boot),
-        "item_tests": item_tests(panel.votes, **flips),
+        "preference": preference.win_tie_loss_table(panel.votes),
+        "lines": preference.preference_lines(panel.votes, level=1 - options.alpha, **flips),
+        "intervals": preference.preference_intervals(panel.votes, **boot),
+        "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,
         "equivalence": pd.DataFrame([held]),
         "power": power_table(alpha=options.alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))),
@@ -243,7 +228,8 @@ def vote_agreement(panel, *, n_boot=1000, seed=0):
         table = agreement_table(panel.votes, level, coefficients=["krippendorff_alpha"], **options)
         tables.append(table.assign(coefficient=f"krippendorff_alpha_{level}"))
     tables.append(agreement_table(panel.votes, coefficients=["gwet_ac2"], **options))
-    return pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
 
 
 def _vote_shares(panel):
@@ -298,7 +284,7 @@ def without_each_rater(panel):
 
 def _position(panel, raters):
     votes = panel.votes[raters]
-    return position_effect(votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool))
+    return preference.position_effect(votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool))
 
 
 def position_table(panel):
@@ -365,8 +351,8 @@ def by_stratum(panel, *, n_boot=10_000, seed=0):
     for stratum, votes in panel.votes.groupby(panel.strata):
         row = {"stratum": stratum, "items": len(votes), **count_votes(votes)}
         if votes.notna().to_numpy().any():
-            found = win_rate(votes, unit="item", ties="half", n_boot=n_boot, seed=seed)
-            row |= {"net": float(item_means(votes).mean()), **bounded("win_rate", found)}
+            found = preference.win_rate(votes, unit="item", ties="half", n_boot=n_boot, seed=seed)
+            row |= {"net": float(preference.item_means(votes).mean()), **bounded("win_rate", found)}
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -17,7 +17,7 @@ from casebook.inference.sign_tests import documented_sign_test
 from casebook.paths import DATA
 from casebook.raters.forms import PAIRED, SCALES
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, renamed
+from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, judgement, renamed
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
@@ -219,30 +219,13 @@ def example_votes():
 
 def _study_votes(table):
     """Make votes of a table in the columns of `casebook.datasets.votes.VoteSet`."""
-    rag_left = table["rag_side"] == "S1"
-    left, right = rag_left.map({True: RAG, False: BASE}), rag_left.map({True: BASE, False: RAG})
-    choice = left.where(table["preferred"] == "S1", right)
-    frame = pd.DataFrame(
-        {
-            "rater": table["rater"],
-            "item_id": "item" + table["item"].astype(str).str.zfill(2),
-            "place": table["row"],
-            "row": table["row"] + 1,
-            "left": left,
-            "right": right,
-            "preferred": table["preferred"],
-            "choice": choice.where(table["preferred"] != "Tie", "Tie"),
-            **{
-                f"{scale}_{side}": table[f"{scale}_{column}"].astype(float)
-                for side, column in (("left", "s1"), ("right", "s2"))
-                for scale in SCALES
-            },
-            "comment": table["comment"],
-            "prompt": table["prompt"],
-            "text_left": table["rag"].where(rag_left, table["base"]),
-            "text_right": table["base"].where(rag_left, table["rag"]),
-            "guess": None,
-            "stratum": "all",
-        }
-    )
+    rows = []
+    for row in table.to_dict("records"):
+        left, right = (RAG, BASE) if row["rag_side"] == "S1" else (BASE, RAG)
+        texts = {RAG: row["rag"], BASE: row["base"]}
+        shown = row | {"row": row["row"] + 1, "prompt_text": row["prompt"]}
+        shown |= {"system1_output": texts[left], "system2_output": texts[right]}
+        known = {"rater": row["rater"], "item_id": f"item{row['item']:02d}", "place": row["row"]}
+        rows.append(known | judgement(shown, left, right) | {"stratum": "all"})
+    frame = pd.DataFrame(rows)
     return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())

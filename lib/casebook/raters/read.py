@@ -413,7 +413,7 @@ def unblind(forms, key, *, force=False):
     frame = pd.DataFrame(
         {
             **{"rater": sealed["rater"], "item_id": sealed["item"], "place": sealed["place"]},
-            **_judgement(shown, sealed["left"], sealed["right"]),
+            **judgement(shown, sealed["left"], sealed["right"]),
             "stratum": strata.get(sealed["item"], "all"),
         }
         for sealed, shown in rows
@@ -494,7 +494,7 @@ def _joined(form, rater, sealed, defects):
     return pairs
 
 
-def _judgement(shown, left, right):
+def judgement(shown, left, right):
     """Say what one row of a form means, given the systems behind its sides."""
     meaning = {"S1": left, "S2": right, "Tie": "Tie" if left else None}
     sides = (("left", "s1"), ("right", "s2"))
@@ -561,7 +561,7 @@ def _carried(form, column, defects):
         if left is None:
             report(shown["row"], column, "no_key", shortened(key))
         row = {"rater": form.rater, "item_id": item, "place": place}
-        yield row | _judgement(shown, left, right) | {"stratum": "all"}
+        yield row | judgement(shown, left, right) | {"stratum": "all"}
 
 
 def _item_column(form):

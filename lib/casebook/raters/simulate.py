@@ -11,7 +11,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.inference.samples import stream
-from casebook.raters.analysis import Analysis, analyse
+from casebook.raters.analysis import analyse
 from casebook.raters.forms import FORMS, KEY, SCALES, SEALED, SHEET, Plan, make_forms
 from casebook.raters.power import marginal_probability
 from casebook.raters.read import open_forms, read_forms, read_key
@@ -91,32 +91,8 @@ def _judge(odds, truth, rng):
     return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """A simulated study, from blind forms to the analysis, and its truth."""
-
-    truth: Truth
-    analysis: Analysis
-
-    def recovery(self):
-        """Hold what was found against the truth."""
-        rows = []
-        for unit in ("item", "item and rater"):
-            row = self.analysis.win_rate(unit)
-            found = (row["win_rate"], row["ci_low"], row["ci_high"], row["n"])
-            rows.append((f"win rate, {unit} drawn anew", self.truth.win_rate, *found))
-        guess = self.analysis.tables["arm_guess"].iloc[0]
-        found = guess[["accuracy", "accuracy low", "accuracy high", "n"]]
-        rows.append(("systems told apart by their text", 0.5, *found))
-        columns = ["quantity", "truth", "found", "found low", "found high", "n"]
-        table = pd.DataFrame(rows, columns=columns)
-        inside = table["truth"].between(table["found low"], table["found high"])
-        table.insert(5, "covered", inside.where(table["found low"].notna(), None).astype(object))
-        return table
-
-
 def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
-    """Run a whole study with a simulated panel: forms, answers, key, analysis."""
+    """Run a whole study with a simulated panel, from blind forms to the analysis of what came back."""
     rng = np.random.Generator(stream(seed, "answers of a rehearsal"))
     texts = rng.choice(WORDS, (items, 2, 25))
     answers = pd.DataFrame(
@@ -134,4 +110,4 @@ def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
         make_forms(answers, folder / "study", plan, secret=SECRET)
         paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
         votes = open_forms(read_forms(paths), folder / "study")
-    return Rehearsal(truth, analyse(votes, options=options))
+    return analyse(votes, options=options)
