@@ -227,5 +227,5 @@ def _study_votes(table):
         shown |= {"system1_output": texts[left], "system2_output": texts[right]}
         known = {"rater": row["rater"], "item_id": f"item{row['item']:02d}", "place": row["row"]}
         rows.append(known | judgement(shown, left, right) | {"stratum": "all"})
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows).astype({f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")})
     return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())
