@@ -209,10 +209,9 @@ def _sequence(labels):
     if labels.links is not None:
         targets = labels.links["target"].to_numpy()
         return targets, np.arange(len(targets)), None
-    place = {document: i for i, document in enumerate(labels.documents)}
     first = {labels.group(query): query for query in reversed(labels.relevant)}
     asked = [query for query in labels.relevant if first[labels.group(query)] == query]
-    pairs = [(place[document], number) for number, query in enumerate(asked) for document in labels.relevant[query]]
+    pairs = [(labels.place[d], number) for number, query in enumerate(asked) for d in labels.relevant[query]]
     targets, lists = np.array(pairs, dtype=int).reshape(-1, 2).T
     return targets, lists, asked
 
@@ -249,8 +248,7 @@ def _recurring(last, first):
 
 def neighbours(labels, seed=0):
     """Look for relevant documents that stand next to each other in the collection."""
-    place = {document: i for i, document in enumerate(labels.documents)}
-    relevant = labels.relevant.items()
+    place, relevant = labels.place, labels.relevant.items()
     sets = {query: [place[d] for d in documents] for query, documents in relevant if 3 <= len(documents) < len(place)}
     if len(sets) < 5:
         return _not_applicable("fewer than five questions with three relevant documents", len(sets))
@@ -334,10 +332,9 @@ def anachronisms(labels, seed=0):
     if labels.links is not None:
         year, target = labels.links["year"].to_numpy(), labels.links["target_year"].to_numpy()
     else:
-        known = labels.query_years, labels.document_years
-        links = ((query, d) for query, documents in labels.relevant.items() for d in documents)
-        pairs = [(known[0][query], known[1][d]) for query, d in links if query in known[0] and d in known[1]]
-        year, target = np.array(pairs, dtype=int).reshape(-1, 2).T
+        asked, written = labels.query_years, labels.document_years
+        known = [(asked[query], written[d]) for query, d in labels.pairs if query in asked and d in written]
+        year, target = np.array(known, dtype=int).reshape(-1, 2).T
     sound = (year >= FIRST_YEAR) & (year <= target.max(initial=0) + SLACK)
     n = int(sound.sum())
     if n < 2:
@@ -363,7 +360,7 @@ def duplicates(labels, seed=0):
         same["".join(text.lower().split())].append(document)
     groups = [group for plain, group in same.items() if plain and len(group) > 1]
     twins = {d: [twin for twin in group if twin != d] for group in groups for d in group}
-    pairs = [(query, d) for query, documents in labels.relevant.items() for d in documents]
+    pairs = labels.pairs
     n = len(pairs) + len(labels.repeated)
     if not n:
         return _not_applicable("no relevance judgements")
@@ -393,10 +390,9 @@ def reused_lists(labels, seed=0):
     relevant = {query: documents for query, documents in labels.relevant.items() if len(documents) >= 2}
     if len(relevant) < 3:
         return _not_applicable("fewer than three questions with two relevant documents", len(relevant))
-    place, names = {document: i for i, document in enumerate(labels.documents)}, list(relevant)
-    member = np.zeros((len(relevant), len(place)), dtype=np.float32)
+    names, member = list(relevant), np.zeros((len(relevant), len(labels.documents)), dtype=np.float32)
     for row, documents in zip(member, relevant.values(), strict=True):
-        row[[place[d] for d in documents]] = 1
+        row[[labels.place[d] for d in documents]] = 1
     group = np.array([str(labels.group(query)) for query in relevant])
     other = group[:, None] != group[None, :]
     inside = _inside(member, other)
@@ -447,14 +443,13 @@ def popularity(labels, seed=0):
         return _not_applicable("each question has its own candidates", len(set(groups)))
     if len(set(groups)) < FEWEST_QUESTIONS:
         return _not_applicable(f"fewer than {FEWEST_QUESTIONS} independent questions", len(set(groups)))
-    place = {document: i for i, document in enumerate(labels.documents)}
-    sets = [[place[d] for d in documents] for documents in labels.relevant.values()]
-    recalls = _popular_recalls(sets, pd.factorize(np.array(groups))[0], len(place))
+    sets = [[labels.place[d] for d in documents] for documents in labels.relevant.values()]
+    recalls = _popular_recalls(sets, pd.factorize(np.array(groups))[0], len(labels.documents))
     interval = bootstrap_mean(recalls, clusters=groups, n_boot=2000, seed=seed)
-    total = Counter(d for documents in labels.relevant.values() for d in documents)
+    total = Counter(d for _, d in labels.pairs)
     evidence = ["most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))]
     concerned = [query for query, recall in zip(labels.relevant, recalls, strict=True) if recall > 0]
-    chance = min(1.0, CUT / len(place))
+    chance = min(1.0, CUT / len(labels.documents))
     return _pattern("popularity", labels, seed, interval, evidence, concerned, chance=chance)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -51,6 +52,16 @@ class Labels:
     def relevant(self):
         """Question to relevant documents of all splits; without any it is left out."""
         return {query: found for questions in self.splits.values() for query, found in questions.items() if found}
+
+    @cached_property
+    def place(self):
+        """Document to its place in the collection."""
+        return {document: i for i, document in enumerate(self.documents)}
+
+    @property
+    def pairs(self):
+        """Questions with their relevant documents, one by one."""
+        return [(query, document) for query, found in self.relevant.items() for document in found]
 
     def group(self, query):
         """Give the label of a question's group: its own id without one."""

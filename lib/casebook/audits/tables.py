@@ -201,19 +201,15 @@ def _numbers(part, decimals):
     """Give each measure's values in [0, 1] and the decimals of its column."""
     values, places = {}, {}
     for name in [measure for measure in MEASURES if measure in part]:
-        texts, numbers = [_text(value) for value in part[name]], []
-        for place, text in enumerate(texts):
-            try:
-                numbers.append(float(text or "nan"))  # blank is not reported
-                if math.isinf(numbers[-1]):
-                    raise ValueError
-            except ValueError:
-                shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
-                problem = f"{name} {shown} is not a number; leave it blank if not reported"
-                raise InputError(f"{_where(part.iloc[place])}: {problem}") from None
-        numbers = np.array(numbers)
+        texts = [_text(value) for value in part[name]]
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object).replace("", None), errors="coerce").to_numpy(float)
+        blank = np.array([not text for text in texts])  # is not reported
+        for place in np.flatnonzero(~blank & ~np.isfinite(numbers))[:1]:
+            shown = repr(texts[place] if len(texts[place]) <= 40 else f"{texts[place][:40]}...")
+            problem = f"{name} {shown} is not a number; leave it blank if not reported"
+            raise InputError(f"{_where(part.iloc[place])}: {problem}")
         signed = np.array([str(value).strip().endswith("%") for value in part[name]])
-        plain = numbers[~signed & ~np.isnan(numbers)]
+        plain = numbers[~signed & ~blank]
         percent = signed | (len(plain) > 0 and np.median(plain) > PERCENT)
         values[name] = np.where(percent, numbers / 100, numbers)
         shown = [

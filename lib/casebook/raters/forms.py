@@ -502,12 +502,11 @@ PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allow
 
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
-    fields = fields or Fields()
     if not files:
         raise InputError("give the answers of two systems or more, each with its name")
-    read = {name: _read_answers(Path(path), fields) for name, path in files.items()}
-    every = list(dict.fromkeys(item for rows in read.values() for item in rows))
-    missing = {name: [item for item in every if item not in rows] for name, rows in read.items()}
+    read = {name: _read_answers(Path(path), fields or Fields()) for name, path in files.items()}
+    every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
+    missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}
     missing = {name: items for name, items in missing.items() if items}
     if missing and not common:
         name, items = next(iter(missing.items()))
@@ -515,36 +514,34 @@ def read_answers(files, fields=None, *, common=False):
             f"{files[name]}: {name} lacks {len(items)} of {len(every)} items (first: "
             f"{items[0]}); use only the common items (--common), or complete the file"
         )
-    kept = [item for item in every if all(item in rows for rows in read.values())]
+    kept = [item for item in every if all(item in frame.index for frame in read.values())]
     if not kept:
         raise InputError("the systems have no item in common; check the item field")
     first = next(iter(read))
-    for item, name in itertools.product(kept, read):
-        if read[name][item]["prompt"] != read[first][item]["prompt"]:
+    joined = read[first].loc[kept, ["prompt", "stratum"]].rename_axis("item_id").reset_index()
+    for name, frame in read.items():
+        other = (frame.loc[kept, "prompt"].to_numpy() != joined["prompt"]).to_numpy()
+        if other.any():
             raise InputError(
-                f"{files[name]}: item {item} asks another question than in "
+                f"{files[name]}: item {kept[other.argmax()]} asks another question than in "
                 f"{files[first]}; answers to different questions cannot be compared"
             )
-    rows = [
-        {"item_id": item, **{part: read[first][item][part] for part in ("prompt", "stratum")}}
-        | {name: rows[item]["answer"] for name, rows in read.items()}
-        for item in kept
-    ]
-    return pd.DataFrame(rows), {"items": len(kept), "left_out": missing}
+        joined[name] = frame.loc[kept, "answer"].to_numpy()
+    return joined, {"items": len(kept), "left_out": missing}
 
 
 def _read_answers(path, fields):
+    """Give prompt, answer and stratum by item."""
     rows = {}
     for line, record in read_records(path)[0]:
-        item = _text(path, line, record, fields.item)
+        found = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
+        item = found.pop("item")
         if not item.strip():
             raise InputError.at(path, line, f"field {fields.item!r} is blank")
         if item in rows:
             raise InputError.at(path, line, f"item {item} occurs a second time")
-        parts = {"prompt": fields.prompt, "answer": fields.answer, "stratum": fields.stratum}
-        rows[item] = {part: _text(path, line, record, field) for part, field in parts.items() if field}
-        rows[item].setdefault("stratum", "all")
-    return rows
+        rows[item] = {"stratum": "all"} | found
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _text(path, line, record, field):
