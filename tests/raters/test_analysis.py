@@ -8,16 +8,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from toy_study import SECRET, toy_answers
 
-from casebook.book.vote_items import view
 from casebook.errors import InputError
 from casebook.raters import analysis
-from casebook.raters.analysis import Options, analyse, answer, drill_down, kappa_pairs, panel_of
+from casebook.raters.analysis import Options, analyse, answer, kappa_pairs, panel_of
 from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import open_forms, read_forms, unblind
 from casebook.raters.simulate import Truth, fill_forms, rehearse
-from casebook.runs.items import as_json
 
 QUICK = Options(resamples=300, permutations=19)
 
@@ -247,40 +245,3 @@ def test_the_truth_of_a_simulated_panel_is_covered_and_is_the_mean_of_the_votes(
     assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
     with pytest.raises(InputError, match="effect must be a finite number"):
         Truth(effect=float("inf"))
-
-
-# --- single items ------------------------------------------------------------------
-
-
-def test_votes_sides_and_ratings_of_items_are_those_of_the_rows(panel):
-    found = drill_down(panel, reconstructed=True)
-    assert "reconstruction" in found["remark"] and found["texts"] is None
-    kept = {(i["id"], v["rater"]): v for i in found["items"] for v in i["votes"]}
-    assert len(kept) == len(panel.rows) == 200
-    sign = {panel.focus: 1, panel.other: -1, "Tie": 0}
-    for row in panel.rows.to_dict("records"):
-        vote = kept[row["item_id"], row["rater"]]
-        assert vote["vote"] == sign[row["choice"]]
-        assert (vote["left"], vote["place"]) == (row["left"] == "RAG", row["place"])
-        for scale, rated in zip(found["scales"], vote["ratings"], strict=True):
-            by_side = [row[f"{scale}_left"], row[f"{scale}_right"]]
-            assert rated == (by_side if vote["left"] else by_side[::-1])
-    more = [dict(item["parts"][0])["More votes"] for item in view(found | {"cell": "c"})["items"]]
-    net = panel.votes.sum(axis=1)
-    assert [more.count(name) for name in ("RAG", "BASE", "none")] == [
-        (net > 0).sum(),
-        (net < 0).sum(),
-        (net == 0).sum(),
-    ]
-
-
-def test_a_blank_vote_stays_blank_and_a_budget_keeps_the_disputed(panel):
-    votes = panel.votes.copy()
-    votes.iloc[0, 0] = float("nan")
-    panel = replace(panel, votes=votes)
-    found = drill_down(panel)
-    assert found["remark"] is None and found["items"][0]["votes"][0]["vote"] is None
-    small = drill_down(panel, most_bytes=3000)
-    assert len(as_json(small)) <= 3000
-    net, kept = panel.votes.mean(axis=1).abs(), [item["id"] for item in small["items"]]
-    assert kept and net[kept].max() <= net.drop(kept).min()

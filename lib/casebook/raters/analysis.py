@@ -18,7 +18,6 @@ from casebook.raters.forms import SCALES
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import Votes, defect_table
-from casebook.runs.items import MOST_BYTES, fitting
 from casebook.stats.intervals import FEWEST
 
 VOTES = (-1, 0, 1)
@@ -464,42 +463,3 @@ def _scope(row):
         return "So few raters show nothing of others."
     few = "" if row["raters"] >= FEWEST else f" From {row['raters']} raters that cannot be checked."
     return f"This takes the raters for a random draw, their leanings for normal.{few}"
-
-
-RECONSTRUCTED = (
-    "The votes are a reconstruction: which rater cast which vote for which item was "
-    "drawn at random within the published tallies, so that nothing can be concluded "
-    "from a single item."
-)
-
-
-def drill_down(panel, reconstructed=False, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single items: each rater's vote, side and ratings."""
-    known = {
-        **{"kind": "votes", "dataset": None, "card": None, "texts": None, "controls": [], "documents": []},
-        **{"systems": [panel.focus, panel.other], "scales": list(SCALES), "asked": len(panel.votes)},
-        "remark": RECONSTRUCTED if reconstructed else None,
-    }
-
-    def whole(value):
-        return None if pd.isna(value) else int(value)
-
-    def judgement(name, rater):
-        given = {key: whole(table.loc[name, rater]) for key, table in panel.ratings.items()}
-        return {
-            "rater": str(rater),
-            "vote": whole(panel.votes.loc[name, rater]),
-            "left": bool(panel.left.loc[name, rater]),
-            "place": whole(panel.place.loc[name, rater]),
-            "ratings": [[given[scale, system] for system in (panel.focus, panel.other)] for scale in SCALES],
-        }
-
-    def collect(chosen, _):
-        names = panel.votes.index[list(chosen)]
-        judged = {name: [rater for rater in panel.raters if panel.place.loc[name, rater] >= 1] for name in names}
-        items = [{"id": str(name), "votes": [judgement(name, r) for r in raters]} for name, raters in judged.items()]
-        return known | {"items": items}
-
-    agreed = panel.votes.mean(axis=1).abs().fillna(0).tolist()
-    order = sorted(range(len(agreed)), key=lambda row: (agreed[row], row))
-    return fitting(collect, order, (0,), most_bytes)
