@@ -6,6 +6,7 @@ import random
 import pandas as pd
 import pytest
 
+from casebook.audits import labels as auditor
 from casebook.audits.labels import audit_labels, p_value
 from casebook.audits.sources import Labels
 
@@ -262,6 +263,12 @@ def test_what_cannot_be_checked_says_why():
     assert audit.verdict == "not applicable"
     assert all(found.reason and found.value is None for found in audit.findings)
     assert json.loads(audit.as_json())["findings"] and len(audit.frame()) == len(audit.findings)
+
+
+def test_the_calibrated_thresholds_are_those_of_the_methods_page():
+    excess = {"round robin": 0.3, "recurring order": 0.3, "neighbours": 0.55, "reused lists": 0.5, "popularity": 0.3}
+    assert excess == auditor.EXCESS
+    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (0.01, 0.05, 0.53, 10)
 
 
 def test_a_monte_carlo_p_value_counts_ties_and_is_never_zero():

@@ -166,7 +166,7 @@ def test_a_drift_is_found_and_its_absence_too():
 
 
 @pytest.mark.parametrize(
-    ("items", "different", "flagged"), [(50, None, False), (10, 0, True), (9, 0, False), (10, 2, False)]
+    ("items", "different", "flagged"), [(50, None, False), (10, 0, True), (9, 0, False), (10, 1, True), (10, 2, False)]
 )
 def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
     frame = example_votes().frame

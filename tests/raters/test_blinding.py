@@ -43,6 +43,12 @@ def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
     assert X.T @ dual_weights(X @ X.T, labels) == pytest.approx(model.coef_[0], abs=1e-4)
 
 
+def test_equal_answers_are_draws_that_count_half():
+    texts = [f"Under section {n}" for n in range(10)]
+    guess = guess_arms(texts, texts, folds=5, n_permutations=19)
+    assert guess.accuracy.estimate == 0.5 and guess.pvalue == 1.0
+
+
 def test_too_few_or_blank_answers_give_no_result():
     assert guess_arms(["a"] * 9, ["b"] * 9).reason == "fewer_than_folds"
     assert guess_arms([""] * 12, [" "] * 12).reason == "no_text"

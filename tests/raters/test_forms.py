@@ -157,6 +157,16 @@ def test_an_existing_study_is_not_overwritten(study):
         make_study(study)
 
 
+def test_overlap_and_power_are_registered(tmp_path):
+    plan = Plan("pilot", RATERS, per_item=3, margin=0.1)
+    found = make_forms(toy_answers(20), tmp_path / "s", plan, secret=SECRET)["preregistration"]
+    sizes = ("items", "raters_per_comparison", "comparisons", "systems")
+    assert [found["design"][size] for size in sizes] == [20, 3, 20, 2]
+    assert found["primary"]["no_difference"] == [0.4, 0.6]
+    low, high = found["power"]["ci"]
+    assert 0 < low < found["power"]["estimate"] < high < 1
+
+
 def write_jsonl(path, records):
     path.write_text("\n".join(json.dumps(r) for r in records), encoding="utf-8")
     return path

@@ -26,6 +26,8 @@ from casebook.raters.preference import win_rate
 
 def test_power_equals_r():
     assert sign_test_power(50, 0.65) == pytest.approx(0.505979935487, abs=1e-12)
+    # The level is reached exactly where all six votes agree.
+    assert sign_test_power(6, 0.75, alpha=2**-5) == pytest.approx(0.75**6 + 0.25**6)
     assert sign_test_power(50, 0.5) == pytest.approx(0.0328391375643, abs=1e-12)
 
 

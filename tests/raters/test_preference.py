@@ -150,6 +150,8 @@ def test_raters_who_lean_decide_for_themselves_only():
     lines = preference_lines(votes).set_index("scope")["verdict"]
     assert (lines[THESE_RATERS], lines[NEW_RATERS]) == ("preferred", "undecided")
     assert preference_lines(-votes)["verdict"].tolist() == ["not preferred", "undecided"]
+    # Never surer of new raters than of these: p = 4/64 of the items alone.
+    assert preference_lines([[1, 1, 1]] * 5 + [[1, 0, -1]])["p"].tolist() == [0.0625, 0.0625]
     pair = preference_lines(votes[:, :2]).set_index("scope").loc[NEW_RATERS]
     assert pair["reason"] == "fewer_than_three_raters" and np.isnan(pair["ci_low"])
 
@@ -225,10 +227,18 @@ def test_tost_equals_statsmodels():
 
 
 @pytest.mark.parametrize(
-    ("share", "items", "verdict"), [(0.5, 2000, "equivalent"), (0.7, 200, "different"), (0.5, 20, "undecided")]
+    ("share", "items", "verdict"),
+    [(0.5, 2000, "equivalent"), (0.7, 200, "different"), (0.3, 200, "different"), (0.5, 20, "undecided")],
 )
 def test_verdicts(share, items, verdict):
     assert equivalence(panel(share, items), n_boot=1000)["verdict"] == verdict
+
+
+def test_the_level_decides():
+    votes = panel(0.5, 300)
+    p = equivalence(votes, n_boot=100)["p_tost"]
+    found = [equivalence(votes, alpha=alpha, n_boot=100)["verdict"] for alpha in (1.01 * p, 0.99 * p)]
+    assert found == ["equivalent", "undecided"]
 
 
 def test_an_undefined_or_empty_region():
@@ -297,6 +307,12 @@ def test_icc_of_unequal_groups_recovers_the_truth():
     votes = np.where(rng.uniform(size=(20_000, 4)) < rng.uniform(size=(20_000, 1)), 1.0, -1.0)
     votes[rng.uniform(size=votes.shape) < 0.3] = np.nan
     assert dependence(votes, n_boot=2)["value"].iloc[0] == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_small_expected_counts_are_named():
+    votes = np.array([[1, 1], [-1, -1]])
+    reasons = [dependence(np.tile(votes, (n, 1)), n_boot=2)["reason"].iloc[3] for n in (4, 5)]
+    assert reasons == ["small_expected_counts", None]
 
 
 @pytest.mark.parametrize(

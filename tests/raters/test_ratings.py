@@ -13,6 +13,8 @@ from casebook.raters.analysis import panel_of
 from casebook.raters.documented import example_votes
 from casebook.raters.ratings import LIKERT_SCALES, documented_means, likert_counts, likert_summary
 
+SYSTEMS = ("RAG", "BASE")
+
 
 def changed(**columns):
     votes = example_votes()
@@ -36,6 +38,20 @@ def test_ratings_are_compared_by_item_and_by_rater(panel):
     raters = ratings.rater_rating_tests(panel).set_index(["scale", "rater"])
     assert len(raters) == 8
     assert raters.loc[("factuality", "rater1"), "difference"] == pytest.approx(4.26 - 4.36)
+
+
+def test_new_raters_are_never_surer_than_these(panel):
+    """Raters who agree on all items leave only the items' own spread, of which the sign-flip is less sure."""
+    rng = np.random.default_rng(4)
+    by_item = pd.Series(rng.choice([1.0, 2.0, 3.0], 50), panel.votes.index)
+    alike = panel.votes.apply(lambda _: by_item)
+    level = pd.DataFrame(0.0, alike.index, alike.columns)
+    given = {
+        (scale, s): alike if s == panel.focus else level for scale in ("factuality", "usefulness") for s in SYSTEMS
+    }
+    row = ratings.rating_tests(replace(panel, ratings=given), n_boot=500).iloc[0]
+    assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
+    assert row["p_both"] >= row["p_sign_flip"]
 
 
 def test_ratings_and_votes_are_correlated_over_items(panel):
