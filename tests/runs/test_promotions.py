@@ -7,12 +7,11 @@ import signal
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs import chain, promotion
-from casebook.runs.audit import verify
-from casebook.runs.decision import decide
-from casebook.runs.ordering import find
-from casebook.runs.pointers import pointer_path
-from casebook.runs.promotion import Reason, active, history, promote, rollback
+from casebook.files import locked
+from casebook.runs import promotions
+from casebook.runs.decide import decide
+from casebook.runs.promotions import Reason, active, history, pointer_path, promote, rollback, verify
+from casebook.runs.registry import find
 
 WHY = Reason("because")
 
@@ -37,7 +36,7 @@ def test_the_log_holds_who_what_and_why(three, monkeypatch):
     root = promote_all(three, "low", "mid", metric="nDCG@3")
     first, second = history(root)
     assert (first["seq"], second["seq"]) == (1, 2)
-    assert first["previous"] == chain.NO_LINE
+    assert first["previous"] == "0" * 64
     assert second["actor"] == "ada" and second["reason"] == "because"
     assert active(root, "NDCG@3")["runId"] == "mid"
     assert active(root, "map@1") is None
@@ -119,7 +118,7 @@ def test_verify_finds_every_change_of_the_log(three, how):
     root = promote_all(three, "low", "mid", "low")
     assert verify(root) == []
     path = root / "_active" / "history.jsonl"
-    lines = chain.read_lines(path)
+    lines = path.read_bytes().split(b"\n")[:-1]
     changed = TAMPERING[how](lines)
     assert changed != lines
     path.write_bytes(b"".join(line + b"\n" for line in changed))
@@ -158,7 +157,7 @@ def test_a_log_that_is_gone_is_no_new_one(three, gone):
 
 def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
     root = promote_all(three, "low", "mid")
-    head = chain.head_path(root / "_active" / "history.jsonl")
+    head = root / "_heads" / "history.json"
     one_behind = head.read_bytes()
     pointer = pointer_path(root, "ndcg@3")
     former = pointer.read_bytes()
@@ -176,13 +175,15 @@ def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
 @pytest.mark.parametrize("dies_at", ["head", "pointer"])
 def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
     root = promote_all(three, "low")
+    real, dies = promotions.write_json, "_heads" if dies_at == "head" else "_active"
 
-    def die(*_):
-        os.kill(os.getpid(), signal.SIGKILL)
+    def die(path, value):
+        if dies in path.parts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(path, value)
 
-    where = (chain, "write_json") if dies_at == "head" else (promotion, "write_pointer")
     with monkeypatch.context() as patch:
-        patch.setattr(*where, die)
+        patch.setattr(promotions, "write_json", die)
         fork = multiprocessing.get_context("fork")
         writer = fork.Process(target=promote_all, args=(three, "mid"))
         writer.start()
@@ -196,7 +197,7 @@ def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, di
 
 def test_a_log_from_before_heads_were_kept_is_carried_on(three):
     root = promote_all(three, "low", "mid")
-    head = chain.head_path(root / "_active" / "history.jsonl")
+    head = root / "_heads" / "history.json"
     head.unlink()
     assert verify(root) == []
     promote_all(three, "high")
@@ -254,7 +255,7 @@ def test_a_pointer_behind_the_log_is_not_a_fault(three):
 
 
 def test_a_held_lock_names_its_owner(three, monkeypatch):
-    monkeypatch.setattr(chain, "PATIENCE", 0.05)
-    root = three.layout.root
-    with chain.writing(root / "_active"), pytest.raises(InputError, match=r"held by pid \d+ on "):
+    monkeypatch.setattr(promotions, "_PATIENCE", 0.05)
+    lock = three.layout.root / "_active" / ".lock"
+    with locked(lock, str), pytest.raises(InputError, match=r"held by pid \d+ on "):
         promote_all(three, "low")

@@ -2,11 +2,14 @@ import json
 import time
 
 import pytest
+import pytrec_eval
+import yaml
 
 from casebook.errors import InputError
-from casebook.runs import rerun
-from casebook.runs.artifact import RunRecord, now, write_record
-from casebook.runs.matrix import commands, read_matrix, run_matrix
+from casebook.formats.trec import read_run
+from casebook.runs import repeat
+from casebook.runs.record import RunRecord, digest, now, write_record
+from casebook.runs.repeat import choose_system, commands, read_matrix, run_matrix, write_trec
 
 SPEC = """{
   // two variants; "//" inside a string, "a//b,]", is text
@@ -122,15 +125,13 @@ def test_the_rest_is_left_out_after_a_failure(tmp_path):
 
 
 def test_a_timeout_ends_the_whole_group(tmp_path, monkeypatch):
-    from casebook.runs import children
-
     # The child starts a grandchild, which must not outlive the timeout either.
     marker = tmp_path / "alive"
     script = f"while echo; do sleep 0.05; done > {marker} & sleep 600"
-    monkeypatch.setattr(children, "command_line", lambda _: ["sh", "-c", script])
+    monkeypatch.setattr(repeat, "command_line", lambda _: ["sh", "-c", script])
     for timeout in (1, 10, 100):  # until the grandchild had its time to begin
         start = time.monotonic()
-        ended = children.run_child("a", [], tmp_path / "a.log", timeout=timeout)
+        ended = repeat.run_child("a", [], tmp_path / "a.log", timeout=timeout)
         assert ended.exit_code == 124
         assert time.monotonic() - start < 500
         if marker.is_file() and marker.stat().st_size:
@@ -152,16 +153,14 @@ def record(folder, **labels):
 def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
     inputs = {"parameters": {"dataset": "smoke", "k": 3}}
     folder = record(tmp_path / "nightly" / "runs" / "e-smoke", Cell="e-smoke", Inputs=inputs)
-    request = rerun.request_of(folder)
+    request = repeat.request_of(folder)
     head = ["run", "e-smoke", "--run", "nightly-rerun", "--force"]
     assert request.arguments[:5] == head
     assert request.arguments[5:] == ["-p", 'dataset="smoke"', "-p", "k=3"]
     assert request.record == "nightly-rerun/runs/e-smoke"
-    from casebook.runs.fingerprint import digest
-
     cell = f"e-{digest(inputs['parameters'])[:8]}"
     folder = record(tmp_path / "nightly" / "runs" / cell, Cell=cell, Inputs=inputs)
-    assert rerun.request_of(folder).arguments[1] == "e"
+    assert repeat.request_of(folder).arguments[1] == "e"
 
 
 def test_a_recorded_request_is_repeated_without_keys_or_folders(tmp_path):
@@ -178,21 +177,68 @@ def test_a_recorded_request_is_repeated_without_keys_or_folders(tmp_path):
     }
     path = folder / "run_request.json"
     path.write_text(json.dumps({"runId": "r", "request": request}))
-    found = rerun.request_of(folder)
+    found = repeat.request_of(folder)
     assert found.arguments == ["--x", "shift", "run"]
     assert found.environment == {"EMBEDDING_SIM_ALGO": "sha256"}
     assert found.line == "EMBEDDING_SIM_ALGO=sha256 casebook --x shift run"
     for text in ("{}", "[", '{"request": {}}'):
         path.write_text(text)
         with pytest.raises(InputError, match="not a run request"):
-            rerun.request_of(folder)
+            repeat.request_of(folder)
     with pytest.raises(InputError, match="did not record"):
-        rerun.request_of(record(tmp_path / "w" / "s"))
+        repeat.request_of(record(tmp_path / "w" / "s"))
 
 
 def test_differences_of_a_repetition():
     first = RunRecord.model_construct(metrics={"a": 0.5, "b": None, "c": 1.0})
     same = RunRecord.model_construct(metrics={"a": 0.5000001, "b": None, "c": 1.0})
     other = RunRecord.model_construct(metrics={"a": 0.6, "b": 1.0})
-    assert rerun.differences(first, same) == []
-    assert len(rerun.differences(first, other)) == 3
+    assert repeat.differences(first, same) == []
+    assert len(repeat.differences(first, other)) == 3
+
+
+METRICS = {
+    "set.dense.ndcg@10": 0.656,
+    "set.dense.ap": 0.6,
+    "set.dense.rr@10": 0.58825,
+    "set.dense.p@1": 0.45455,
+    "set.dense.rbp(p=0.9)": 0.1,
+    "set.dense.undefined": None,
+    "set.bm25.ndcg@10": 0.711,
+}
+LABELS = {
+    "Cell": "c",
+    "ContentKey": "k",
+    "Version": "0.1.0",
+    "Environment": {"python": "3.11", "platform": "Linux", "machine": "x86_64"},
+    "Inputs": {"data": {"dataset": "abc"}, "library": "def", "parameters": {"dataset": "set", "k": 10}},
+}
+
+
+@pytest.fixture
+def ablation(record_of):
+    return record_of("r1", METRICS, labels=LABELS, workflow="ablation")
+
+
+def test_systems_are_chosen_by_name(ablation):
+    assert choose_system(ablation, "set.Dense")[1]["rbp(p=0.9)"] == 0.1
+    assert choose_system(ablation, "bm25")[0] == "set.bm25"
+    for name in (None, "x"):
+        with pytest.raises(InputError, match="--system"):
+            choose_system(ablation, name)
+
+
+def test_trec_with_a_header_is_read_by_us_and_its_body_by_trec_eval(ablation, tmp_path):
+    run = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 0.5}}
+    path = write_trec(tmp_path / "run.trec", run, ablation, "set.dense")
+    assert read_run(path) == run
+    lines = path.read_text().splitlines(keepends=True)
+    assert lines[0] == "# ir_metadata.start\n"
+    end = lines.index("# ir_metadata.end\n")
+    header = yaml.safe_load("".join(line.removeprefix("#") for line in lines[1:end]))
+    primad = {"platform", "research goal", "implementation", "method", "actor", "data"}
+    assert primad | {"tag"} <= set(header)
+    assert header["data"]["test collection"]["name"] == "set"
+    with path.open() as stream:
+        body = (line for line in stream if not line.startswith("#"))
+        assert pytrec_eval.parse_run(body) == run

@@ -8,14 +8,20 @@ from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.inference.power import minimal_detectable_effect
-from casebook.runs.decision import apply, decide
-from casebook.runs.evidence import judge, settle
-from casebook.runs.gate import Gate, apply_gate, read_gate
-from casebook.runs.ordering import find
+from casebook.runs.decide import (
+    Gate,
+    apply,
+    apply_gate,
+    decide,
+    decision_report,
+    judge,
+    read_gate,
+    settle,
+    write_report,
+)
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotion import Reason, active, history, promote, rollback
-from casebook.runs.registry import REPO, discover
-from casebook.runs.reports import decision_report, write_report
+from casebook.runs.promotions import Reason, active, history, promote, rollback
+from casebook.runs.registry import REPO, discover, find
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 200)
