@@ -16,7 +16,7 @@ from casebook.batch.planning import Planned
 from casebook.batch.progress import Progress, clock, summary
 from casebook.batch.tasks import Outcome
 from casebook.grid import Cell
-from casebook.runs.artifact import read_record
+from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
 WORK = (

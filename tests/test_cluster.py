@@ -13,7 +13,7 @@ from casebook import batch, grid
 from casebook.batch.borrowed import connected
 from casebook.batch.workers import Watch
 from casebook.errors import BatchFailed, CasebookError, InputError
-from casebook.runs import fingerprint
+from casebook.runs import record as fingerprint
 
 pytestmark = pytest.mark.slow
 PATIENCE = "CASEBOOK_WORKER_PATIENCE"

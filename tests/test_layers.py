@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import casebook
-from casebook.runs import fingerprint
+from casebook.runs import record as fingerprint
 
 LAYERS = [
     {"paths", "errors", "files", "folders", "formats", "plain_json", "plain_yaml", "ragged", "stores"},

@@ -9,7 +9,7 @@ from casebook.grid_rows import expand
 from casebook.notebook_parameters import parameter_names
 from casebook.paths import NOTEBOOKS, valid_name
 from casebook.plain_yaml import read_yaml
-from casebook.runs.fingerprint import digest
+from casebook.runs.record import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 _KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}

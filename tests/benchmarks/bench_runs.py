@@ -15,11 +15,9 @@ import numpy as np
 from measuring import limit_row
 
 from casebook.files import write_json
-from casebook.runs import chain
-from casebook.runs.layout import locate
-from casebook.runs.ordering import order
-from casebook.runs.promotion import FOLDER, LOG, Reason, promote
-from casebook.runs.registry import discover
+from casebook.runs import promotions as chain
+from casebook.runs.promotions import FOLDER, LOG, Reason, promote
+from casebook.runs.registry import discover, locate, order
 
 RUNS, QUERIES = 10_000, 400
 LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}

@@ -11,7 +11,7 @@ from casebook.book.claims import claims_table
 from casebook.book.scorecard import scorecard
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
-from casebook.runs.headlines import headlines
+from casebook.runs.outputs import headlines
 
 CELL = "retrieval_ablation-smoke"
 

@@ -10,10 +10,10 @@ from bs4 import BeautifulSoup
 from casebook import paths
 from casebook.book.changes import changes
 from casebook.paths import run_dir
-from casebook.runs import decision, promotion
-from casebook.runs.layout import locate
-from casebook.runs.registry import discover
-from casebook.runs.reports import decision_report, write_report
+from casebook.runs import decide as decision
+from casebook.runs import promotions as promotion
+from casebook.runs.decide import decision_report, write_report
+from casebook.runs.registry import discover, locate
 
 CELL, METRIC = "retrieval_ablation-smoke", "smoke.full.ndcg@10"
 

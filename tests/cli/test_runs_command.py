@@ -10,9 +10,8 @@ import pytest
 import scipy.stats
 
 from casebook import paths
-from casebook.runs.artifact import RunRecord, now
-from casebook.runs.layout import locate
-from casebook.runs.recording import record_run
+from casebook.runs.record import RunRecord, now
+from casebook.runs.registry import locate, record_run
 
 WEAK = np.random.default_rng(0).integers(1, 8, 100)
 EACH = (

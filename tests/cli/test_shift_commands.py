@@ -10,7 +10,7 @@ import pytest
 from casebook import paths
 from casebook.datasets import load
 from casebook.paths import DATA
-from casebook.runs.artifact import read_record
+from casebook.runs.record import read_record
 from casebook.shift.segments_file import decisions_of
 
 FAST = ("--embedder", "semantic-hash")

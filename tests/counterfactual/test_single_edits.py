@@ -9,7 +9,7 @@ from casebook.counterfactual.planted import WEIGHTS
 from casebook.counterfactual.single_edits import drill_down
 from casebook.counterfactual.tree_state import TreeSettings
 from casebook.measures.rankshift import normalised_footrule
-from casebook.runs.items import as_json
+from casebook.runs.outputs import as_json
 
 
 @pytest.fixture(scope="module")

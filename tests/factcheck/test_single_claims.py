@@ -5,7 +5,7 @@ import pytest
 from casebook.factcheck.single_claims import drill_down
 from casebook.factcheck.study_sets import run_study
 from casebook.factcheck.verdict_tables import evidence_table
-from casebook.runs.items import as_json
+from casebook.runs.outputs import as_json
 
 
 @pytest.fixture(scope="module")

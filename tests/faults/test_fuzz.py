@@ -24,12 +24,11 @@ from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.plain_yaml import read_yaml
 from casebook.raters.responses import read_form
-from casebook.runs.artifact import read_record
-from casebook.runs.chain import read_entries
-from casebook.runs.gate import read_gate
+from casebook.runs.decide import read_gate
 from casebook.runs.manifest import read_manifest
-from casebook.runs.matrix import read_matrix
-from casebook.runs.per_query import read_per_query
+from casebook.runs.promotions import read_entries
+from casebook.runs.record import read_per_query, read_record
+from casebook.runs.repeat import read_matrix
 from casebook.shift.segments_file import read_segments
 
 MUTANTS = 300  # of each reader

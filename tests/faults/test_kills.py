@@ -16,13 +16,9 @@ from casebook.batch import planning
 from casebook.book import build_book
 from casebook.datasets import cards, sources
 from casebook.datasets.downloads import Unavailable
-from casebook.runs.artifact import RunRecord, now, read_record
-from casebook.runs.audit import verify
-from casebook.runs.layout import locate
-from casebook.runs.ordering import find
-from casebook.runs.promotion import Reason, active, promote
-from casebook.runs.recording import record_run
-from casebook.runs.registry import discover
+from casebook.runs.promotions import Reason, active, promote, verify
+from casebook.runs.record import RunRecord, now, read_record
+from casebook.runs.registry import discover, find, locate, record_run
 
 fork = multiprocessing.get_context("fork")
 

@@ -9,7 +9,7 @@ from casebook.measures.agreement import percent_agreement
 from casebook.raters.example import example_votes
 from casebook.raters.panel import panel_of
 from casebook.raters.single_items import RECONSTRUCTED, drill_down
-from casebook.runs.items import as_json
+from casebook.runs.outputs import as_json
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from casebook.measures.ranking import evaluate
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.questions import drill_down
-from casebook.runs.items import as_json
+from casebook.runs.outputs import as_json
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.runs.per_query import write_per_query
+from casebook.runs.record import write_per_query
 from casebook.shift.per_query import per_query
 from casebook.shift.segments import compare_segments, fit_tau, gap_gain, oracle
 from casebook.shift.segments_file import Segments, decisions_of, read_segments, write_segments

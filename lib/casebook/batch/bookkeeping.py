@@ -5,7 +5,7 @@ from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.paths import data_folder, run_dir
 from casebook.plain_json import read_json
-from casebook.runs.artifact import read_record
+from casebook.runs.record import read_record
 
 
 def stored_record(run, cell):

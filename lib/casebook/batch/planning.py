@@ -13,7 +13,8 @@ from casebook.models.load import load_encoder
 from casebook.models.weights import PACKAGED, locate_model
 from casebook.notebook_parameters import DATA, MODELS, check_parameters, defaults
 from casebook.paths import CARDS, NOTEBOOKS, data_folder, run_dir
-from casebook.runs import artifact, fingerprint
+from casebook.runs import record as artifact
+from casebook.runs import record as fingerprint
 
 FEWEST = 100  # resamples of an interval
 

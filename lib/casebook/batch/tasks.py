@@ -9,7 +9,8 @@ from casebook.batch.planning import record_path
 from casebook.errors import CasebookError
 from casebook.notebooks import KernelDied, TimedOut, execute
 from casebook.paths import run_dir
-from casebook.runs import artifact, fingerprint
+from casebook.runs import record as artifact
+from casebook.runs import record as fingerprint
 from casebook.runs.outputs import read_numbers
 
 _ONE_NOTEBOOK = threading.Lock()  # papermill changes the process's folder

@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as WaitTimeout
 from pathlib import Path
 
 from casebook.errors import CasebookError, InputError
-from casebook.runs import fingerprint
+from casebook.runs import record as fingerprint
 
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
 _PATIENCE = 60.0  # seconds without any living worker, or without the scheduler

@@ -13,7 +13,7 @@ from casebook.files import write_text
 from casebook.folders import copy_file, copy_folder, put_in_place, working
 from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
-from casebook.runs.fingerprint import digest, lock_digest, tree_digest
+from casebook.runs.record import digest, lock_digest, tree_digest
 
 
 def build_book(run, compare=None):

@@ -10,11 +10,12 @@ from casebook.book.markup import as_cards, raw
 from casebook.book.scorecard import value_text
 from casebook.errors import InputError
 from casebook.inference.intervals import bounds_text
-from casebook.runs import audit, layout, promotion
-from casebook.runs.artifact import read_record
-from casebook.runs.decision import PROMOTE
-from casebook.runs.headlines import headlines
-from casebook.runs.kept_decisions import kept_decisions
+from casebook.runs import promotions as audit
+from casebook.runs import promotions as promotion
+from casebook.runs import registry as layout
+from casebook.runs.decide import PROMOTE, kept_decisions
+from casebook.runs.outputs import headlines
+from casebook.runs.record import read_record
 from casebook.tables import Markup, to_html, with_intervals
 
 

@@ -10,7 +10,7 @@ from casebook.book.markup import file_links, page_link
 from casebook.book.scorecard import value_text
 from casebook.notebook_parameters import DATA
 from casebook.paths import data_folder
-from casebook.runs.headlines import headlines
+from casebook.runs.outputs import headlines
 from casebook.tables import Markup, to_html
 
 

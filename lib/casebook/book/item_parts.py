@@ -14,7 +14,7 @@ def facts():
 
 
 def change(caption):
-    """Describe a part of a text before and after, see `casebook.runs.items.changed`."""
+    """Describe a part of a text before and after, see `casebook.runs.outputs.changed`."""
     return {"part": CHANGE, "caption": caption}
 
 

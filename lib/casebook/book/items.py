@@ -9,7 +9,7 @@ from casebook.book.markup import raw
 from casebook.datasets.cards import cards
 from casebook.paths import run_dir
 from casebook.plain_json import read_json
-from casebook.runs.items import page_address
+from casebook.runs.outputs import page_address
 
 KINDS = {"questions": question_items, "claims": claim_items, "edits": edit_items, "votes": vote_items}
 

@@ -9,7 +9,7 @@ from casebook.batch.bookkeeping import stored_record
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.notebook_parameters import defaults
 from casebook.paths import NOTEBOOKS
-from casebook.runs.fingerprint import digest
+from casebook.runs.record import digest
 from casebook.tables import Markup
 
 SHOWN = 12  # digits of a hash; the record has them all

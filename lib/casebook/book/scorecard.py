@@ -10,7 +10,7 @@ from casebook.book.reproduce import reproduce_line
 from casebook.datasets.cards import card_of
 from casebook.inference.intervals import bounds_text
 from casebook.paths import ROOT
-from casebook.runs.headlines import headlines
+from casebook.runs.outputs import headlines
 from casebook.tables import Markup, estimate, to_html
 
 _METHODS = {"factcheck_confusion": "factcheck"}  # pages not named after experiments

@@ -59,7 +59,7 @@ def show_tables(tables, as_json):
 
 def table_lines(rows, columns):
     """Yield an aligned text table."""
-    from casebook.runs.report_markdown import cell
+    from casebook.runs.record import cell
 
     grid = [list(columns), *([cell(row[c]) for c in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]

@@ -37,7 +37,7 @@ DEFAULT_METRIC = "original:ndcg@3"
 
 def noted(metric):
     """Say which formula a document's key names, where no prefix does."""
-    from casebook.runs.metrics import DOCUMENTED, label
+    from casebook.runs.record import DOCUMENTED, label
 
     if metric and metric.strip().lower() in DOCUMENTED:
         key = metric.strip().lower()
@@ -69,9 +69,8 @@ def exclusive(context, one, *others, but=""):
 
 def open_registry(domain, tenant, runs_root, include_repo=False):
     """Find and read the registry that the options name."""
-    from casebook.runs.audit import has_log
-    from casebook.runs.layout import locate
-    from casebook.runs.registry import REPO, discover
+    from casebook.runs.promotions import has_log
+    from casebook.runs.registry import REPO, discover, locate
 
     include = (REPO,) if include_repo else ()
     one_root(domain, runs_root)
@@ -83,7 +82,7 @@ def open_registry(domain, tenant, runs_root, include_repo=False):
 
 def root_of(domain, tenant, runs_root):
     """Find the folder of the log of promotions that the options name."""
-    from casebook.runs.audit import has_log, logs_below
+    from casebook.runs.promotions import has_log, logs_below
 
     root = open_registry(domain, tenant, runs_root).root
     below = [] if has_log(root) else logs_below(root)
@@ -109,7 +108,7 @@ def one_root(domain, runs_root):
 
 def chosen(listing, workflow, key):
     """Give the runs of a workflow and of one group of comparable runs."""
-    from casebook.runs.ordering import short_key
+    from casebook.runs.registry import short_key
 
     runs = listing.runs
     if workflow:

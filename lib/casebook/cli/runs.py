@@ -8,7 +8,7 @@ from casebook.cli import run_options as common
 from casebook.cli import runs_decide, runs_repeat
 from casebook.cli.printing import Json, filled_lines, show, table_lines
 from casebook.errors import CheckFailed, Incomparable, InputError
-from casebook.runs.metrics import label
+from casebook.runs.record import label
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ def list_(
 
     Example: casebook runs list --workflow retrieval_ablation
     """
-    from casebook.runs.ordering import short_key
+    from casebook.runs.registry import short_key
 
     listing = common.open_registry(domain, tenant, runs_root)
     rows = [
@@ -75,8 +75,8 @@ def compare(
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
-    from casebook.runs import reports
-    from casebook.runs.ordering import no_run_holds
+    from casebook.runs import decide as reports
+    from casebook.runs.registry import no_run_holds
 
     listing = common.open_registry(domain, tenant, runs_root)
     if pair:
@@ -109,9 +109,8 @@ def _ranked_lines(rows):
 
 
 def _compare_two(listing, pair, metric, top, force, as_json):
-    from casebook.runs.ordering import find, short_key
     from casebook.runs.pairing import compare_runs
-    from casebook.runs.rows import NoRows
+    from casebook.runs.registry import NoRows, find, short_key
 
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
@@ -161,7 +160,8 @@ def best(
 
     Example: casebook runs best -m smoke.full.ndcg@10
     """
-    from casebook.runs import ordering, reports
+    from casebook.runs import decide as reports
+    from casebook.runs import registry as ordering
 
     listing = common.open_registry(domain, tenant, runs_root)
     runs = common.chosen(listing, workflow, key)
@@ -187,7 +187,7 @@ def active(
 
     Example: casebook runs active -m original:ndcg@3
     """
-    from casebook.runs import promotion
+    from casebook.runs import promotions as promotion
 
     root = common.root_of(domain, tenant, runs_root)
     entry = promotion.active(root, metric, profile)
@@ -209,7 +209,7 @@ def history(
 
     Example: casebook runs history -m original:ndcg@3 --max 5
     """
-    from casebook.runs import promotion
+    from casebook.runs import promotions as promotion
 
     if profile and metric is None:
         raise InputError("--profile needs the metric whose pointer it is: --metric")
@@ -227,7 +227,8 @@ def verify(
 
     Example: casebook runs verify
     """
-    from casebook.runs import audit, promotion
+    from casebook.runs import promotions as audit
+    from casebook.runs import promotions as promotion
 
     root = common.root_of(domain, tenant, runs_root)
     faults = audit.verify(root)

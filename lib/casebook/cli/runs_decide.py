@@ -8,7 +8,7 @@ import typer
 from casebook.cli import run_options as common
 from casebook.cli.printing import Json, filled_lines, show
 from casebook.errors import Incomparable, InputError
-from casebook.runs.metrics import label
+from casebook.runs.record import label
 
 Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
@@ -43,10 +43,10 @@ def decide(
     as_json: Json = False,
 ):
     """Decide whether the best run should become active; exit 2, 4 or 5 if not."""
-    from casebook.runs import decision as library
-    from casebook.runs import reports
-    from casebook.runs.evidence import settle
-    from casebook.runs.ordering import find
+    from casebook.runs import decide as library
+    from casebook.runs import decide as reports
+    from casebook.runs.decide import settle
+    from casebook.runs.registry import find
 
     common.exclusive(context, "run", "workflow", "key")
     listing = common.open_registry(domain, tenant, runs_root, include_repo)
@@ -94,7 +94,8 @@ def promote(
 
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
-    from casebook.runs import ordering, promotion
+    from casebook.runs import promotions as promotion
+    from casebook.runs import registry as ordering
 
     common.exclusive(context, "run", "rank", "workflow", "key")
     listing = common.open_registry(domain, tenant, runs_root, include_repo)
@@ -124,8 +125,8 @@ def _now_active(entry, before):
 
 def _across(listing, target, metric, profile, force, rivals):
     """Tell whether different data compete, which must be asked for."""
-    from casebook.runs.ordering import score_of
-    from casebook.runs.promotion import active
+    from casebook.runs.promotions import active
+    from casebook.runs.registry import score_of
 
     present = active(listing.root, metric, profile)
     keys = {run.key for run in rivals if score_of(run, metric) is not None}
@@ -141,10 +142,9 @@ def _across(listing, target, metric, profile, force, rivals):
 
 def _pass_gate(listing, target, rules, metric, profile, force):
     """Apply a gate file against the active run; give its hash if there is one."""
-    from casebook.runs.evidence import settle
-    from casebook.runs.gate import apply_gate, read_gate
-    from casebook.runs.ordering import find
-    from casebook.runs.promotion import active
+    from casebook.runs.decide import apply_gate, read_gate, settle
+    from casebook.runs.promotions import active
+    from casebook.runs.registry import find
 
     gate = read_gate(rules)
     present = active(listing.root, metric, profile)
@@ -173,7 +173,7 @@ def rollback(
     as_json: Json = False,
 ):
     """Make the run active again that was so before; a second time goes further back."""
-    from casebook.runs import promotion
+    from casebook.runs import promotions as promotion
 
     root = common.root_of(domain, tenant, runs_root)
     before = promotion.active(root, metric, profile)
@@ -196,10 +196,10 @@ def gate(
     as_json: Json = False,
 ):
     """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown."""
-    from casebook.runs import gate as library
-    from casebook.runs.evidence import settle
-    from casebook.runs.metrics import canonical
-    from casebook.runs.ordering import find
+    from casebook.runs import decide as library
+    from casebook.runs.decide import settle
+    from casebook.runs.record import canonical
+    from casebook.runs.registry import find
 
     common.exclusive(context, "rules", "metric", "margin")
     common.exclusive(context, "against", "profile")
@@ -226,7 +226,7 @@ def gate(
 
 def _active_path(root, metric, profile):
     """Give the folder of the active run."""
-    from casebook.runs.promotion import active
+    from casebook.runs.promotions import active
 
     entry = active(root, metric, profile)
     if entry is None:

@@ -19,9 +19,10 @@ def matrix(
     as_json: Json = False,
 ):
     """Run variants of a command, keep their logs, then compare; exit 3 on failures."""
-    from casebook.runs import matrix as library
-    from casebook.runs import promotion, reports
-    from casebook.runs.layout import locate
+    from casebook.runs import decide as reports
+    from casebook.runs import promotions as promotion
+    from casebook.runs import repeat as library
+    from casebook.runs.registry import locate
 
     common.one_root(domain, runs_root)
     wanted = library.read_matrix(spec)
@@ -49,7 +50,9 @@ def _say(line):
 
 def _after_matrix(layout, after, folder, complete):
     """Compare what is there now; promote the best of a complete matrix if asked."""
-    from casebook.runs import ordering, promotion, reports
+    from casebook.runs import decide as reports
+    from casebook.runs import promotions as promotion
+    from casebook.runs import registry as ordering
     from casebook.runs.registry import discover
 
     metric = after["comparemetric"]
@@ -75,11 +78,10 @@ def rerun(
     tenant: common.Tenant = None,
 ):
     """Execute a run again from its recorded inputs; exit 2 if its numbers differ."""
-    from casebook.runs import reports
-    from casebook.runs import rerun as library
-    from casebook.runs.children import run_child
-    from casebook.runs.layout import results_root
-    from casebook.runs.ordering import find
+    from casebook.runs import decide as reports
+    from casebook.runs import repeat as library
+    from casebook.runs.registry import find, results_root
+    from casebook.runs.repeat import run_child
 
     listing = common.open_registry(domain, tenant, runs_root)
     former = find(listing, run)
@@ -110,8 +112,8 @@ def rerun(
 
 def _compare_records(former, latter):
     """Say what a repetition did not reproduce."""
-    from casebook.runs.artifact import read_record
-    from casebook.runs.rerun import differences
+    from casebook.runs.record import read_record
+    from casebook.runs.repeat import differences
 
     after = read_record(latter / "run.json")
     found = differences(read_record(former / "run.json"), after)
@@ -138,11 +140,11 @@ def export(
     """Export one system of a run as TREC run, MTEB result or Every Eval Ever record."""
     from casebook.files import refuse_overwriting, write_json
     from casebook.formats.trec import read_run
-    from casebook.runs import export as library
-    from casebook.runs.artifact import read_record
+    from casebook.runs import repeat as library
     from casebook.runs.every_eval import every_eval
     from casebook.runs.mteb import mteb_result
-    from casebook.runs.ordering import find
+    from casebook.runs.record import read_record
+    from casebook.runs.registry import find
 
     wanted = {"ranking": "trec", "task": "mteb", "revision": "mteb"}
     for option, form in wanted.items():
@@ -176,9 +178,8 @@ def import_(
     tenant: common.Tenant = None,
 ):
     """Put published MTEB figures beside ours; they never compete with them."""
-    from casebook.runs.layout import locate
     from casebook.runs.mteb import read_mteb
-    from casebook.runs.recording import record_run
+    from casebook.runs.registry import locate, record_run
 
     common.one_root(domain, runs_root)
     record = read_mteb(result, model, dataset, split)

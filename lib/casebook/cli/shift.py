@@ -137,7 +137,7 @@ def eval_(
 
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
-    from casebook.runs.evidence import settle
+    from casebook.runs.decide import settle
     from casebook.shift.acceptance import run_evaluators
 
     exclusive(context, "training", "latest")
@@ -186,7 +186,7 @@ def compare(
 
     Example: casebook segments compare --segments segments.json --metric map@1
     """
-    from casebook.runs.layout import check_tenant, current_tenant
+    from casebook.runs.registry import check_tenant, current_tenant
     from casebook.shift.running import text_of
     from casebook.shift.segments import compare_segments
     from casebook.shift.segments_file import read_segments
@@ -209,7 +209,7 @@ def compare(
 
 def _layout(domain, tenant, training=None):
     """Find the folders; a training of another tenant is refused."""
-    from casebook.runs.layout import check_tenant, locate
+    from casebook.runs.registry import check_tenant, locate
 
     layout = locate(domain, tenant)
     if training is not None:

@@ -11,7 +11,7 @@ from casebook.counterfactual.facts import FACT_TYPES
 from casebook.counterfactual.study import CONTROL
 from casebook.datasets.cards import card_of
 from casebook.datasets.shown import may_show
-from casebook.runs.items import MOST_BYTES, changed, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
 
 OPENINGS = (160, 80)  # characters of a document; the second where room is short
 FURTHER = 3  # edits of an edited case that are kept of each case

@@ -5,7 +5,7 @@ import math
 from casebook.datasets.cards import card_of
 from casebook.datasets.shown import may_show
 from casebook.factcheck.cited import touches
-from casebook.runs.items import MOST_BYTES, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 
 OPENINGS = (500, 160)  # characters of a passage; the second where room is short
 

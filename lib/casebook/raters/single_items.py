@@ -1,7 +1,7 @@
 """Single items of a double-blind comparison: each rater's vote, side and ratings."""
 
 from casebook.raters.unblinding import SCALES
-from casebook.runs.items import MOST_BYTES, fitting
+from casebook.runs.outputs import MOST_BYTES, fitting
 
 RECONSTRUCTED = (
     "The votes are a reconstruction: which rater cast which vote for which item was "

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from casebook.datasets.shown import may_show
-from casebook.runs.items import MOST_BYTES, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 
 SHOWN = ("full", "bm25", "dense", "random")
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from casebook.files import write_json
 from casebook.inference.samples import check_choice
-from casebook.runs.artifact import now
+from casebook.runs.record import now
 from casebook.shift import evaluators, gate
 from casebook.shift.preparation import prepare
 from casebook.shift.simulators import NAMES

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.inference.samples import check_choice
-from casebook.runs.artifact import now
-from casebook.runs.evidence import FAIL, PASS, UNDECIDED
-from casebook.runs.evidence import judge as weigh_bounds
+from casebook.runs.decide import FAIL, PASS, UNDECIDED
+from casebook.runs.decide import judge as weigh_bounds
+from casebook.runs.record import now
 from casebook.shift.evaluators import COSINE, MRR, NDCG
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.tests import difference_intervals

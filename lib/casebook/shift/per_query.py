@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from casebook.measures.ranking import evaluate
-from casebook.runs.per_query import FIELDS
+from casebook.runs.record import FIELDS
 from casebook.shift.vectors import best_first
 
 KEYS = ("original:map@1", "original:ndcg@3")  # Ap1 and Ndcg3

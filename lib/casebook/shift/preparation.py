@@ -7,7 +7,7 @@ from casebook.datasets import load
 from casebook.datasets.insurance import read_mini_insurance
 from casebook.inference.samples import check_choice
 from casebook.paths import data_folder
-from casebook.runs.fingerprint import library_digest
+from casebook.runs.record import library_digest
 from casebook.shift.embedded import embed
 from casebook.shift.learner import DOCUMENTED, MODES
 from casebook.shift.simulators import load_embedder

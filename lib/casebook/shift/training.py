@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.files import write_json, write_text
-from casebook.runs.artifact import now
+from casebook.runs.record import now
 from casebook.shift.keyword import selection_score
 
 RESULT, READABLE, STATS = ("shift-training-result.json", "shift-training-result.md", "training_stats.json")
