@@ -94,8 +94,9 @@ def notebook_project(tmp_path, monkeypatch):
     """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
     import nbformat
 
-    from casebook import notebooks, paths
-    from casebook.batch import planning
+    from casebook import paths
+    from casebook import run as notebooks
+    from casebook import run as planning
 
     def make(parameters, work):
         code = nbformat.v4.new_code_cell

@@ -6,9 +6,10 @@ import os
 import nbformat
 import pytest
 
-from casebook import batch, grid
-from casebook.batch.running import lost_needs, ready_cells
+from casebook import grid
+from casebook import run as batch
 from casebook.errors import BatchFailed, InputError
+from casebook.run import lost_needs, ready_cells
 from casebook.runs import record as fingerprint
 from casebook.runs.record import read_record
 

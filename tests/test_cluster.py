@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from casebook import batch, grid
-from casebook.batch.borrowed import connected
-from casebook.batch.workers import Watch
+from casebook import grid
+from casebook import run as batch
 from casebook.errors import BatchFailed, CasebookError, InputError
+from casebook.run import Watch, connected
 from casebook.runs import record as fingerprint
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from casebook.batch.workers import PATIENCE_VARIABLE, Watch
 from casebook.errors import InputError
+from casebook.run import PATIENCE_VARIABLE, Watch
 
 
 class Client:

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from casebook import paths
-from casebook.batch.bookkeeping import stored_record
 from casebook.book import pages
 from casebook.book.footers import for_readers
 from casebook.book.limits import limits
@@ -19,6 +18,7 @@ from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import card_of, cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir
+from casebook.run import stored_record
 
 CELL = "retrieval_ablation-smoke"
 

@@ -228,7 +228,7 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.notebook_parameters import parameter_names
+    from casebook.grid import parameter_names
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")

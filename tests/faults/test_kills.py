@@ -11,8 +11,9 @@ import nbformat
 import pytest
 from toy_card import toy_card
 
-from casebook import batch, grid, paths
-from casebook.batch import planning
+from casebook import grid, paths
+from casebook import run as batch
+from casebook import run as planning
 from casebook.book import build_book
 from casebook.datasets import cards, sources
 from casebook.datasets.downloads import Unavailable

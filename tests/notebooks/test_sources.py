@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from casebook.grid import load_grid, select
-from casebook.notebook_parameters import parameter_names
+from casebook.grid import load_grid, parameter_names, select
 from casebook.paths import NOTEBOOKS, run_dir
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))

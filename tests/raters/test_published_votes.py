@@ -7,7 +7,6 @@ from forms_as_documented import HEADER, with_stored
 from openpyxl import Workbook
 from statsmodels.stats import inter_rater
 
-from casebook.batch.planning import inputs_of
 from casebook.datasets import load, registry, sources
 from casebook.datasets.cards import cards
 from casebook.datasets.loaders import read_split
@@ -17,6 +16,7 @@ from casebook.inference.preference import NEW_RATERS, THESE_RATERS
 from casebook.raters import example, legacy
 from casebook.raters.analysis import Options, analyse
 from casebook.raters.legacy_records import records_of
+from casebook.run import inputs_of
 
 pytestmark = pytest.mark.data
 KEY = "pdpabench_votes"

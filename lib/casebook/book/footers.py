@@ -4,13 +4,13 @@ import html
 
 import nbformat
 
-from casebook.batch.bookkeeping import stored_record
 from casebook.book.items import items_title
 from casebook.book.limits import limits
 from casebook.book.markup import code
 from casebook.book.reading_order import answer_first
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.paths import NOTEBOOKS, run_dir
+from casebook.run import stored_record
 
 _FOLDERS = {"rows": "rows", "tables": "table", "figures": "figure data"}
 

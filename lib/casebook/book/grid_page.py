@@ -5,11 +5,11 @@ import json
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import read_failures, read_planned, read_timings, stored_record
 from casebook.book.markup import file_links, page_link
 from casebook.book.scorecard import value_text
-from casebook.notebook_parameters import DATA
+from casebook.grid import DATA
 from casebook.paths import data_folder
+from casebook.run import read_failures, read_planned, read_timings, stored_record
 from casebook.runs.outputs import headlines
 from casebook.tables import Markup, to_html
 

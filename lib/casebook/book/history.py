@@ -3,8 +3,8 @@
 import json
 
 from casebook import paths
-from casebook.batch.bookkeeping import stored_record
 from casebook.errors import InputError
+from casebook.run import stored_record
 from casebook.runs.record import read_record
 
 MOST = 20  # points of a sparkline

@@ -4,7 +4,6 @@ import math
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import stored_record
 from casebook.book.changes import changes
 from casebook.book.claims import claims_table
 from casebook.book.comparison import comparison
@@ -16,6 +15,7 @@ from casebook.book.scorecard import scorecard
 from casebook.datasets.cards import cards
 from casebook.datasets.describe import as_markdown, licence_table
 from casebook.paths import data_folder
+from casebook.run import stored_record
 from casebook.tables import to_html
 
 

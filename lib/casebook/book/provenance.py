@@ -6,13 +6,13 @@ import platform
 
 import pandas as pd
 
-from casebook.batch.bookkeeping import read_timings
 from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.reproduce import SHOWN, command, hashes
 from casebook.errors import InputError
+from casebook.grid import defaults
 from casebook.models.weights import PACKAGED, PACKAGED_SHA256
-from casebook.notebook_parameters import defaults
 from casebook.paths import NOTEBOOKS
+from casebook.run import read_timings
 from casebook.tables import Markup, to_html
 
 _PACKAGES = (

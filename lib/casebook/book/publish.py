@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 from casebook import paths
-from casebook.batch.running import sole_writer
 from casebook.book.rendering import sole_builder
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.run import sole_writer
 from casebook.stores import Store
 
 MARKER = "published.json"

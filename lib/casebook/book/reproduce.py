@@ -5,10 +5,9 @@ import json
 import shlex
 from functools import lru_cache
 
-from casebook.batch.bookkeeping import stored_record
-from casebook.grid import DEFAULT_GRID, load_grid
-from casebook.notebook_parameters import defaults
+from casebook.grid import DEFAULT_GRID, defaults, load_grid
 from casebook.paths import NOTEBOOKS
+from casebook.run import stored_record
 from casebook.runs.record import digest
 from casebook.tables import Markup
 

@@ -86,7 +86,7 @@ def search(
 def _cluster(workers, scheduler):
     """Open a client of the scheduler, of worker processes here, or none."""
     if scheduler:
-        from casebook.batch.borrowed import connected
+        from casebook.run import connected
 
         with connected(scheduler) as client:
             yield client

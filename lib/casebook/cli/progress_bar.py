@@ -39,7 +39,7 @@ def _bar():
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
-    from casebook.batch.progress import clock
+    from casebook.run import clock
 
     class Left(ProgressColumn):
         """Time left, by the batch's own estimate."""

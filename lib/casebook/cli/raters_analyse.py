@@ -132,7 +132,7 @@ def _figures(found):
 
 
 def _chapter(run, files, key, side_col, against, names, draws):
-    from casebook.notebooks import execute
+    from casebook.run import execute
 
     parameters = {
         "forms": [str(path.resolve()) for path in files],

@@ -116,10 +116,9 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, grid, tag, force, overrides):
-    from casebook import batch
-    from casebook.batch.bookkeeping import data_folders
-    from casebook.grid import DEFAULT_GRID, load_grid, select
-    from casebook.notebook_parameters import resolved
+    from casebook import run as batch
+    from casebook.grid import DEFAULT_GRID, load_grid, resolved, select
+    from casebook.run import data_folders
 
     taken = data_folders(run)
     overrides = resolved(overrides, taken)
@@ -135,7 +134,7 @@ def _plan(run, names, grid, tag, force, overrides):
 
 
 def _execute(planned, run, workers, scheduler, timeout, retries):
-    from casebook import batch
+    from casebook import run as batch
 
     limits = batch.Limits(timeout, retries)
     with batch_progress() as (say, show):
