@@ -10,6 +10,8 @@ import contextlib
 import importlib
 import json
 import os
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,12 +41,12 @@ class Nursery:
     def _started(self):
         if self.closed:
             raise RuntimeError("the batch is being ended")
-        if self._process is None or self._process.poll() is not None:
+        self.place = self.place or Path(tempfile.mkdtemp(prefix="casebook-"))
+        if self._process is None or self._process.poll() is not None:  # not yet, or it was killed
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            command = [sys.executable, "-m", "casebook.kernel"]
+            command = [sys.executable, "-m", "casebook.kernel", str(self.place)]
             # A session of its own: Ctrl-C is for the batch, which ends this.
             self._process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
-            self.place = Path(self._process.stdout.readline().rstrip("\n"))
         return self.place
 
     def fork(self, arguments, environment):
@@ -64,6 +66,7 @@ class Nursery:
                 self._process.stdin.close()
             self._process.wait()
             self._process.stdout.close()
+            shutil.rmtree(self.place, ignore_errors=True)
 
 
 nursery = Nursery()
@@ -152,8 +155,13 @@ class Forked:
 def manager_class():
     """Give the kernel manager for papermill: jupyter_client's, with kernels from the nursery."""
     from jupyter_client import AsyncKernelManager
+    from traitlets import default
 
     class ForkedKernelManager(AsyncKernelManager):
+        @default("connection_file")
+        def _in_the_nurserys_folder(self):
+            return f"{nursery.start()}/{secrets.token_hex(8)}.json"
+
         async def _async_launch_kernel(self, kernel_cmd, **options):
             if "ipykernel_launcher" not in kernel_cmd:  # a kernel of another language, or of the user's own
                 return await super()._async_launch_kernel(kernel_cmd, **options | {"cwd": str(ROOT)})
@@ -192,29 +200,30 @@ def main():
                 kernels.discard(pid)
 
     signal.signal(signal.SIGCHLD, reap)
-    with tempfile.TemporaryDirectory(prefix="casebook-", ignore_cleanup_errors=True) as place:
-        answers = os.fdopen(os.dup(1), "w")
-        print(place, file=answers, flush=True)
-        os.dup2(2, 1)  # what imports print is no answer
-        while line := sys.stdin.readline():
-            ask = json.loads(line)
-            os.environ.update(ask["environment"])  # some of which is read on import
-            for module in ask["modules"]:
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(module)
-            parent = os.getpid()
-            pid = os.fork()
-            if pid == 0:
-                answers.close()
-                _become_kernel(ask, place, parent)
+    place = sys.argv[1]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what imports print is no answer
+    while line := sys.stdin.readline():
+        ask = json.loads(line)
+        os.environ.update(ask["environment"])  # some of which is read on import
+        for module in ask["modules"]:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            answers.close()
+            _become_kernel(ask, place, parent)
+        with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-            kernels.add(pid)
-            print(pid, file=answers, flush=True)
+        kernels.add(pid)
+        print(pid, file=answers, flush=True)
+    while kernels:
         for pid in list(kernels):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
-        while kernels:
-            time.sleep(0.01)
+        time.sleep(0.01)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _become_kernel(ask, place, parent):

@@ -601,16 +601,16 @@ def _place(run, count, limits, workers, scheduler):
         return
     os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    import dask
     from distributed import Client, LocalCluster
 
-    with kernel.batch_nursery(kernel.SHARED if count > 2 else ()) as nursery:
-        options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": None}
-        options["local_directory"] = str(nursery.start())
-        with LocalCluster(1, processes=False, **options) as cluster, Client(cluster) as client:
-            try:
-                yield Place(client, None, run, limits, None, options["threads_per_worker"])
-            finally:
-                nursery.close()
+    options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": None}
+    with contextlib.ExitStack() as stack:
+        nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
+        stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))
+        client = stack.enter_context(Client(stack.enter_context(LocalCluster(1, processes=False, **options))))
+        stack.callback(nursery.close)  # before the cluster waits for threads that wait for kernels
+        yield Place(client, None, run, limits, None, options["threads_per_worker"])
 
 
 class Place:
