@@ -201,11 +201,12 @@ def main():
 
     signal.signal(signal.SIGCHLD, reap)
     place = sys.argv[1]
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what imports print is no answer
     while line := sys.stdin.readline():
         ask = json.loads(line)
-        os.environ.update(ask["environment"])  # some of which is read on import
+        os.environ.update(ask["environment"] | {"MPLBACKEND": os.environ["MPLBACKEND"]})  # some of which is read on import
         for module in ask["modules"]:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
