@@ -369,6 +369,12 @@ def stored_record(run, cell):
     return records.read_record(path) if path.is_file() else None
 
 
+def same_data(run, other, cell):
+    """Say whether a cell was executed on the same data in two runs."""
+    now, before = (stored_record(name, cell) for name in (run, other))
+    return bool(now and before) and now.labels["Inputs"]["data"] == before.labels["Inputs"]["data"]
+
+
 def read_timings(run):
     """Give the wall seconds of a run's cells when they ran last."""
     return _known(run, "timings.json")

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from casebook.book import build, pages
-from casebook.book.claims import claims_table
-from casebook.book.scorecard import scorecard
+from casebook.book.pages import claims_table, scorecard
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
 from casebook.runs.outputs import headlines

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from casebook import paths
-from casebook.book.changes import changes
+from casebook.book.comparison import changes
 from casebook.paths import run_dir
 from casebook.runs import decide as decision
 from casebook.runs import promotions as promotion
@@ -38,7 +38,7 @@ def edit(folder, **fields):
 
 
 def listing():
-    return discover(locate(), use_index=False)
+    return discover(locate())
 
 
 def named(found, name):

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from casebook import paths
+from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison, differences
-from casebook.book.footers import for_readers
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.tables import to_html

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from casebook import paths
-from casebook.book.grid_page import grid_page
-from casebook.book.scorecard import scorecard
+from casebook.book.pages import grid_page, scorecard
 from casebook.grid import Cell
 from casebook.paths import run_dir
 from casebook.run import Outcome, Planned, keep, keep_planned

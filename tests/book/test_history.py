@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from casebook import paths
-from casebook.book.history import history, sparkline
+from casebook.book.pages import history, sparkline
 from casebook.paths import run_dir
 
 CELL = "retrieval_ablation-smoke"

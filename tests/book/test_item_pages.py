@@ -8,10 +8,10 @@ import pytest
 
 from casebook import paths
 from casebook.book import pages
+from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.footers import for_readers
 from casebook.book.items import item_links, item_pages
-from casebook.book.scorecard import scorecard
+from casebook.book.pages import scorecard
 from casebook.paths import run_dir
 
 CELL = "retrieval_ablation-smoke"

@@ -2,7 +2,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from casebook.book.reading_order import answer_first
+from casebook.book.chapters import answer_first
 from casebook.paths import NOTEBOOKS
 
 

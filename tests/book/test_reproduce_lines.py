@@ -10,11 +10,8 @@ import yaml
 
 from casebook import paths
 from casebook.book import pages
-from casebook.book.footers import for_readers
-from casebook.book.limits import limits
-from casebook.book.markup import code
-from casebook.book.reproduce import command, hashes, reproduce_line
-from casebook.book.scorecard import scorecard
+from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
+from casebook.book.pages import scorecard
 from casebook.datasets.cards import card_of, cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir

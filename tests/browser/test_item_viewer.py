@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from casebook.book.item_parts import cell, change, facts, item, page, table
+from casebook.book.items import cell, change, facts, item, page, table
 from casebook.paths import ROOT
 
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"

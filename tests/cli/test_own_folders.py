@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from casebook.book.chapters import command
 from casebook.book.pages import chapters
-from casebook.book.reproduce import command
 from casebook.errors import InputError
 from casebook.grid import load_grid, resolved, select
 from casebook.paths import DATA, data_folder

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from casebook.book.vote_items import view
+from casebook.book.items import view
 from casebook.measures.agreement import percent_agreement
 from casebook.raters.example import example_votes
 from casebook.raters.panel import panel_of
