@@ -605,12 +605,13 @@ def _place(run, count, limits, workers, scheduler):
             client, watch = stack.enter_context(_connected(scheduler, identity))
             yield Place(client, watch, run, limits, identity)
         return
-    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     import dask
     from distributed import Client, LocalCluster
 
+    # What Dask says of itself while it ends is no news.
     options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": None}
+    options["silence_logs"] = logging.CRITICAL
     with contextlib.ExitStack() as stack:
         nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
         stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))

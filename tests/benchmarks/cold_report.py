@@ -1,7 +1,8 @@
 """The chapters of the report from nothing: together, and each by papermill alone.
 
 The naive way starts papermill once a chapter, with nothing kept from the one before;
-``make report`` runs two chapters at a time, which share one encoder and its vectors.
+``make report`` runs two chapters at a time, forked from one process that has imported what
+they share.
 Both have the data at hand and an empty cache of models' output. It takes about a
 quarter of an hour and writes ``book/methods/scaling_report.csv``:
 ``python tests/benchmarks/cold_report.py``.
