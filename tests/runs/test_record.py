@@ -14,7 +14,6 @@ from casebook.runs.record import (
     file_part,
     higher_is_better,
     label,
-    now,
     per_query_name,
     read_per_query,
     read_record,
@@ -64,11 +63,6 @@ def test_a_damaged_record_is_one_clear_line(tmp_path, text):
     with pytest.raises(InputError, match=r"run\.json: ") as caught:
         read_record(path)
     assert "\n" not in str(caught.value)
-
-
-def test_a_fixed_epoch_gives_a_fixed_time(monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert now() == datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
 
 
 def held(metrics):
