@@ -12,7 +12,7 @@ import pytest
 from casebook import grid
 from casebook import run as batch
 from casebook.errors import BatchFailed, CasebookError, InputError
-from casebook.run import PATIENCE_VARIABLE, Watch, connected
+from casebook.run import PATIENCE_VARIABLE, connected
 from casebook.runs import record
 
 pytestmark = pytest.mark.slow
@@ -123,14 +123,11 @@ def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(
 def test_what_is_missing_is_said_in_bounded_time(project, dask, monkeypatch):
     with pytest.raises(InputError, match="no Dask scheduler at"):
         run(cells({}), "tcp://127.0.0.1:9")
-    living = Watch.living
-
-    def asked(watch):  # the scheduler has its time, missing workers a second
-        monkeypatch.setenv(PATIENCE_VARIABLE, "1")
-        return living(watch)
-
-    monkeypatch.setattr(Watch, "living", asked)
+    monkeypatch.setenv(PATIENCE_VARIABLE, "1")
     with pytest.raises(InputError, match="no worker within 1 s"):
+        run(cells({}), dask.address)
+    monkeypatch.setenv(PATIENCE_VARIABLE, "long")
+    with pytest.raises(InputError, match="PATIENCE=long: give a number of seconds"):
         run(cells({}), dask.address)
 
 

@@ -225,8 +225,9 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
         keep_planned(run, planned)
         try:
             if waiting:
-                with _place(run, len(waiting), limits or Limits(), workers, scheduler) as place:
-                    _work(waiting, place, outcomes, Progress(run, waiting, report, show, place.slots))
+                with _workers(run, len(waiting), workers, scheduler) as cluster:
+                    progress = Progress(run, waiting, report, show, cluster.slots)
+                    _work(waiting, cluster, (run, limits or Limits(), cluster.expected), outcomes, progress)
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             try:
@@ -244,20 +245,24 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
     return {outcome.cell: outcome.seconds for outcome in outcomes}
 
 
-def _work(waiting, place, outcomes, progress):
+def _work(waiting, cluster, task, outcomes, progress):
     """Keep the workers busy until nothing is left."""
-    running, failures = set(), {}
+    running, failures = {}, {}
     while waiting or running:
         ended = lost_needs(waiting, failures)
-        for item in ready_cells(waiting, running)[: max(place.slots - len(running), 0)]:
-            running.add(item.cell.name)
+        names = {item.cell.name for item, _ in running.values()}
+        for item in ready_cells(waiting, names)[: max(cluster.slots - len(running), 0)]:
             del waiting[item.cell.name]
             progress.started(item)
-            place.submit(item)
-        if running and not ended:
-            ended = place.wait()
+            running[cluster.submit(_on_worker, item, *task, pure=False)] = item, time.perf_counter()
+        for future in cluster.wait(running) if running and not ended else ():
+            item, started = running.pop(future)
+            if future.status == "finished":
+                ended.append(future.result())
+            else:
+                seconds = time.perf_counter() - started
+                ended.append(Outcome(item.cell.name, _lost(future), seconds, cause="worker lost"))
         for outcome in ended:
-            running.discard(outcome.cell)
             outcomes.append(outcome)
             if outcome.failure:
                 failures[outcome.cell] = outcome.failure
@@ -590,168 +595,113 @@ def _plain(text):
     return "".join(c for c in text if c.isprintable() or c == "\n")
 
 
-# --- where cells are executed
+# --- where cells are executed: threads of this process, each with a kernel of its own, or a scheduler's workers
 
 
 @contextlib.contextmanager
-def _place(run, count, limits, workers, scheduler):
-    """Open the workers: threads of this process, each with a kernel of its own, or those of a scheduler."""
-    if scheduler:
-        with contextlib.ExitStack() as stack:
-            token = os.urandom(16).hex()
-            path = write_text(run_dir(run) / ".handshake", token)
-            stack.callback(path.unlink, missing_ok=True)
-            identity = (*_identity(), str(path), token)
-            client, watch = stack.enter_context(_connected(scheduler, identity))
-            yield Place(client, watch, run, limits, identity)
-        return
-    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
-    import dask
-    from distributed import Client, LocalCluster
-
-    # What Dask says of itself while it ends is no news.
-    options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": None}
-    options["silence_logs"] = logging.CRITICAL
+def _workers(run, count, workers, scheduler):
+    """Open the place for a batch: the cluster, and what its workers must agree on."""
     with contextlib.ExitStack() as stack:
+        if scheduler:
+            path = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
+            stack.callback(path.unlink, missing_ok=True)
+            yield stack.enter_context(connected(scheduler, path))
+            return
+        os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+        import dask
+        from distributed import Client, LocalCluster
+
+        options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
         stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))
-        client = stack.enter_context(Client(stack.enter_context(LocalCluster(1, processes=False, **options))))
+        # What Dask says of itself while it ends is no news.
+        local = stack.enter_context(LocalCluster(1, processes=False, silence_logs=logging.CRITICAL, **options))
+        client = stack.enter_context(Client(local))
         stack.callback(nursery.close)  # before the cluster waits for threads that wait for kernels
-        yield Place(client, None, run, limits, None, options["threads_per_worker"])
+        yield Cluster(client)
 
 
-class Place:
-    """The client, and the cells that it works on."""
+@contextlib.contextmanager
+def connected(scheduler, shared=None):
+    """Reach a scheduler whose workers have this library and lock, and see a shared file if one is named."""
+    from distributed import Client
 
-    def __init__(self, client, watch, run, limits, identity, threads=None):
-        self._client, self._watch, self._threads = client, watch, threads
-        self._task, self._cells = (run, limits, identity), {}
+    patience = _patience()
+    try:
+        client = Client(scheduler, timeout=max(10.0, patience / 6))
+    except (OSError, ValueError, WaitTimeout) as error:
+        raise InputError(
+            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and 'dask worker' in this folder"
+        ) from error
+    try:
+        try:
+            client.wait_for_workers(1, timeout=patience)
+        except WaitTimeout:
+            why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
+            raise InputError(f"{scheduler}: {why}") from None
+        expected = (
+            records.library_digest(),
+            records.lock_digest(),
+            *((str(shared), shared.read_text()) if shared else ()),
+        )
+        answers = client.run(_difference, expected)
+        wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
+        if wrong:
+            raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+        yield Cluster(client, scheduler, expected)
+    finally:
+        client.close(timeout=2)
+
+
+class Cluster:
+    """A client that does not wait for ever for workers or a scheduler that are gone."""
+
+    def __init__(self, client, address=None, expected=None):
+        self.client, self.address, self.expected = client, address, expected
+        self.submit, self._alone_since = client.submit, None
 
     @property
     def slots(self):
         """Cells that are worked on at a time: one a worker of a scheduler."""
-        return self._threads or max(len(self._watch.living()), 1)
+        known = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, len(known) if self.address else sum(worker["nthreads"] for worker in known))
 
-    def submit(self, planned):
-        """Hand out a cell."""
-        future = self._client.submit(_on_worker, planned, *self._task, pure=False)
-        self._cells[future] = (planned.cell.name, time.perf_counter())
-
-    def wait(self):
-        """Give the outcomes of the cells that ended since."""
+    def wait(self, futures):
+        """Wait until one has ended; give those that have."""
         from distributed import wait
 
         while True:
             with contextlib.suppress(WaitTimeout):
-                wait(list(self._cells), _POLL, "FIRST_COMPLETED")
-            done = [future for future in self._cells if future.done()]
+                wait(list(futures), _POLL, "FIRST_COMPLETED")
+            done = [future for future in futures if future.done()]
             if done:
-                return [self._outcome(future, *self._cells.pop(future)) for future in done]
-            if self._watch:
-                self._watch.check()
-
-    def _outcome(self, future, name, started):
-        if future.status == "finished":
-            return future.result()
-        return Outcome(name, _lost(future), time.perf_counter() - started, cause="worker lost")
-
-
-def _on_worker(planned, run, limits, expected):
-    """Execute a cell; a worker that came after the handshake is asked too."""
-    wrong = _difference(expected) if expected else ""
-    if wrong:
-        return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
-    return run_cell(planned, run, limits)
-
-
-# --- the workers of a scheduler: reached, checked, and watched for as long as it takes
-
-
-@contextlib.contextmanager
-def connected(scheduler):
-    """Open a cluster for work that needs no shared folder, such as encoding a collection."""
-    with _connected(scheduler, (*_identity(), None, None)) as (client, watch):
-        yield Workers(client, watch)
-
-
-class Workers:
-    """What of a client is needed to map a function, without waiting for ever."""
-
-    def __init__(self, client, watch):
-        self._client, self._watch = client, watch
-
-    def submit(self, function, *arguments, **options):
-        """Hand out one call; see `distributed.Client.submit`."""
-        return self._client.submit(function, *arguments, **options)
+                return done
+            self._check()
 
     def gather(self, futures):
         """Give the results in order."""
-        while not all(future.done() for future in futures):
-            self._watch.check()
-            time.sleep(_POLL)
+        left = list(futures)
+        while left:
+            done = self.wait(left)
+            left = [future for future in left if future not in done]
         for future in futures:
             error = future.exception() if future.status == "error" else None
             if error and type(error).__name__ != "KilledWorker":
                 raise error
             if future.status != "finished":
                 raise CasebookError(f"part of the work is lost: {_lost(future)}")
-        return self._client.gather(futures)
+        return self.client.gather(futures)
 
-
-@contextlib.contextmanager
-def _connected(scheduler, identity):
-    """Reach a scheduler, wait for a worker, and refuse workers that would give other numbers."""
-    from distributed import Client
-
-    try:
-        client = Client(scheduler, timeout=max(10.0, _patience() / 6))
-    except (OSError, ValueError, WaitTimeout) as error:
-        raise InputError(
-            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and 'dask worker' in this folder"
-        ) from error
-    try:
-        watch = Watch(client, scheduler)
-        start = time.monotonic()
-        while not watch.living():
-            if time.monotonic() - start > _patience():
-                raise InputError(
-                    f"{scheduler}: no worker within {_patience():.0f} s: start 'dask worker' in this folder"
-                )
-            time.sleep(_POLL)
-        answers = client.run(_difference, identity)
-        wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
-        if wrong:
-            raise InputError(f"refused: {'; '.join(sorted(wrong))}")
-        yield client, watch
-    finally:
-        client.close(timeout=2)
-
-
-class Watch:
-    """Whether scheduler and workers still live: Dask itself waits for ever."""
-
-    def __init__(self, client, address):
-        self._client, self._address, self._alone_since = client, address, None
-        _patience()  # what is no number is refused before anything waits
-        # Its clock says when a worker was heard of, and may differ from the one here.
-        self._ahead = client.run_on_scheduler(time.time) - time.monotonic()
-
-    def living(self):
-        """Give the addresses of the workers that were heard of lately."""
-        workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
-        now = self._ahead + time.monotonic()
-        return [address for address, worker in workers.items() if now - worker.get("last_seen", now) < _patience()]
-
-    def check(self):
-        """Raise CasebookError if all were gone for longer than the patience."""
+    def _check(self):
+        """Raise CasebookError if scheduler or all workers were gone for longer than the patience."""
         with contextlib.suppress(OSError):
-            if self._client.status == "running" and self.living():
+            if self.client.status == "running" and self.client.scheduler_info(n_workers=-1)["workers"]:
                 self._alone_since = None
                 return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _patience():
             raise CasebookError(
-                f"{self._address}: scheduler or last worker gone for {_patience():.0f} s; what is finished is kept: "
+                f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; what is finished is kept: "
                 "the same command again carries on"
             )
 
@@ -764,22 +714,26 @@ def _patience():
         raise InputError(f"{PATIENCE_VARIABLE}={text}: give a number of seconds") from None
 
 
-def _identity():
-    """Give the hashes of library and lock that decide about numbers."""
-    return records.library_digest(), records.lock_digest()
+def _on_worker(planned, run, limits, expected):
+    """Execute a cell; a worker that came after the handshake is asked too."""
+    wrong = expected and _difference(expected)
+    if wrong:
+        return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
+    return run_cell(planned, run, limits)
 
 
 def _difference(expected):
     """Say what a worker has that the client has not; runs on the worker."""
-    library, lock, path, token = expected
-    found = _identity()
-    try:
-        shared = path is None or Path(path).read_text(encoding="utf-8") == token
-    except OSError:
-        shared = False
-    faults = [] if found[0] == library else ["has another version of the library"]
-    faults += [] if found[1] == lock else ["has another requirements.lock"]
-    faults += [] if shared else [f"does not see the folder of {path}"]
+    library, lock, *shared = expected
+    faults = [] if records.library_digest() == library else ["has another version of the library"]
+    faults += [] if records.lock_digest() == lock else ["has another requirements.lock"]
+    if shared:
+        path, token = shared
+        try:
+            seen = Path(path).read_text(encoding="utf-8") == token
+        except OSError:
+            seen = False
+        faults += [] if seen else [f"does not see the folder of {path}"]
     return " and ".join(faults)
 
 
