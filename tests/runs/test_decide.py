@@ -36,14 +36,12 @@ def decided(registry, metric="ndcg@3", **options):
     return found
 
 
-def test_the_first_run_is_promoted(registry):
+def test_the_first_run_is_promoted_and_the_same_one_not_again(registry):
     registry.add("first", ranks=WEAK)
     found = decided(registry)
     assert (found.action, found.evidence.basis) == ("Promote", "first")
-    assert active(registry.layout.root, "ndcg@3")["runId"] == "first"
     again = decided(registry)
-    assert (again.action, again.evidence.basis) == ("KeepActive", "same_run")
-    assert again.delta == 0
+    assert (again.action, again.evidence.basis, again.delta) == ("KeepActive", "same_run", 0)
 
 
 @pytest.mark.parametrize(("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")])
@@ -52,50 +50,57 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     decided(registry)
     registry.add("new", 0.6005, minutes=1)
     found = decided(registry, eps=eps)
-    assert (found.action, found.evidence.verdict) == (action, verdict)
-    assert found.evidence.basis == "eps"
+    assert (found.action, found.evidence.verdict, found.evidence.basis) == (action, verdict, "eps")
     assert found.delta == pytest.approx(0.0005)
-    assert "no interval" in " ".join(found.evidence.notes)
 
 
-def test_a_clear_gain_is_promoted_on_its_interval(registry):
-    registry.add("old", ranks=WEAK)
-    decided(registry)
-    registry.add("new", ranks=STRONG, minutes=1)
-    found = decided(registry)
-    assert (found.action, found.evidence.basis) == ("Promote", "paired_randomisation")
-    assert 0 < found.evidence.low < found.evidence.improvement < found.evidence.high
-    assert found.evidence.n == 200
-    assert "best of 2 runs" in " ".join(found.evidence.notes)
-    entry = active(registry.layout.root, "ndcg@3")
-    assert entry["decision"]["low"] == found.evidence.low
+def test_lower_is_better_turns_the_sign(registry):
+    registry.add("slow", metrics={"duration_ms": 9.0})
+    decided(registry, metric="duration_ms")
+    registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
+    found = decided(registry, metric="duration_ms")
+    assert (found.action, found.delta, found.evidence.improvement) == ("Promote", -8, 8)
 
 
-def test_noise_is_undecided_and_a_loss_fails(registry):
+def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
     registry.add("old", ranks=WEAK)
     decided(registry)
     registry.add("noise", ranks=HALF, minutes=1)
-    listing = registry.read()
-    found = decide(listing, "ndcg@3", run=find(listing, "noise"))
-    assert (found.action, found.evidence.verdict) == ("KeepActive", "undecided")
-    assert found.evidence.low < 0 < found.evidence.high
-    assert found.evidence.mde > 0
     registry.add("worse", ranks=WEAK + 2, minutes=2)
     listing = registry.read()
-    found = decide(listing, "ndcg@3", run=find(listing, "worse"))
-    assert (found.action, found.evidence.verdict) == ("KeepActive", "fail")
+    for name, verdict in (("noise", "undecided"), ("worse", "fail")):
+        found = decide(listing, "ndcg@3", run=find(listing, name))
+        assert (found.action, found.evidence.verdict) == ("KeepActive", verdict)
+    registry.add("new", ranks=STRONG, minutes=3)
+    listing = registry.read()
+    found = decide(listing, "NDCG@3")
+    evidence = found.evidence
+    assert (found.action, evidence.basis, evidence.n) == ("Promote", "paired_randomisation", 200)
+    assert 0 < evidence.low < evidence.improvement < evidence.high
+    assert "best of 4 runs" in " ".join(evidence.notes)
+    report = decision_report(listing, found)
+    first, second = (write_report(listing.root, "decision", report) for _ in range(2))
+    assert first != second and first.parent.name == "_decisions"
+    stored = json.loads(first.read_text())
+    documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
+    assert documented | {"candidate", "active", "action", "delta", "reason", "profile"} <= set(stored)
+    assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
+    assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
+    apply(listing, found)
+    assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence.low
 
 
-def test_the_score_of_the_active_run_is_read_again(registry):
-    folder = registry.add("old", 0.5)
+def test_the_score_of_the_active_run_is_read_again_and_its_loss_is_said(registry):
+    record = registry.add("old", 0.5) / "run.json"
     decided(registry)
-    record = folder / "run.json"
     record.write_text(record.read_text().replace("0.5", "0.75"))
     registry.add("new", 0.6, minutes=1)
     listing = registry.read()
     found = decide(listing, "ndcg@3", run=find(listing, "new"))
-    assert found.delta == pytest.approx(-0.15)
-    assert found.evidence.verdict == "fail"
+    assert found.delta == pytest.approx(-0.15) and found.evidence.verdict == "fail"
+    record.unlink()
+    with pytest.raises(Incomparable, match="gone"):
+        decide(registry.read(), "ndcg@3")
 
 
 def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
@@ -108,12 +113,21 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     assert decide(listing, "ndcg@3").evidence.basis == "same_run"
     found = decide(listing, "ndcg@3", run=new)
     assert (found.action, found.evidence.verdict) == ("KeepActive", "incomparable")
-    forced = decided(registry, force=True)
-    assert forced.action == "Promote"
-    assert active(listing.root, "ndcg@3")["incomparable"] is True
+    assert decided(registry, force=True).action == "Promote"
     promote(listing, new, "ndcg@3", Reason("again"))
     rollback(listing.root, "ndcg@3", Reason("back"))
     assert active(listing.root, "ndcg@3")["incomparable"] is True
+
+
+def test_other_queries_are_incomparable_unless_forced(registry):
+    registry.add("old", ranks=WEAK)
+    decided(registry)
+    registry.add("new", ranks=STRONG[:150], minutes=1)
+    found = decide(registry.read(), "ndcg@3").evidence
+    assert found.verdict == "incomparable" and "50 queries" in " ".join(found.notes)
+    forced = decided(registry, force=True).evidence
+    assert forced.n == 150 and forced.incomparable is True
+    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
 
 
 def test_runs_below_repo_compete_only_when_asked(registry):
@@ -124,22 +138,7 @@ def test_runs_below_repo_compete_only_when_asked(registry):
     (root / "_repo").mkdir()
     (root / "MiniInsurance-PosNeg").rename(root / REPO)
     assert decide(registry.read(), "ndcg@3").candidate.run_id == "plain"
-    both = discover(registry.layout, include=(REPO,))
-    assert decide(both, "ndcg@3").candidate.run_id == "hidden"
-    assert decide(both, "ndcg@3").candidate.path == f"{REPO}/hidden"
-
-
-def test_other_queries_are_incomparable(registry):
-    registry.add("old", ranks=WEAK)
-    decided(registry)
-    registry.add("new", ranks=STRONG[:150], minutes=1)
-    found = decide(registry.read(), "ndcg@3")
-    assert found.evidence.verdict == "incomparable"
-    assert "50 queries" in " ".join(found.evidence.notes)
-    forced = decide(registry.read(), "ndcg@3", force=True)
-    assert forced.evidence.n == 150 and forced.evidence.incomparable is True
-    apply(registry.read(), forced)
-    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
+    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3").candidate.path == f"{REPO}/hidden"
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -152,54 +151,37 @@ def test_two_decisions_at_once_do_not_both_count(registry):
     assert len(history(listing.root)) == 1
 
 
-def test_a_failed_candidate_fails_even_where_nothing_is_active(registry):
+def test_what_cannot_be_decided(registry):
     registry.add("failed", 0.9, success=False)
     listing = registry.read()
     found = decide(listing, "ndcg@3", run=listing.runs[0])
     assert (found.action, found.evidence.verdict) == ("KeepActive", "fail")
-
-
-def test_an_active_run_that_is_gone_is_said_so(registry):
-    folder = registry.add("old", 0.5)
-    decided(registry)
-    registry.add("new", 0.6)
-    (folder / "run.json").unlink()
-    with pytest.raises(Incomparable, match="gone"):
-        decide(registry.read(), "ndcg@3")
-
-
-def test_bad_requests(registry):
-    registry.add("r", 0.5)
     for eps in (-1e-9, float("nan")):
         with pytest.raises(InputError, match="eps"):
-            decide(registry.read(), "ndcg@3", eps=eps)
+            decide(listing, "ndcg@3", eps=eps)
     with pytest.raises(InputError, match="no successful run"):
-        decide(registry.read(), "map@1")
+        decide(listing, "ndcg@3")
 
 
-def test_the_report_of_a_decision_has_the_documented_keys(registry, tmp_path):
-    registry.add("old", ranks=WEAK)
-    decided(registry)
-    registry.add("new", ranks=STRONG, minutes=1)
-    listing = registry.read()
-    report = decision_report(listing, decide(listing, "NDCG@3", profile=None))
-    first = write_report(listing.root, "decision", report)
-    second = write_report(listing.root, "decision", report)
-    assert first != second and first.parent.name == "_decisions"
-    stored = json.loads(first.read_text())
-    documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
-    documented |= {"candidate", "active", "action", "delta", "reason", "profile"}
-    assert documented <= set(stored)
-    assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
-    assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
+def test_the_same_scores_are_neither_better_nor_worse(registry):
+    for name, ranks, metric in (("rows", WEAK, "map@1"), ("scores", None, "ndcg@3")):
+        held = {"metrics": {"ndcg@3": 0.5}} if ranks is None else {"ranks": ranks}
+        registry.add(f"{name}-old", **held)
+        registry.add(f"{name}-new", minutes=1, **held)
+        listing = registry.read()
+        old, new = find(listing, f"{name}-old"), find(listing, f"{name}-new")
+        promote(listing, old, metric, Reason("first"))
+        found = decide(listing, metric, run=new)
+        assert (found.action, found.evidence.verdict) == ("KeepActive", "same")
+        assert apply(listing, found) is None
+        settle(found.evidence.verdict, "equal")
+        assert apply_gate(listing, new, old, Gate({metric: 0.0})).passed
 
 
 def test_judge_at_the_margin():
-    assert judge(0.0, 0.0, 1e-6) == "fail"  # two equal runs: nothing to promote
-    assert judge(0.0, 0.0, 0.0) == "fail"
+    assert judge(0.0, 0.0, 1e-6) == judge(0.0, 0.0, 0.0) == "fail"  # two equal runs: nothing to promote
     assert judge(-0.005, 0.1, -0.005, inclusive=True) == "pass"
-    assert judge(-0.1, -0.005, -0.005, inclusive=True) == "undecided"
-    assert judge(None, None, 0.0) == "undecided"
+    assert judge(-0.1, -0.005, -0.005, inclusive=True) == judge(None, None, 0.0) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -213,31 +195,14 @@ def test_exit_codes(verdict, error, code):
     settle("pass", "why")
 
 
-def test_the_same_run_again_is_neither_better_nor_worse(registry):
-    for name, ranks, score in (("rows", WEAK, None), ("scores", None, 0.5)):
-        metric = "map@1" if score is None else "ndcg@3"
-        held = {} if score is None else {"metrics": {"ndcg@3": score}}
-        registry.add(f"{name}-old", ranks=ranks, **held)
-        registry.add(f"{name}-new", ranks=ranks, minutes=1, **held)
-        listing = registry.read()
-        promote(listing, find(listing, f"{name}-old"), metric, Reason("first"))
-        found = decide(listing, metric, run=find(listing, f"{name}-new"))
-        assert (found.action, found.evidence.verdict) == ("KeepActive", "same")
-        assert apply(listing, found) is None
-        settle(found.evidence.verdict, "equal")
-        pair = (find(listing, f"{name}-new"), find(listing, f"{name}-old"))
-        assert apply_gate(listing, *pair, Gate({metric: 0.0})).passed
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 def test_equal_systems_whose_queries_move_together_are_not_told_apart(design):
     by_test, by_interval = rejections(DESIGNS[design], 60)
     assert by_test == by_interval <= 0.07
-    over_queries, _ = rejections(DESIGNS[design], 20, grouped=False)
-    assert over_queries > 0.4
+    assert rejections(DESIGNS[design], 20, grouped=False)[0] > 0.4
 
 
-def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path, casebook):
+def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(12), 5)
     before = rng.normal(0.5, 0.1, 60)
@@ -250,67 +215,46 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path, casebook):
     expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
     assert found.p_value == pytest.approx(expected, abs=1e-9)
     assert (found.n, found.groups) == (60, 12)
-    sd = means.std(ddof=1)
-    assert found.mde == pytest.approx(minimal_detectable_effect(sd, 12), rel=1e-4)
+    assert found.mde == pytest.approx(minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4)
     # A run whose rows name no groups takes those of the other one.
     write_run(tmp_path / "old", before)
     assert compare_runs(*grouped, METRIC).p_value == found.p_value
-    code, out, _ = casebook(*("runs", "compare", "new", "old", "-m", METRIC), *("--runs-root", tmp_path, "--json"))
-    assert code == 0 and json.loads(out)["groups"] == 12
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
         compare_runs(*grouped, METRIC)
 
 
 def test_few_groups_decide_nothing(tmp_path, casebook):
-    groups = np.repeat(np.arange(5), 20)
-    before = np.linspace(0.1, 0.5, 100)
+    groups, before = np.repeat(np.arange(5), 20), np.linspace(0.1, 0.5, 100)
     write_run(tmp_path / "new", before + 0.3, groups)
     write_run(tmp_path / "old", before, groups)
-    root = ("--runs-root", tmp_path)
-    named = ("runs", "promote", "--run", "old", "-m", METRIC, "--reason", "first")
-    assert casebook(*named, *root)[0] == 0
-    code, out, _ = casebook("runs", "decide", "-m", METRIC, *root, "--json")
+    root = ("-m", METRIC, "--runs-root", tmp_path)
+    assert casebook("runs", "promote", "--run", "old", "--reason", "first", *root)[0] == 0
+    code, out, _ = casebook("runs", "decide", *root, "--json")
     evidence = json.loads(out)["evidence"]
     assert code == 4 and evidence["verdict"] == "undecided"
     assert (evidence["low"], evidence["groups"], evidence["n"]) == (None, 5, 100)
     assert "interval: fewer than six clusters" in evidence["notes"]
 
 
-def test_lower_is_better_turns_the_sign(registry):
-    registry.add("slow", metrics={"duration_ms": 9.0})
-    decided(registry, metric="duration_ms")
-    registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
-    found = decided(registry, metric="duration_ms")
-    assert (found.action, found.delta, found.evidence.improvement) == ("Promote", -8, 8)
-
-
 def test_flips_are_the_queries_that_changed(registry):
-    a = registry.add("a", ranks=[1, 2, 4, 1])
-    b = registry.add("b", ranks=[1, 1, 1, 9])
+    a, b = registry.add("a", ranks=[1, 2, 4, 1]), registry.add("b", ranks=[1, 1, 1, 9])
     found = compare_runs(b, a, "map@1")
     flips = found.flips.set_index("query_id")["change"].to_dict()
-    assert flips == {"q0": "unchanged", "q1": "gained", "q2": "gained", "q3": "lost"}
-    assert found.flips["query_id"].tolist() == ["q3", "q2", "q1", "q0"]
+    assert flips == {"q3": "lost", "q2": "gained", "q1": "gained", "q0": "unchanged"}
+    assert list(flips) == ["q3", "q2", "q1", "q0"]
     assert (found.gained, found.unchanged, found.lost, found.n) == (2, 1, 1, 4)
     assert found.difference == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
-    back = compare_runs(a, b, "map@1")
-    assert back.difference == pytest.approx(-found.difference)
-    assert back.p_value == found.p_value
+    assert compare_runs(a, b, "map@1").difference == pytest.approx(-found.difference)
 
 
 def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
-    registry.add("old", ranks=WEAK)
-    registry.add("same", ranks=WEAK, minutes=1)
-    registry.add("worse", ranks=WEAK + 2, minutes=2)
-    registry.add("noise", ranks=HALF, minutes=3)
+    for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
+        registry.add(name, ranks=ranks)
     listing = registry.read()
-    old = find(listing, "old")
-    gate = Gate({"ndcg@3": 0.005, "map@1": 0.005})
-    verdicts = {
-        name: apply_gate(listing, find(listing, name), old, gate).verdict for name in ("same", "worse", "noise")
-    }
-    assert verdicts == {"same": "pass", "worse": "fail", "noise": "undecided"}
+    old, gate = find(listing, "old"), Gate({"ndcg@3": 0.005, "map@1": 0.005})
+    verdicts = [apply_gate(listing, find(listing, n), old, gate).verdict for n in ("same", "worse", "noise")]
+    assert verdicts == ["pass", "fail", "undecided"]
     absent = apply_gate(listing, old, old, Gate({"p@1": 0.0}))
     assert not absent.passed and "MISSING" in " ".join(absent.notes)
 
@@ -318,21 +262,10 @@ def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
 def test_gate_files(tmp_path):
     path = tmp_path / "gate.yml"
     path.write_text("rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n")
-    gate = read_gate(path)
-    assert gate.rules == {"ndcg@3": 0.01, "map@1": 0.005}
-    assert len(gate.sha256) == 64
-    for text in (
-        "",
-        "rules: []",
-        "rules: 3",
-        "rules: [{margin: 1}]",
-        "rules: [{metric: a, margin: -1}]",
-        "rules: [{metric: a, margin: .nan}]",
-        "rules: [{metric: a}, {metric: A}]",
-        "rules: [",
-    ):
+    assert read_gate(path).rules == {"ndcg@3": 0.01, "map@1": 0.005} and len(read_gate(path).sha256) == 64
+    wrong = ["3", "[]", "[{margin: 1}]", "[{metric: a, margin: -1}]", "[{metric: a, margin: .nan}]"]
+    wrong += ["[{metric: a, margin: .inf}]", "[{metric: a}, {metric: A}]", "["]
+    for text in ("", *(f"rules: {rules}" for rules in wrong)):
         path.write_text(text)
         with pytest.raises(InputError, match=r"gate\.yml:"):
             read_gate(path)
-    with pytest.raises(InputError, match="no such gate"):
-        read_gate(tmp_path / "absent.yml")
