@@ -50,22 +50,30 @@ class Nursery:
         return self.place
 
     def fork(self, arguments, environment):
-        """Give the process id of a new kernel."""
+        """Give the process id of a new kernel; a nursery that was killed meanwhile is started again once."""
+        ask = {"modules": self.modules, "arguments": arguments, "environment": environment, "folder": str(ROOT)}
         with self._lock:
-            self._started()
-            ask = {"modules": self.modules, "arguments": arguments, "environment": environment, "folder": str(ROOT)}
-            self._process.stdin.write(json.dumps(ask) + "\n")
-            self._process.stdin.flush()
-            return int(self._process.stdout.readline())
+            for _ in range(2):
+                self._started()
+                with contextlib.suppress(BrokenPipeError):
+                    self._process.stdin.write(json.dumps(ask) + "\n")
+                    self._process.stdin.flush()
+                    if answer := self._process.stdout.readline():
+                        return int(answer)
+                self._end()
+        raise RuntimeError("the process that forks kernels was killed")
+
+    def _end(self):
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
 
     def close(self):
         """Kill all kernels; no other starts."""
         self.closed = True
         if self._process is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-            self._process.wait()
-            self._process.stdout.close()
+            self._end()
             shutil.rmtree(self.place, ignore_errors=True)
 
 
@@ -206,7 +214,9 @@ def main():
     os.dup2(2, 1)  # what imports print is no answer
     while line := sys.stdin.readline():
         ask = json.loads(line)
-        os.environ.update(ask["environment"] | {"MPLBACKEND": os.environ["MPLBACKEND"]})  # some of which is read on import
+        os.environ.update(
+            ask["environment"] | {"MPLBACKEND": os.environ["MPLBACKEND"]}
+        )  # some of which is read on import
         for module in ask["modules"]:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
