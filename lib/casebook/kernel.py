@@ -24,6 +24,8 @@ from casebook.paths import ROOT
 
 SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
 """What a batch of several notebooks has imported before the first starts; a single notebook imports what it needs."""
+if sys.platform != "linux":  # elsewhere a fork of what has loaded the system's libraries may crash
+    SHARED = ()
 
 
 class Nursery:

@@ -362,24 +362,15 @@ def best_report(listing, metric, run, incomparable=False):
 
 def decision_report(listing, decision):
     """Put a decision into its documented form."""
-    present, old = decision.active, None
-    if present:
-        folder = listing.root / present["path"]
-        old = {
-            "workflowName": present["workflow"],
-            "runId": present["runId"],
-            "score": present["score"],
-            "runDirectory": str(folder),
-            "runJsonPath": str(folder / "run.json"),
-        }
+    old, run = decision.active, decision.candidate
     return _head(listing, decision.metric) | {
         "createdUtc": decision.created,
         "profile": decision.profile,
         "epsilon": decision.epsilon,
         "totalRunsFound": decision.total,
         "competing": decision.competing,
-        "candidate": decision.candidate and _target(listing, decision.candidate, decision.metric),
-        "active": old,
+        "candidate": run and _target(listing, run, decision.metric),
+        "active": old and _place(listing.root, old["workflow"], old["runId"], old["score"], old["path"]),
         "action": decision.action,
         "delta": decision.delta,
         "reason": "; ".join(decision.evidence.notes),
@@ -392,13 +383,17 @@ def _head(listing, metric):
 
 
 def _target(listing, run, metric):
-    folder = listing.folder(run)
+    return _place(listing.root, run.workflow, run.run_id, score_of(run, metric), run.path)
+
+
+def _place(root, workflow, run_id, score, path):
+    """Name a run with its score and its folder, as the documented files do."""
     return {
-        "workflowName": run.workflow,
-        "runId": run.run_id,
-        "score": score_of(run, metric),
-        "runDirectory": str(folder),
-        "runJsonPath": str(folder / "run.json"),
+        "workflowName": workflow,
+        "runId": run_id,
+        "score": score,
+        "runDirectory": str(root / path),
+        "runJsonPath": str(root / path / "run.json"),
     }
 
 
