@@ -2,7 +2,7 @@
 
 import os
 
-from casebook.notebooks import QUIET
+from casebook.run import QUIET
 
 for name, value in QUIET.items():
     os.environ.setdefault(name, value)

@@ -31,7 +31,7 @@ def require():
     That is asked of the data set before anything is loaded: whatever goes wrong with
     files that are here fails the test.
     """
-    from casebook.datasets import registry, sources
+    from casebook.data import registry, sources
 
     def ask(name):
         if not registry.available(name):
@@ -48,7 +48,7 @@ def example_rows():
     """Give the reconstructed ratings of the documented example, one row per vote."""
     import pandas as pd
 
-    from casebook.raters.example import EXAMPLE
+    from casebook.raters.documented import EXAMPLE
 
     return pd.read_csv(EXAMPLE)
 
@@ -56,7 +56,7 @@ def example_rows():
 @pytest.fixture(scope="session")
 def example(example_rows):
     """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
-    from casebook.inference.votes import vote_matrix
+    from casebook.raters.preference import vote_matrix
 
     return vote_matrix(example_rows, win="RAG", loss="BASE")
 
@@ -94,8 +94,9 @@ def notebook_project(tmp_path, monkeypatch):
     """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
     import nbformat
 
-    from casebook import notebooks, paths
-    from casebook.batch import planning
+    from casebook import paths
+    from casebook import run as notebooks
+    from casebook import run as planning
 
     def make(parameters, work):
         code = nbformat.v4.new_code_cell

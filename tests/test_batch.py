@@ -6,11 +6,12 @@ import os
 import nbformat
 import pytest
 
-from casebook import batch, grid
-from casebook.batch.running import lost_needs, ready_cells
+from casebook import grid
+from casebook import run as batch
 from casebook.errors import BatchFailed, InputError
-from casebook.runs import fingerprint
-from casebook.runs.artifact import read_record
+from casebook.run import lost_needs, ready_cells
+from casebook.runs import record as fingerprint
+from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "scratch"\ncell = "made"\ndataset = "smoke"\nfail = False\nn = 2'
 WORK = (

@@ -12,11 +12,9 @@ import pytest
 import yaml
 from interrupts import interruptible
 
-from casebook.batch.planning import Planned
-from casebook.batch.progress import Progress, clock, summary
-from casebook.batch.tasks import Outcome
 from casebook.grid import Cell
-from casebook.runs.artifact import read_record
+from casebook.run import Outcome, Planned, Progress, clock, summary
+from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
 WORK = (
@@ -151,7 +149,7 @@ def test_the_time_left_is_estimated_and_never_negative(project):
 
 
 def test_recorded_durations_give_an_estimate_from_the_start(project):
-    from casebook.batch.bookkeeping import keep
+    from casebook.run import keep
 
     keep("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
     states = []

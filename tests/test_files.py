@@ -1,3 +1,5 @@
+"""Files and folders appear whole or not at all; locks; stores at any address."""
+
 import json
 import os
 import subprocess
@@ -5,7 +7,8 @@ import sys
 
 import pytest
 
-from casebook.files import locked, naming, new_folder, replacing, sha256_file, sweep, write_json, write_text
+from casebook.errors import InputError
+from casebook.files import Store, locked, naming, new_folder, replacing, sha256_file, sweep, write_json, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
@@ -68,19 +71,25 @@ def test_files_and_folders_take_the_umask(tmp_path, mask, file, folder):
         assert path.stat().st_mode & 0o777 == folder
 
 
-def test_what_a_killed_writer_left_is_swept_and_what_is_written_is_not(tmp_path):
-    code = (
-        "import os, sys; from casebook.files import replacing\n"
-        "with replacing(sys.argv[1]) as t:\n"
-        "    t.write_text('half'); os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], check=False)
-    (left,) = tmp_path.iterdir()
+def test_old_partial_files_are_swept_and_those_being_written_are_not(tmp_path):
+    (tmp_path / ".x.0123.partial").touch()
+    os.utime(tmp_path / ".x.0123.partial", (0, 0))
     with replacing(tmp_path / "y") as temporary:
         temporary.write_text("being written")
         sweep(tmp_path)
-        assert list(tmp_path.iterdir()) == [temporary] != [left]
-    assert (tmp_path / "y").read_text() == "being written"
+        assert list(tmp_path.iterdir()) == [temporary]
+
+
+def test_a_lock_is_held_by_one_process_and_names_it(tmp_path):
+    code = (
+        "import sys, pathlib; from casebook.files import locked\n"
+        "with locked(pathlib.Path(sys.argv[1]), 'held by {}'.format): pass"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "lock")]
+    with locked(tmp_path / "lock", str):
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"InputError: held by pid {os.getpid()} on " in refused.stderr
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -95,3 +104,42 @@ def test_an_error_tells_which_file_it_is_about(names, told):
     with pytest.raises(OSError, match="No space") as caught, naming("final"):
         raise OSError(28, "No space", *names)
     assert (caught.value.filename, caught.value.filename2) == (told, None)
+
+
+@pytest.fixture(params=["folder", "memory", "s3"])
+def url(request, tmp_path):
+    if request.param == "s3":
+        return f"{request.getfixturevalue('object_store')}/deep/place"
+    return tmp_path / "place" if request.param == "folder" else "memory://place"
+
+
+def test_what_is_written_is_read_wherever_it_lies(url, tmp_path):
+    store, name = Store(url), "a/ä b.json"
+    assert store.read(name) is store.size(name) is None
+    store.remove(name)
+    store.write(name, b"one")
+    assert (store.read(name), store.size(name)) == (b"one", 3)
+    (tmp_path / "source").write_bytes(b"another")
+    store.copy(name, tmp_path / "source")
+    assert Store(url).read(name) == b"another"
+    store.remove(name)
+    assert store.read(name) is None
+
+
+def test_only_a_folder_is_a_folder(url):
+    assert Store(url).is_folder == ("://" not in str(url))
+
+
+@pytest.mark.parametrize("write", ["write", "copy"])
+def test_a_bucket_that_is_not_there_is_one_clear_line(object_store, tmp_path, write):
+    (tmp_path / "source").write_bytes(b"x")
+    content = b"x" if write == "write" else tmp_path / "source"
+    with pytest.raises(InputError, match=r"^s3://absent-bucket/x: \w+: .*bucket") as e:
+        getattr(Store("s3://absent-bucket/x"), write)("a", content)
+    assert "\n" not in str(e.value)
+    assert Store("s3://absent-bucket/x").read("a") is None
+
+
+def test_an_unknown_kind_of_address_is_refused():
+    with pytest.raises(InputError, match="nowhere://x: ValueError: Protocol not known"):
+        Store("nowhere://x")

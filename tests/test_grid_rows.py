@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.grid import load_grid
-from casebook.grid_rows import expand
+from casebook.grid import expand, load_grid
 
 GRID = """
 - name: base

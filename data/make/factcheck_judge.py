@@ -18,13 +18,10 @@ import sys
 import numpy as np
 from scipy.optimize import minimize
 
-from casebook.datasets import load
-from casebook.factcheck import public_judge
-from casebook.factcheck.claimset import read_claims
-from casebook.factcheck.public_judge import SIGNS, joint_features
+from casebook.data import load
+from casebook.factcheck.claims import FOLDER, read_claims, sentences
+from casebook.factcheck.stance import SIGNS, joint_features, judge_table
 from casebook.factcheck.transfer import OWN, gold_claims
-from casebook.factcheck.words import sentences
-from casebook.plain_yaml import read_yaml
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
 PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")
@@ -153,11 +150,11 @@ def as_text(found, counts):
 
 def main():
     """Learn, and print or write."""
-    pairs = read_yaml(public_judge.TABLE)["opposites"]
+    pairs = judge_table()["opposites"]
     text = as_text(*learnt(pairs))
     if "--write" in sys.argv:
-        kept = public_judge.TABLE.read_text(encoding="utf-8").partition("sets:\n")[0]
-        public_judge.TABLE.write_text(kept + text, encoding="utf-8")
+        path = FOLDER / "judge.yml"
+        path.write_text(path.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8")
     else:
         print(text, end="")
 

@@ -1,9 +1,10 @@
-"""Files that appear whole or not at all, and their hashes."""
+"""Files and folders that appear whole or not at all, locks, hashes, and stores at any address."""
 
 import contextlib
 import hashlib
 import json
 import os
+import posixpath
 import secrets
 import shutil
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 from casebook.errors import InputError
 
 _PARTIAL = ".partial"
+_DAY = 86_400.0  # seconds
 
 
 @contextlib.contextmanager
@@ -29,32 +31,22 @@ def naming(path):
 
 @contextlib.contextmanager
 def locked(path, refusal, patience=0.0):
-    """Hold a lock between processes."""
+    """Hold a lock between processes; `refusal` makes the error from who holds it."""
+    from filelock import FileLock, Timeout
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    lock = FileLock(path)
     try:
-        _acquire(handle, refusal, patience)
-        owner = f"pid {os.getpid()} on {socket.gethostname()}\n".encode()
+        lock.acquire(timeout=patience, poll_interval=0.005)
+    except Timeout:
+        owner = path.read_text(errors="replace").strip()
+        raise InputError(refusal(owner)) from None
+    try:
         with naming(path):
-            os.pwrite(handle, owner, 0)
-            os.ftruncate(handle, len(owner))
+            path.write_text(f"pid {os.getpid()} on {socket.gethostname()}\n")
         yield
     finally:
-        os.close(handle)
-
-
-def _acquire(handle, refusal, patience):
-    import fcntl  # POSIX only, which readers of files need not be
-
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                owner = os.pread(handle, 200, 0).decode(errors="replace").strip()
-                raise InputError(refusal(owner)) from None
-            time.sleep(0.005)
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -62,46 +54,15 @@ def replacing(path):
     """Write a file under a temporary name and rename it when the block succeeds."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary, handle = _held(path)
+    temporary = _beside(path)
     try:
         with naming(path):
+            temporary.touch(exist_ok=False)
             yield temporary
-            with temporary.open("rb") as stream:
-                os.fsync(stream.fileno())
+            _sync(temporary)
             temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _beside(path):
-    """Give a new hidden name for what is not yet whole, no longer than names may be."""
-    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{_PARTIAL}")
-
-
-def _held(path):
-    """Make a partial file and lock it, so that nobody takes it for one left behind."""
-    while True:
-        temporary = _beside(path)
-        with naming(path):
-            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        with contextlib.suppress(ImportError, OSError):  # locks are not everywhere
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if temporary.exists():  # nobody swept it before it was locked
-            return temporary, handle
-        os.close(handle)
-
-
-def sweep(folder):
-    """Remove the partial files that killed processes left in a folder."""
-    import fcntl
-
-    for partial in Path(folder).glob(f".*{_PARTIAL}"):
-        with contextlib.suppress(OSError), partial.open("rb+") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            partial.unlink()
 
 
 @contextlib.contextmanager
@@ -129,26 +90,26 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _sync(folder):
-    """Have the names in a folder written to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
+def _beside(path):
+    """A new hidden name for what is not yet whole, no longer than names may be."""
+    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{_PARTIAL}")
+
+
+def _sync(path):
+    """Have a file, or the names in a folder, written to the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def refuse_overwriting(output, *inputs):
-    """Refuse to write where the command reads."""
-    for source in map(Path, filter(None, inputs if output else ())):
-        path, place = Path(output).resolve(), source.resolve()
-        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
-        same = path in (place, *(file.resolve() for file in below))
-        with contextlib.suppress(OSError):  # of hard links, only one name may be known
-            same |= any(path.samefile(file) for file in (place, *below))
-        if same:
-            why = "is read by this command: write to another file"
-            raise InputError(f"{output}: {why}")
+def sweep(folder):
+    """Remove the partial files that killed processes left in a folder a day ago."""
+    for partial in Path(folder).glob(f".*{_PARTIAL}"):
+        with contextlib.suppress(OSError):
+            if time.time() - partial.stat().st_mtime > _DAY:
+                partial.unlink()
 
 
 def write_text(path, text):
@@ -168,3 +129,89 @@ def sha256_file(path):
     """Hash a file's bytes."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def refuse_overwriting(output, *inputs):
+    """Refuse to write where the command reads."""
+    for source in map(Path, filter(None, inputs if output else ())):
+        path, place = Path(output).resolve(), source.resolve()
+        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
+        same = path in (place, *(file.resolve() for file in below))
+        with contextlib.suppress(OSError):  # of hard links, only one name may be known
+            same |= any(path.samefile(file) for file in (place, *below))
+        if same:
+            raise InputError(f"{output}: is read by this command: write to another file")
+
+
+class Store:
+    """Files below any address that fsspec knows: a folder, or an object store."""
+
+    def __init__(self, url, **options):
+        import fsspec
+
+        self.url, self.options = str(url), options
+        with self._telling():
+            self.files, self._root = fsspec.core.url_to_fs(self.url, **options)
+
+    @property
+    def is_folder(self):
+        """Whether it is a folder of this machine."""
+        protocol = self.files.protocol
+        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    def path(self, name):
+        """Place of a file, as the file system names it."""
+        return posixpath.join(self._root, name)
+
+    def read(self, name):
+        """Bytes of a file, or None if there is no such file."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            return self.files.cat_file(self.path(name))
+
+    def size(self, name):
+        """Number of bytes of a file, or None if there is no such file."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            return self.files.size(self.path(name))
+
+    def names(self):
+        """List what is there, without what is in folders below it."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            self.files.invalidate_cache()  # of what others have written meanwhile
+            found = self.files.ls(self._root, detail=False)
+            self.files.invalidate_cache()
+            return sorted(posixpath.basename(path) for path in found)
+        return []
+
+    def write(self, name, data):
+        """Write a file: a folder gets it by renaming, an object store in one request."""
+        if self.is_folder:
+            with replacing(self.path(name)) as temporary:
+                temporary.write_bytes(data)
+            return
+        with self._telling():
+            self.files.pipe_file(self.path(name), data)
+
+    def copy(self, name, source):
+        """Copy a file of this machine, of any size."""
+        if self.is_folder:
+            with replacing(self.path(name)) as temporary:
+                shutil.copyfile(source, temporary)
+            return
+        with self._telling():
+            self.files.put_file(str(source), self.path(name))
+
+    def remove(self, name):
+        """Remove a file, if it is there."""
+        with self._telling(), contextlib.suppress(FileNotFoundError):
+            self.files.rm_file(self.path(name))
+
+    @contextlib.contextmanager
+    def _telling(self):
+        """Turn the errors of a file system, which has kinds of its own, into one."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, OSError) and error.filename:
+                raise  # of a folder: it says itself which file it is about
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"{self.url}: {why}") from error

@@ -1,23 +1,30 @@
-"""The grid of runs: which notebooks with which parameters make up a report."""
+"""The grid of runs: which notebooks with which parameters make up a report, and what notebooks take."""
 
+import ast
+import contextlib
+import itertools
+import json
+import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from casebook.data.cards import card_of, cards
 from casebook.errors import InputError
-from casebook.grid_rows import expand
-from casebook.notebook_parameters import parameter_names
-from casebook.paths import NOTEBOOKS, valid_name
-from casebook.plain_yaml import read_yaml
-from casebook.runs.fingerprint import digest
+from casebook.paths import NOTEBOOKS, data_folder, valid_name
+from casebook.readers import read_yaml
+from casebook.runs.record import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
-_KEYS = {"name", "notebook", "parameters", "tags", "needs", "vary"}
-# Other data than a configuration's make its other parameters meaningless.
-OWN_DATA = {"dataset", "datasets", "forms"}
-_KINDS = {dict: "mapping", list: "list"}
-EVERY = "*"
-"""Need of a cell that runs after every other cell of its run, done or failed."""
+EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
+LARGEST = 10_000  # cells of one row; more is a mistake
+# Parameters that name data, models and files: they are hashed, and made absolute.
+DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
+MODELS = ("encoder", "reranker", "second_encoder")
+FILES = ("forms", "key", "ratings", "ratings_key")
+_OWN_DATA = {"dataset", "datasets", "forms"}  # with other data a configuration's other parameters mean nothing
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Cell:
 
 
 def load_grid(path=DEFAULT_GRID):
-    """Read a grid file."""
+    """Read a grid file; a row with a ``vary`` part stands for many cells."""
     path = Path(path)
     rows = read_yaml(path, "grid file")
     if not isinstance(rows, list):
@@ -47,90 +54,207 @@ def load_grid(path=DEFAULT_GRID):
     for number, row in enumerate(rows, 1):
         made = _cells(f"{path}: row {number}", row)
         cells += made
-        if isinstance(row.get("name"), str):
-            members[row["name"]] = tuple(cell.name for cell in made)
-    cells = [replace(cell, needs=_members(cell.needs, members)) for cell in cells]
-    _check_names(path, cells)
+        members[row["name"]] = tuple(cell.name for cell in made)
+    names = Counter(cell.name for cell in cells)
+    twice = sorted(name for name, count in names.items() if count > 1)
+    if twice:
+        raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
+    # A need for a row that stands for many cells is one for each of them.
+    cells = [replace(c, needs=tuple(n for need in c.needs for n in members.get(need, (need,)))) for c in cells]
+    for cell in cells:
+        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
+        if unknown:
+            raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
     return cells
-
-
-def _members(needs, members):
-    """Write out a need for a row that stands for many cells."""
-    return tuple(name for need in needs for name in members.get(need, (need,)))
 
 
 def _cells(where, row):
     if not isinstance(row, dict):
         raise InputError(f"{where}: expected name, notebook, parameters, tags, needs")
-    unknown = sorted(map(str, set(row) - _KEYS))
+    unknown = sorted(map(str, set(row) - {"name", "notebook", "parameters", "tags", "needs", "vary"}))
     missing = sorted({"name", "notebook"} - set(row))
     if unknown or missing:
         raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
-    for key, kind in (("parameters", dict), ("tags", list), ("needs", list)):
+    for key, kind, name in (("parameters", dict, "mapping"), ("tags", list, "list"), ("needs", list, "list")):
         if not isinstance(row.get(key) or kind(), kind):
-            raise InputError(f"{where}: {key} is not a {_KINDS[kind]}")
-    return [_cell(where, single) for single in expand(row, where)]
-
-
-def _cell(where, row):
-    return Cell(
-        valid_name(row["name"], f"{where}: name"),
-        valid_name(row["notebook"], f"{where}: notebook"),
-        dict(row.get("parameters") or {}),
-        tuple(row.get("tags") or ()),
-        tuple(row.get("needs") or ()),
-    )
-
-
-def _check_names(path, cells):
-    names = Counter(cell.name for cell in cells)
-    twice = sorted(name for name, count in names.items() if count > 1)
-    if twice:
-        raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
-    for cell in cells:
-        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
-        if unknown:
-            raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
-
-
-def select(cells, names=(), tag="default", overrides=None):
-    """Choose the cells to run."""
-    overrides = overrides or {}
-    chosen = [cell for cell in cells if tag in cell.tags] if not names else []
-    for name in names:
-        chosen += _named(cells, name, tag, overrides)
-    if not chosen:
-        tags = sorted({tag for cell in cells for tag in cell.tags})
-        raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
-    unique = list({cell.name: cell for cell in chosen}.values())
-    if overrides and not names:
-        return _where_declared(unique, overrides)
-    return [_overridden(cell, overrides) for cell in unique]
-
-
-def _where_declared(cells, overrides):
-    """Set parameters in the cells whose notebooks have them; the others stay."""
-    known = [set(parameter_names(NOTEBOOKS / cell.notebook)) for cell in cells]
-    unknown = sorted(set(overrides).difference(*known))
-    if unknown:
-        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+            raise InputError(f"{where}: {key} is not a {name}")
+    if not isinstance(row["name"], str):
+        raise InputError(f"{where}: name {row['name']!r} is not allowed: it must be text")
     return [
-        _overridden(cell, {name: overrides[name] for name in overrides if name in its})
-        for cell, its in zip(cells, known, strict=True)
+        Cell(
+            valid_name(single["name"], f"{where}: name"),
+            valid_name(single["notebook"], f"{where}: notebook"),
+            dict(single.get("parameters") or {}),
+            tuple(single.get("tags") or ()),
+            tuple(single.get("needs") or ()),
+        )
+        for single in expand(row, where)
     ]
 
 
-def _named(cells, name, tag, overrides):
+def expand(row, where):
+    """Write out a row with a ``vary`` part: product, zip, exclude, include."""
+    vary = row.get("vary")
+    if vary is None:
+        return [row]
+    if not isinstance(vary, dict) or not vary or set(vary) - {"product", "zip", "include", "exclude"}:
+        raise InputError(f"{where}: vary takes exclude, include, product, zip")
+    product, together = vary.get("product", {}), vary.get("zip", {})
+    for part, lists in (("product", product), ("zip", together)):
+        if not isinstance(lists, dict) or not all(isinstance(v, list) and v for v in lists.values()):
+            raise InputError(f"{where}: {part} is a mapping of names to lists")
+    for part in ("include", "exclude"):
+        rules = vary.get(part, [])
+        if not isinstance(rules, list) or not all(isinstance(r, dict) for r in rules):
+            raise InputError(f"{where}: {part} is a list of names with values")
+    if len({len(values) for values in together.values()}) > 1:
+        raise InputError(f"{where}: the lists of zip differ in length")
+    if set(product) & set(together):
+        raise InputError(f"{where}: a parameter stands in product and in zip")
+    total = math.prod(map(len, product.values())) * len(next(iter(together.values()), [None]))
+    if total > LARGEST:
+        raise InputError(f"{where}: stands for {total:,} cells, not 1 to {LARGEST}")
+    excluded = vary.get("exclude", [])
+    chosen = [v for v in _combinations(product, together) if not any(rule.items() <= v.items() for rule in excluded)]
+    chosen += [values for values in vary.get("include", []) if values not in chosen]
+    if not 1 <= len(chosen) <= LARGEST:
+        raise InputError(f"{where}: stands for {len(chosen)} cells, not 1 to {LARGEST}")
+    fixed = {key: value for key, value in row.items() if key != "vary"}
+    return [_named(fixed, values, product | together) for values in chosen]
+
+
+def _combinations(product, together):
+    if not product and not together:
+        return
+    pairs = [dict(zip(together, values, strict=True)) for values in zip(*together.values(), strict=True)]
+    for values in itertools.product(*product.values()):
+        for extra in pairs or [{}]:
+            yield dict(zip(product, values, strict=True)) | extra
+
+
+def _named(fixed, values, lists):
+    """Name a cell after its values; one that is no plain word goes by its place in the list."""
+    parts = []
+    for name, value in values.items():
+        listed = lists.get(name, [])
+        plain = isinstance(value, (str, int, float)) and _PLAIN.fullmatch(str(value))
+        parts.append(str(value) if plain else f"{name}{listed.index(value) + 1 if value in listed else 0}")
+    parameters = {**(fixed.get("parameters") or {}), **values}
+    return fixed | {"name": "-".join([str(fixed["name"]), *parts]), "parameters": parameters}
+
+
+def select(cells, names=(), tag="default", overrides=None):
+    """Choose the cells to run, by name, experiment or tag, and set parameters in them."""
+    overrides = overrides or {}
+    chosen = [cell for cell in cells if tag in cell.tags] if not names else []
+    for name in names:
+        chosen += _by_name(cells, name, tag, overrides)
+    if not chosen:
+        tags = sorted({tag for cell in cells for tag in cell.tags})
+        raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
+    chosen = list({cell.name: cell for cell in chosen}.values())
+    takes = [set(overrides)] * len(chosen)
+    if overrides and not names:  # only the cells whose notebooks have them
+        takes = [set(overrides) & set(parameter_names(NOTEBOOKS / cell.notebook)) for cell in chosen]
+        unknown = sorted(set(overrides).difference(*takes))
+        if unknown:
+            raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+    given = [{name: value for name, value in overrides.items() if name in taken} for taken in takes]
+    return [replace(c, parameters=c.parameters | values) for c, values in zip(chosen, given, strict=True)]
+
+
+def _by_name(cells, name, tag, overrides):
     exact = [cell for cell in cells if cell.name == name]
     group = [cell for cell in cells if cell.experiment == name]
     if not exact and not group:
         known = sorted({c.experiment for c in cells} | {c.name for c in cells})
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
-    if exact or not OWN_DATA & set(overrides):
+    if exact or not _OWN_DATA & set(overrides):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
 
 
-def _overridden(cell, overrides):
-    parameters = {**cell.parameters, **overrides}
-    return Cell(cell.name, cell.notebook, parameters, cell.tags, cell.needs)
+# --- the parameters of a notebook, read from its cell tagged ``parameters``; nothing is executed
+
+
+def parameter_names(source):
+    """List the parameters that a notebook declares, with the source of their defaults."""
+    source = Path(source)
+    if not source.is_file():
+        raise InputError(f"{source}: no such notebook; see notebooks/experiments.yml")
+    try:
+        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+        statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
+    except (ValueError, SyntaxError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
+    plain = [s for s in statements if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
+    return {statement.targets[0].id: ast.unparse(statement.value) for statement in plain}
+
+
+def defaults(source):
+    """Give the values that a notebook's parameters have if nothing else is given."""
+    values = {}
+    for name, text in parameter_names(source).items():
+        with contextlib.suppress(ValueError, SyntaxError):
+            values[name] = ast.literal_eval(text)
+    return values
+
+
+def check_parameters(source, parameters):
+    """Refuse parameters that the notebook does not declare."""
+    known = parameter_names(source)
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        takes = ", ".join(sorted(known))
+        raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
+    return parameters
+
+
+def resolved(parameters, taken):
+    """Give parameters whose paths are absolute: kernels work in another folder."""
+    found = dict(parameters)
+    for names, change in ((DATA, _data), (MODELS, _model), (FILES, _file)):
+        for name in found.keys() & set(names):
+            many = isinstance(found[name], list)
+            values = found[name] if many else [found[name]]
+            values = [change(name, v, taken) if isinstance(v, str) and v else v for v in values]
+            found[name] = values if many else values[0]
+    return found
+
+
+def _data(name, value, taken):
+    """Give a folder under a name that is neither a card's nor that of another folder of the run."""
+    if value not in cards() and data_folder(value) is None and Path(value).is_dir():
+        value = f"./{value}"
+    own = data_folder(value)
+    if own is None:
+        return value
+    called, folder = own[0], own[1].absolute()
+    if not folder.exists():
+        raise InputError(f"{name} {value!r}: no such folder ({folder})")
+    folder, number, free = folder.resolve(), 1, called
+    while card_of(free) or taken.get(free, folder) != folder:
+        number += 1
+        free = f"{called}-{number}"
+    taken[free] = folder
+    return str(folder) if free == folder.name else f"{free}={folder}"
+
+
+def _model(_name, value, _taken):
+    """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names are kept."""
+
+    def place(found):
+        folder = Path(found[0]).expanduser()
+        local = found[0].startswith((".", "~")) or (folder / "config.json").is_file()
+        return str(folder.resolve()) if local or (folder / "modules.json").is_file() else found[0]
+
+    return re.sub(r"[^:=,]+", place, value)
+
+
+def _file(name, value, _taken):
+    path = Path(value).expanduser().resolve()
+    if not path.exists():
+        raise InputError(f"{name} {value!r}: no such file or folder ({path})")
+    return str(path)

@@ -5,7 +5,7 @@ import math
 
 import pandas as pd
 
-from casebook.inference.intervals import bounds_text
+from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
 
@@ -83,6 +83,11 @@ def linked(frame, column, address, prefix=""):
     """Turn the values of a column into links."""
     links = [Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>') for value in frame[column]]
     return frame.assign(**{column: links})
+
+
+def bullets(lines):
+    """Write sentences as a Markdown list."""
+    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
 
 
 def with_interval(frame, value, low, high, digits=3, name=None):

@@ -9,19 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from casebook.audits.table_files import read_tables
-from casebook.audits.table_rows import MEASURES, check_row
-from casebook.audits.table_study import (
-    ALONE,
-    ALTERED,
-    TRUE,
-    accuracy_rows,
-    check_reported,
-    known_rows,
-    table_answer,
-    table_numbers,
-)
-from casebook.audits.tables import check_tables, conflicts, mean_improvement, summary
+from casebook.audits.tables import MEASURES, check_row, check_tables, conflicts, mean_improvement, read_tables, summary
 from casebook.errors import InputError
 
 
@@ -100,15 +88,27 @@ def test_implied_values_and_the_share_that_passes_by_chance():
     assert (nothing.possible, nothing.n_tables) == (True, 27)
 
 
-def test_percent_and_trailing_zeros_are_understood():
-    text = {"table": "t", "n": 300, "positives": 150}
-    rows = pd.DataFrame([text | {"row": "a", "accuracy": "67.7"}, text | {"row": "b", "accuracy": "67.0%"}])
+@pytest.mark.parametrize(
+    ("shown", "n", "values", "verdicts"),
+    [
+        (["67.7", "67.0%"], 300, [0.677, 0.67], "pp"),
+        (["80", "120", "90"], 10, [0.8, 1.2, 0.9], "pip"),
+        (["80%", "0.9"], 10, [0.8, 0.9], "pp"),
+        (["0.8", "1.2", "-0.1", ""], 10, [0.8, 1.2, -0.1, np.nan], "piip"),
+    ],
+)
+def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
+    rows = pd.DataFrame({"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown})
     found = check_tables(rows)
-    assert found["verdict"].tolist() == ["possible", "possible"]
-    assert found["accuracy"].tolist() == pytest.approx([0.677, 0.67])
-    rows["accuracy"] = ["0.680", "0.672"]
-    found = check_tables(rows, rounding="half")
-    assert found["verdict"].tolist() == ["possible", "impossible"]
+    assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
+    assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
+    outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
+    assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
+
+
+def test_trailing_zeros_and_given_decimals_count():
+    rows = pd.DataFrame({"table": "t", "row": ["a", "b"], "n": 300, "positives": 150, "accuracy": ["0.680", "0.672"]})
+    assert check_tables(rows, rounding="half")["verdict"].tolist() == ["possible", "impossible"]
     assert check_tables(rows, decimals=2)["verdict"].eq("possible").all()
 
 
@@ -138,15 +138,11 @@ def test_command_fails_the_check_and_prints_json(tmp_path, casebook):
         ("t.csv", "row,n,positives,accuracy\na,9999999,2,1\n", "between 1 and 5,000"),
         ("t.json", '{"tables": {}}', "no object 'tables'"),
         ("t.json", '{"tables": {"a": [["x", 1]]}}', "row 1 has not the 5 values"),
-        ("t.json", "{", "t.json:1: is not JSON"),
-        ("t.json", "[1]", "element 1 is not an object"),
-        ("absent.json", None, "cannot be read"),
     ],
 )
 def test_bad_files_end_with_one_line(tmp_path, casebook, name, content, message):
     path = tmp_path / name
-    if content is not None:
-        path.write_text(content)
+    path.write_text(content)
     code, _, error = casebook("audit", "tables", path)
     assert code == 1
     assert message in error
@@ -160,65 +156,13 @@ def test_unknown_words_are_named():
         check_row({"mcc": 0.5}, 10, 5)
 
 
-def test_rows_of_known_making():
-    found = known_rows((10, 100), repeats=30).set_index(["row", "series"])["value"]
-    assert found.loc[:, TRUE].tolist() == [0.0, 0.0]
-    assert found.loc[:, ALTERED].min() > 0.9
-    assert found["10 claims", ALONE] == 1.0
-    assert found["100 claims", ALONE] == 0.0
-
-
-@pytest.mark.data
-def test_the_audit_names_impossible_rows_and_absent_files(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    rows, absent = check_reported(["audit_factchecker/reported.json", "none.json"])
-    control = known_rows((10,), repeats=5)
-    text = table_answer(rows, absent, control)
-    assert "6 of 9 rows are impossible" in text
-    assert "none.json is not on this machine" in text
-    numbers = table_numbers(rows, control)["research_paper"]["reported table"]
-    assert numbers["impossible"]["value"] == pytest.approx(6 / 9)
-    shown = accuracy_rows(rows)
-    shown = shown.set_index(["row", "series"])["value"]
-    assert shown["research_paper: no_fol", "reported"] == 0.68
-    assert shown["research_paper: no_fol", "implied by the others"] == 0.7
-    assert check_reported(["none.json"])[0].empty
-
-
-def test_a_proportion_above_one_is_impossible_and_percent_is_not(tmp_path, casebook):
-    path = tmp_path / "reported.csv"
-    path.write_text("row,accuracy,f1\na,0.8,0.8\nb,1.2,0.8\nc,0.9,-0.1\nd,0.7,0.7\n")
-    arguments = ("audit", "tables", path, "--n", 10, "--positives", 5)
-    code, out, error = casebook(*arguments, "--json")
-    rows = {row["row"]: row for row in json.loads(out)["rows"]}
-    assert code == 2 and "2 of 4 rows are impossible" in error
-    assert rows["b"]["accuracy"] == 1.2
-    assert rows["b"]["impossible alone"] == "accuracy outside 0 to 1"
-    assert rows["c"]["f1"] == -0.1
-    assert rows["c"]["impossible alone"] == "f1 outside 0 to 1"
-    assert rows["a"]["verdict"] == "possible"
-    path.write_text("row,accuracy\na,80\nb,120\nc,90\n")
-    found = json.loads(casebook(*arguments, "--json")[1])["rows"]
-    assert [row["accuracy"] for row in found] == [0.8, 1.2, 0.9]
-    assert [row["verdict"] for row in found] == ["possible", "impossible", "possible"]
-    path.write_text("row,accuracy\na,80%\nb,0.9\n")
-    found = json.loads(casebook(*arguments, "--json")[1])["rows"]
-    assert [row["accuracy"] for row in found] == [0.8, 0.9]
-
-
-@pytest.mark.parametrize("decimals", [-1, 13, 400])
+@pytest.mark.parametrize("decimals", [-1, 13])
 def test_decimals_have_a_range(tmp_path, casebook, decimals):
     path = tmp_path / "reported.csv"
-    path.write_text("row,accuracy\na,0.8\n")
+    path.write_text(f"row,accuracy\na,0.8{'0' * 400}\n")
     arguments = ("audit", "tables", path, "--n", 10, "--positives", 5)
+    assert casebook(*arguments)[0] == 0  # any number of decimals is read
     code, _, error = casebook(*arguments, "--decimals", decimals)
     assert code == 1 and error.count("\n") == 1
-    assert "'--decimals': Input should be" in error and "or equal to" in error
     with pytest.raises(InputError, match="between 0 and 12"):
         check_row({"accuracy": 0.8}, 10, 5, decimals)
-
-
-def test_values_with_any_number_of_decimals_are_read(tmp_path, casebook):
-    path = tmp_path / "reported.csv"
-    path.write_text(f"row,accuracy\na,0.8{'0' * 400}\n")
-    assert casebook("audit", "tables", path, "--n", 10, "--positives", 5)[0] == 0

@@ -7,15 +7,13 @@ one thread.
 
 from measuring import cpu_seconds, row
 
-from casebook.counterfactual.edges import edge_frame
-from casebook.counterfactual.placebo import Inert
-from casebook.counterfactual.planted import plant_cases
-from casebook.counterfactual.searching import CaseSearch
-from casebook.counterfactual.tree import TreeSettings, grow_tree
 from casebook.models import rerankers
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.sensitivity.placebo import Inert
+from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_tree
 
 # 1 + 5 + 25 nodes, whatever moves.
 SETTINGS = TreeSettings(max_depth=2, threshold=0.0, placebo_draws=0)

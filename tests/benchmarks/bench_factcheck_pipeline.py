@@ -3,29 +3,21 @@
 import pandas as pd
 from measuring import cpu_seconds, row
 
-from casebook.factcheck.ablation import run_configs
-from casebook.factcheck.ablation_configs import factorial_configs
-from casebook.factcheck.claimset import read_claims, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.stance import FeatureStance
-from casebook.factcheck.stance_pairs import training_pairs
+from casebook.factcheck.ablation import factorial_configs, run_configs
+from casebook.factcheck.study import OwnClaims
 
 BAR = 4
 
 
 def rows():
     """Measure every benchmark of this file."""
-    documents = shipped_documents()
-    base = EvidenceBase(documents)
-    claims = read_claims(documents=documents)
-    train = [claim for claim in claims if claim.split == "train"]
-    test = [claim for claim in claims if claim.split == "test"]
-    stance = FeatureStance(base.rarity).fit(training_pairs(train, base))
+    own = OwnClaims()
+    base, stance, test = own.base, own.fitted, own.test
     configs = factorial_configs()
     run_configs(configs, base, stance, test)  # warm: both sides find the same caches
     ours, shared = cpu_seconds(lambda: run_configs(configs, base, stance, test))
     peer, alone = cpu_seconds(lambda: run_configs(configs, base, stance, test, share=False))
-    pd.testing.assert_frame_equal(shared.rows.drop(columns="seconds"), alone.rows.drop(columns="seconds"))
+    pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
     name = f"2^4 ablation of the fact-checker, {len(test)} claims"
     note = "identical verdicts, evidence counts and supports"
     return [row(name, "sixteen separate runs", ours, peer, BAR, note)]

@@ -7,12 +7,12 @@ import itertools
 import json
 
 import numpy as np
-from casebook.inference.resampling import resample_means
 from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
-from casebook.inference.comparison import compare_systems
-from casebook.inference.permutation import paired_randomization
+from casebook.frames import compare_systems
+from casebook.stats.intervals import mean_intervals
+from casebook.stats.tests import paired_randomization
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
 PAIRS = list(itertools.combinations(range(SYSTEMS), 2))
@@ -61,8 +61,7 @@ def _bootstrap():
     samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
 
     def ours():
-        resamples = resample_means(X, n_boot=RESAMPLES)
-        return resamples.intervals() + resamples.differences(PAIRS).intervals()
+        return mean_intervals(np.column_stack(samples), n_boot=RESAMPLES)
 
     def peer():
         for sample in samples:
@@ -71,7 +70,7 @@ def _bootstrap():
             )
 
     name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"
-    note = "percentile intervals; scipy called once per mean and difference"
+    note = "ours are the hull of t and BCa, the peer's percentile intervals, one call per mean and difference"
     seconds = cpu_seconds(ours)[0], cpu_seconds(peer, repeats=1)[0]
     return row(name, "scipy.stats.bootstrap", *seconds, 3, note)
 

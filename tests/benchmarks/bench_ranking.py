@@ -17,8 +17,8 @@ import pytrec_eval
 import ranx
 from measuring import row
 
-from casebook.formats.trec import read_qrels, read_run
 from casebook.measures.ranking import evaluate
+from casebook.trec import read_qrels, read_run
 
 DEPTH, JUDGED, POOL = 100, 10, 50_000
 MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]

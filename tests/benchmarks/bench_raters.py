@@ -12,12 +12,10 @@ import pandas as pd
 from measuring import limit_row
 
 from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import example_votes
+from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
-from casebook.raters.responses import read_forms
-from casebook.raters.sealing import read_key
-from casebook.raters.simulated import fill_forms
-from casebook.raters.unblinding import unblind
+from casebook.raters.read import read_forms, read_key, unblind
+from casebook.raters.simulate import fill_forms
 
 ITEMS, RATERS, WORDS = 500, 20, 120
 LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}

@@ -9,9 +9,8 @@ import ranx
 from langchain_core.vectorstores import utils as langchain
 from measuring import cpu_seconds, row
 
-from casebook.retrieval.diversity import maximal_marginal_relevance
-from casebook.retrieval.fusion import reciprocal_rank_fusion
-from casebook.retrieval.rankings import RankedLists
+from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion
+from casebook.retrieval.ranked import RankedLists
 
 DEPTH = 100
 RRF_K = 20

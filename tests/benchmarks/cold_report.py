@@ -1,7 +1,8 @@
 """The chapters of the report from nothing: together, and each by papermill alone.
 
 The naive way starts papermill once a chapter, with nothing kept from the one before;
-``make report`` runs two chapters at a time, which share one encoder and its vectors.
+``make report`` runs two chapters at a time, forked from one process that has imported what
+they share.
 Both have the data at hand and an empty cache of models' output. It takes about a
 quarter of an hour and writes ``book/methods/scaling_report.csv``:
 ``python tests/benchmarks/cold_report.py``.
@@ -18,8 +19,8 @@ import pandas as pd
 import yaml
 
 from casebook.grid import load_grid, select
-from casebook.notebooks import QUIET
 from casebook.paths import NOTEBOOKS, cache_dir
+from casebook.run import QUIET
 
 BOOK = Path(__file__).parents[2] / "book" / "methods"
 BAR = 0.6  # of the naive way's wall time

@@ -7,6 +7,7 @@ ten minutes and 3 GB of disk: ``python tests/benchmarks/scaling.py``.
 import json
 import os
 import resource
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pandas as pd
+
+from casebook.paths import DATA
 
 BOOK = Path(__file__).parents[2] / "book" / "methods"
 SIZES = (10_000, 100_000, 1_000_000)
@@ -50,12 +53,11 @@ class Stages:
 
 def documents(size):
     """Plant, encode, search and score one corpus; print one JSON line."""
-    from casebook.datasets.planted import plant_truth
-    from casebook.datasets.planted_text import render
     from casebook.measures.ranking import evaluate
-    from casebook.retrieval.scale_out import encode_shards, search_shards
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
 
+    made = runpy.run_path(str(DATA / "make" / "planted.py"))
+    plant_truth, render = made["plant_truth"], made["render"]
     stages = Stages()
     truth = plant_truth(size, QUERIES, seed=0)
     stages.ended("plant")

@@ -8,12 +8,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from casebook import paths
-from casebook.book.changes import changes
+from casebook.book.comparison import changes
 from casebook.paths import run_dir
-from casebook.runs import decision, promotion
-from casebook.runs.layout import locate
-from casebook.runs.registry import discover
-from casebook.runs.reports import decision_report, write_report
+from casebook.runs import decide as decision
+from casebook.runs import promotions as promotion
+from casebook.runs.decide import decision_report, write_report
+from casebook.runs.registry import discover, locate
 
 CELL, METRIC = "retrieval_ablation-smoke", "smoke.full.ndcg@10"
 
@@ -38,7 +38,7 @@ def edit(folder, **fields):
 
 
 def listing():
-    return discover(locate(), use_index=False)
+    return discover(locate())
 
 
 def named(found, name):

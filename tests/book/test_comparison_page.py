@@ -9,10 +9,8 @@ import pytest
 
 from casebook import paths
 from casebook.book.comparison import comparison, differences
-from casebook.book.footers import for_readers
 from casebook.errors import InputError
 from casebook.paths import run_dir
-from casebook.tables import to_html
 
 CELL = "retrieval_ablation-smoke"
 
@@ -74,21 +72,6 @@ def test_other_data_are_never_compared(runs):
     assert "other data: incomparable" in comparison("new", "old")
     with pytest.raises(InputError, match="no such run to compare with"):
         comparison("new", "never")
-
-
-def test_the_footer_says_how_to_repeat_and_links_the_files(runs):
-    path = runs / "new" / "notebooks" / f"{CELL}.ipynb"
-    for_readers(path, "new", CELL)
-    text = json.loads(path.read_text())["cells"][-1]["source"]
-    text = "".join(text)
-    assert f"casebook run {CELL} --run new --force" in text
-    assert f'href="../../rows/{CELL}.csv.gz"' in text
-
-
-def test_page_tables_stay_escaped(runs):
-    change_rows(runs / "new", lambda rows: rows.__setitem__("nDCG@10", rows["nDCG@10"] / 2))
-    assert "<script" not in comparison("new", "old")
-    assert "&lt;b&gt;" in to_html(pd.DataFrame({"x": ["<b>"]}), "t")
 
 
 def test_what_has_no_partner_is_counted_and_named(runs):

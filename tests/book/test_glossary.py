@@ -5,14 +5,13 @@ import re
 import pandas as pd
 import pytest
 
-from casebook.counterfactual.evaluation import documented_evaluation
-from casebook.factcheck.explanation_quality import documented_quality
-from casebook.factcheck.performance import documented_performance
-from casebook.inference.preference import documented_preference
+from casebook.factcheck.explain import documented_quality
+from casebook.factcheck.score import documented_performance
 from casebook.measures.classification import documented_metrics
 from casebook.paths import ROOT
-from casebook.raters.legacy import documented_analysis
-from casebook.shift.evaluators import NAMES
+from casebook.raters.documented import documented_analysis, documented_preference
+from casebook.sensitivity.evaluation import documented_evaluation
+from casebook.shift.gate import NAMES
 
 METHODS = ROOT / "book/methods"
 TEXT = (METHODS / "glossary.md").read_text(encoding="utf-8")

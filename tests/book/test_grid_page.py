@@ -6,13 +6,10 @@ import shutil
 import pytest
 
 from casebook import paths
-from casebook.batch import Planned
-from casebook.batch.bookkeeping import keep, keep_planned
-from casebook.batch.tasks import Outcome
-from casebook.book.grid_page import grid_page
-from casebook.book.scorecard import scorecard
+from casebook.book.pages import grid_page, scorecard
 from casebook.grid import Cell
 from casebook.paths import run_dir
+from casebook.run import Outcome, Planned, keep, keep_planned
 
 DONE = ["retrieval_ablation-smoke", "query_length-smoke"]
 

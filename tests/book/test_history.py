@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from casebook import paths
-from casebook.book.history import history, sparkline
+from casebook.book.pages import history
 from casebook.paths import run_dir
 
 CELL = "retrieval_ablation-smoke"
@@ -42,9 +42,3 @@ def test_runs_on_other_data_are_left_out(runs):
     path.write_text(json.dumps(record))
     (runs / "second" / "numbers" / f"{CELL}.json").write_text("{")
     assert history(CELL, KEY) == [0.7]
-
-
-def test_a_sparkline_needs_two_values_and_says_them():
-    assert sparkline([0.5]) == ""
-    assert "2 runs, from 0.250 to 0.500, now 0.250" in sparkline([0.5, 0.25])
-    assert "nan" not in sparkline([0.5, 0.5, 0.5])

@@ -8,10 +8,10 @@ import pytest
 
 from casebook import paths
 from casebook.book import pages
+from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.footers import for_readers
 from casebook.book.items import item_links, item_pages
-from casebook.book.scorecard import scorecard
+from casebook.book.pages import scorecard
 from casebook.paths import run_dir
 
 CELL = "retrieval_ablation-smoke"
@@ -137,137 +137,74 @@ def test_a_run_that_kept_nothing_has_no_page(runs):
     assert PAGE not in pages.generated("new", [CELL])
 
 
-def claim(name, right, missed):
-    verdicts = ["SUPPORTED", None]
-    passage = {"passage": 0, "about": "SC1", "stance": "supports", "level": "high"}
-    return {
-        "id": name,
-        "text": "<b>Water</b> is covered.",
-        "label": "SUPPORTED" if right else "NOT_SUPPORTED",
-        "slices": {"hops": "1"},
-        "verdicts": verdicts,
-        "right": [right, None],
-        "stated": [0.75, None],
-        "missed": missed,
-        "reason": "no_evidence",
-        "parts": [{"id": "SC1", "text": None, "verdict": "v", "score": None, "evidence": 2}],
-        "decisive": [passage | {"about": "", "probability": None, "met": not missed}],
-        "cited": [passage | {"probability": 0.5, "met": not missed}],
-    }
+def smoke(cell, run="smoke"):
+    """Give what a cell of the reference run, or a copy of it, kept, and the page that is made of it."""
+    kept = json.loads((run_dir(run) / "items" / f"{cell}.json").read_text())
+    script = item_pages(run, [cell])[f"items/{cell}.js"]
+    return kept, json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
 
 
-def kept_claims():
-    """Give what a cell keeps of two claims, the second wrong."""
-    return {
-        "kind": "claims",
-        "dataset": "factcheck_claims",
-        "card": "factcheck_claims",
-        "texts": ["documents", "items"],
-        "systems": ["pipeline", "claim only"],
-        "controls": ["claim only"],
-        "searched": True,
-        "asked": 2,
-        "documents": [["smoke:home-1", "Larkfield, Water"]],
-        "passages": [[0, 3, 9, "of water"]],
-        "items": [claim("c1", True, False), claim("c2", False, True)],
-    }
+@pytest.mark.parametrize("path", sorted((run_dir("smoke") / "items").glob("*.json")), ids=lambda path: path.stem)
+def test_every_kind_of_items_fills_the_parts_of_its_page(path):
+    kept, page = smoke(path.stem)
+    assert [one["id"] for one in page["items"]] == [one["id"] for one in kept["items"]]
+    used = {tag for one in page["items"] for tag in one["tags"]}
+    assert used == set(range(len(page["tags"]))) and page["tags"] == sorted(page["tags"])
+    for one in page["items"]:
+        assert len(one["parts"]) == len(page["layout"]) and len(one["keys"]) == len(page["orders"])
+        for part, content in zip(page["layout"], one["parts"], strict=True):
+            width = {"facts": 2, "table": len(part.get("heads", ()))}.get(part["part"])
+            assert not content or width is None or {len(row) for row in content} == {width}
+    if page["wrong"] is None:
+        assert not any(one["wrong"] for one in page["items"])
 
 
-def test_the_page_of_claims_says_what_is_wrong(runs):
-    write(runs / "new", kept_claims())
-    files = item_pages("new", [CELL])
-    page, text = loaded(files), files[PAGE]
-    assert "# Claim by claim" in text and "All 2 claims are here" in text
-    assert "Water</b>" not in text
-    right, wrong = page["items"]
-    assert [right["wrong"], wrong["wrong"]] == [False, True]
-    tags = [{page["tags"][tag] for tag in item["tags"]} for item in page["items"]]
-    assert tags[0] == {"label: SUPPORTED", "hops: 1", "evidence found"}
-    assert {"wrong verdict", "evidence not found"} < tags[1]
-    facts, verdicts, _, decisive, cited = wrong["parts"]
-    assert ["What is wrong", "wrong verdict, evidence not found"] in facts
-    assert ["Why no evidence decided", "no evidence"] in facts
-    assert verdicts == [["pipeline", ["SUPPORTED", "wrong"], "0.750"], ["claim only", None, None]]
-    place = "Larkfield, Water (smoke:home-1, characters 3 to 9)"
-    assert decisive == [[["of water", "missed", place], "the claim", "supports"]]
-    assert cited[0] == [["of water", None, place], "SC1", "supports", "0.500", "high"]
-    write(runs / "old", kept_claims() | {"items": [claim("c1", False, False)]})
-    page = loaded(item_pages("new", [CELL], "old"))
-    names = [row[0] for row in page["items"][0]["parts"][1]]
-    assert names == ["pipeline", "pipeline, old", "claim only", "claim only, old"]
-    past = [item["parts"][1][1][1] for item in page["items"]]
-    assert past == [["SUPPORTED", "wrong"], None]  # the second was not kept
-
-
-def edit(name, results):
-    return {
-        "id": name,
-        "case": "case",
-        "fact_type": "Section",
-        "operation": "replace",
-        "old": "IPC-302",
-        "new": "<i>",
-        "depth": 1,
-        "decides": True,
-        "change": ["=cites", "-IPC-302", "+<i>"],
-        "placebo": None,
-        "results": results,
-    }
-
-
-def kept_edits():
-    """Give what a cell keeps of three edits: measured, failed, not tried."""
-    measured = {
-        "error": None,
-        "moved": 0.5,
-        "placebo_moved": 0.25,
-        "left": [[0, 1, 1], [1, 3, 0]],
-        "entered": [[2, 2, 0]],
-        "new": 1,
-        "placebo_new": [0, 2],
-        "found": [1, 1],
-        "still_found": [None, 0],
-        "placebo_found": [[1, 1], [None, 0]],
-    }
-    control = measured | {"left": None, "entered": None, "found": None}
-    return {
-        "kind": "edits",
-        "dataset": "planted",
-        "card": None,
-        "texts": [],
-        "systems": ["bm25", "random"],
-        "controls": ["random"],
-        "depth": 10,
-        "precedents": True,
-        "asked": 5,
-        "remark": "2 edits leave it as it was.",
-        "documents": [["d1", None], ["d2", None], ["d3", None]],
-        "items": [edit("a", [measured, control]), edit("b", [{"error": "no query"}, None]), edit("c", [None, control])],
-    }
+def test_the_page_of_claims_says_what_is_wrong():
+    kept, page = smoke("factcheck_confusion-smoke")
+    names = {True: "right", False: "wrong"}
+    for claim, one in zip(kept["items"], page["items"], strict=True):
+        facts, verdicts, parts, decisive, cited = one["parts"]
+        assert one["wrong"] is (claim["right"][0] is False)
+        tags = {page["tags"][tag] for tag in one["tags"]}
+        assert ("wrong verdict" in tags) is one["wrong"]
+        assert ("evidence not found" in tags) is (claim["missed"] is True)
+        assert ("evidence found" in tags) is (claim["missed"] is False)
+        problems = sorted(tags & {"wrong verdict", "evidence not found"}, reverse=True)
+        assert ["What is wrong", ", ".join(problems) or "nothing"] in facts
+        assert [row[0] for row in verdicts] == kept["systems"]
+        assert verdicts[0][1] == [claim["verdicts"][0], names[claim["right"][0]]]
+        assert len(parts or ()) == len(claim["parts"]) and len(cited or ()) == len(claim["cited"])
+        marks = [row[0][1] for row in decisive or ()]
+        assert marks == ["found" if role["met"] else "missed" for role in claim["decisive"]]
+        stances = [row[2] for row in cited or ()]
+        assert stances == [role["stance"] for role in claim["cited"]]
 
 
 def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
-    write(runs / "new", kept_edits())
-    files = item_pages("new", [CELL])
-    page, text = loaded(files), files[PAGE]
-    assert "Here are the 3 of 5 edits" in text and "by their ids" in text
-    assert "2 edits leave it as it was." in text
-    assert page["wrong"] is None and not any(item["wrong"] for item in page["items"])
-    first, failed, untried = (item["parts"] for item in page["items"])
-    _, change, placebo, moved, precedents, lists = first
-    assert change == ["=cites", "-IPC-302", "+<i>"] and placebo is None
-    assert moved[0] == ["bm25", "0.500", "0.250", "1", "0, 2"]
-    after = "1, best at rank 1; none"
-    assert precedents[0] == ["bm25", "1, best at rank 1", "none", after]
-    assert lists == [[[0, "relevant", "rank 1 before"], [2, None, "rank 2 after"]], [[1, None, "rank 3 before"], None]]
-    assert failed[3][0][1] == "failed: no query" and failed[5] is None
-    assert untried[3][0] == ["bm25", None, None, None, None]
-    tags = [{page["tags"][tag] for tag in item["tags"]} for item in page["items"]]
-    assert tags[0] - tags[1] == {"bm25 lost every precedent"}
-    before = kept_edits()
-    before["documents"].reverse()
-    write(runs / "old", before)
-    page = loaded(item_pages("new", [CELL], "old"))
-    lists = page["items"][0]["parts"][5]
-    assert page["layout"][5]["heads"] == ["bm25: left", "bm25: entered"]
-    assert [row[0] for row in page["items"][0]["parts"][3]][1] == "bm25, old"
+    cell = "counterfactual_sensitivity-smoke"
+    kept, page = smoke(cell, "old")
+    depths = {1: "edit of the case"}
+    for edit, one in zip(kept["items"], page["items"], strict=True):
+        _, change, placebo, moved, precedents, lists = one["parts"]
+        result = edit["results"][0]
+        assert (change, placebo) == (edit["change"], edit["placebo"])
+        assert moved[0][:2] == [kept["systems"][0], f"{result['moved']:.3f}"]
+        assert moved[0][3] == str(result["new"])
+        assert len(lists or ()) == max(len(result["left"]), len(result["entered"]))
+        if result["left"]:
+            place, rank, wanted = result["left"][0]
+            assert lists[0][0] == [place, "relevant" if wanted else None, f"rank {rank} before"]
+        if result["found"][1]:
+            assert precedents[0][1] == f"{result['found'][1]}, best at rank {result['found'][0]}"
+        tags = {page["tags"][tag] for tag in one["tags"]}
+        assert depths.get(edit["depth"], "edit of an edited case") in tags
+        assert ("bm25 lost every precedent" in tags) is (bool(result["found"][1]) and not result["still_found"][1])
+    edit = kept["items"][0]
+    edit["results"] = [{"error": "no query"}, *edit["results"][1:]]
+    path = runs / "new" / "items" / f"{cell}.json"
+    path.write_text(json.dumps(kept | {"asked": 999, "texts": [], "card": None}))
+    files = item_pages("new", [cell], "old")
+    assert "of 999 edits" in files[f"items/{cell}.md"] and "by their ids" in files[f"items/{cell}.md"]
+    page = json.loads(files[f"items/{cell}.js"].removeprefix("window.casebookItems = ").rstrip(";\n"))
+    first = page["items"][0]["parts"]
+    assert first[3][0][1] == "failed: no query" and [row[0] for row in first[3]][1] == "bm25, old"

@@ -8,11 +8,10 @@ import sys
 import pytest
 
 from casebook import paths
-from casebook.batch.running import sole_writer
 from casebook.book.publish import MARKER, publish_run
 from casebook.errors import InputError
-from casebook.files import sha256_file
-from casebook.stores import Store
+from casebook.files import Store, sha256_file
+from casebook.run import sole_writer
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from casebook.book.reading_order import answer_first
+from casebook.book.chapters import answer_first
 from casebook.paths import NOTEBOOKS
 
 
@@ -47,7 +47,7 @@ def test_every_chapter_opens_with_question_answer_and_figure(path):
     assert "**Question.**" in book.cells[0].source
     assert book.cells[1].source.partition("\n")[0].lower().endswith("answer")
     code = [cell.source for cell in book.cells if cell.cell_type == "code"]
-    assert "Markdown(" in code[0]
-    pictures = ["outputs.figure(" in source for source in code]
-    tables = ["Table(" in source for source in code]
-    assert pictures.index(True) < tables.index(True)
+    answer, picture, table = (
+        [mark in s for s in code].index(True) for mark in ("Markdown(", "outputs.figure(", "Table(")
+    )
+    assert answer < picture < table

@@ -9,16 +9,13 @@ import pytest
 import yaml
 
 from casebook import paths
-from casebook.batch.bookkeeping import stored_record
 from casebook.book import pages
-from casebook.book.footers import for_readers
-from casebook.book.limits import limits
-from casebook.book.markup import code
-from casebook.book.reproduce import command, hashes, reproduce_line
-from casebook.book.scorecard import scorecard
-from casebook.datasets.cards import card_of, cards
+from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
+from casebook.book.pages import scorecard
+from casebook.data.cards import cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir
+from casebook.run import stored_record
 
 CELL = "retrieval_ablation-smoke"
 
@@ -107,12 +104,6 @@ def test_limits_name_all_data_once_and_what_has_no_card():
     assert "399 queries" in held
     text = "\n".join(limits("none", "c", {"dataset": "consumer_contracts_qa"}))
     assert "non-commercial use only" in text
-
-
-def test_parts_of_a_data_set_have_its_card_and_others_none():
-    assert card_of("consumer_contracts_qa_test").key == "consumer_contracts_qa"
-    assert card_of("planted.corrected_explainer").key == "planted"
-    assert card_of("smokescreen") is None
 
 
 def test_code_is_fenced_by_more_backticks_than_it_holds():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from casebook.book.site import finish
+from casebook.book.build import finish
 
 HEAD = (
     '<script defer src="_static/scripts/fontawesome.js?digest=1"></script>\n'

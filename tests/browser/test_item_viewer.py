@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from casebook.book.item_parts import cell, change, facts, item, page, table
+from casebook.book.items import cell, change, facts, item, page, table
 from casebook.paths import ROOT
 
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
@@ -35,7 +35,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("viewer")
     for name in ("tables.js", "items.js", "custom.css"):
         shutil.copy(ROOT / "book" / "assets" / name, folder)
-    found = {"cell": "cell", "documents": [["d1", HOSTILE], [HOSTILE, None]]}
+    documents = [["d1", HOSTILE], [HOSTILE, None]]
     layout = [
         facts(),
         change("The text before and after"),
@@ -47,7 +47,7 @@ def address(tmp_path_factory):
         claim("q3", None, 0, "hops: 1", wrong=True),
     ]
     items[2]["parts"] = [None, None, None]
-    shown = page(found, "claim", layout, items, orders=["worst"], wrong="wrong only")
+    shown = page("cell", "claim", documents, layout, items, orders=["worst"], wrong="wrong only")
     (folder / "data.js").write_text(f"window.casebookItems = {json.dumps(shown)};")
     (folder / "page.html").write_text(PAGE)
     return (folder / "page.html").as_uri()
@@ -173,7 +173,7 @@ def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):
 
     import pandas as pd
 
-    from casebook.formats.celltext import from_csv
+    from casebook.sheets import from_csv
     from casebook.tables import to_html, with_interval
 
     names = ["=1+1", "@x", "＝cmd|x", "-3", 'plain, "quoted"', "'=1"]

@@ -11,12 +11,11 @@ import pytest
 
 from casebook.cli.corpus import _cluster
 from casebook.errors import InputError
-from casebook.formats.trec import read_run
-from casebook.models.load import load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.scale_out import encode_shards, search_shards
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.search import DenseIndex
+from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
+from casebook.trec import read_run
 
 SMOKE = DATA / "smoke"
 QRELS = SMOKE / "qrels" / "test.tsv"
@@ -35,7 +34,7 @@ def expected(depth):
     parts = [texts[start : start + 20] for start in range(0, len(texts), 20)]
     vectors = np.concatenate([encoder.encode_documents(part) for part in parts])
     asked = encoder.encode_queries([question["text"] for question in questions])
-    lists = DenseIndex(vectors, "flat").search(asked, depth)
+    lists = DenseIndex(vectors).search(asked, depth)
     return {
         question["_id"]: {documents[i]["_id"]: s for i, s in zip(ids, row, strict=True)}
         for question, ids, row in zip(questions, lists.ids, lists.scores, strict=True)
@@ -181,9 +180,6 @@ def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path,
 
 
 BAD = [
-    (["encode", "{dir}/good", "--out", ""], "--out: it is empty"),
-    (["encode", "{dir}/good", "--out", " "], "--out: it is empty"),
-    (["search", "", "{dir}/good"], "an argument: it is empty"),
     (
         [*("search", "{dir}/x", "{dir}/good", "--workers", "2"), "--scheduler=x"],
         "--workers means nothing beside --scheduler",

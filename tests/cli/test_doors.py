@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.formats.trec import write_run
 from casebook.paths import DATA
+from casebook.trec import write_run
 
 CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
 
@@ -96,17 +96,17 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "means nothing beside"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "means nothing beside"),
         (
-            ["sensitivity", "run", "c", "smoke", "--documented", "--placebos", "3"],
-            "--placebos means nothing beside --documented",
+            ["sensitivity", "run", "c", "smoke", "--original", "--placebos", "3"],
+            "--placebos means nothing beside --original",
         ),
-        (["raters", "analyse", "f", "--legacy", "--out", "x"], "--out means nothing"),
+        (["raters", "analyse", "f", "--original", "--out", "x"], "--out means nothing"),
         (
             ["raters", "forms", "x", "--explanations", "e", "--system", "a=b"],
             "--system means nothing beside --explanations",
         ),
         (["evaluate", "{q}", "{other}"], "quer"),
         (["compare", "{q}", "{other}", "{run}"], "quer"),
-        (["agreement", "{r}", "--boot", "1"], "--boot"),
+        (["agreement", "{r}", "--resamples", "1"], "--resamples"),
         (["audit", "labels", "smoke", "--seed", "-1"], "--seed"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from casebook.cli import main
+from casebook.trec import write_run
 
 
 @pytest.fixture
@@ -66,13 +67,6 @@ def test_a_folder_that_exists_is_refused_before_the_analysis(casebook, study):
     assert code == 1 and "pilot: exists: name a new folder" in err
 
 
-def test_a_run_is_not_published_to_the_present_folder_by_accident(casebook, tmp_path):
-    before = sorted(tmp_path.rglob("*"))
-    code, out, err = casebook("publish", "smoke", "")
-    assert (code, out) == (1, "") and "an argument: it is empty" in err
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
@@ -90,8 +84,8 @@ def test_parameters_that_cannot_be_meant(casebook, pairs, message):
 
 
 def test_wrong_words_are_named_before_the_work(casebook, tmp_path):
-    # The embedder does not exist either, and would be complained about first.
-    options = ["--mode", "posneg", "--embedder", "/no/such/model"]
+    # The encoder does not exist either, and would be complained about first.
+    options = ["--mode", "posneg", "--encoder", "/no/such/model"]
     code, _, err = casebook("shift", "train", "smoke", *options)
     assert code == 1 and "unknown mode 'posneg': choose from posneg-uniform" in err
     (tmp_path / "claims.txt").write_text("The rent is due.\n")
@@ -125,9 +119,10 @@ def test_a_place_that_takes_no_file_is_named_as_it_was_given(casebook):
         pytest.skip("no proc file system")
     systems = ["--system=a=a.jsonl", "--system=b=b.jsonl", "--rater=r1:lay"]
     run = "smoke/runs/retrieval_ablation-smoke"
+    write_run("ranking", {"q": {"d": 1.0}})
     for command in (
         ["raters", "forms", "/proc/nothing", *systems],
-        ["runs", "export", run, "--system=smoke.full", "--out=/proc/nothing"],
+        ["runs", "export", run, "--ranking=ranking", "--system=smoke.full", "--out=/proc/nothing"],
     ):
         code, out, err = casebook(*command)
         assert (code, out) == (1, "")

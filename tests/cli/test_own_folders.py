@@ -9,14 +9,12 @@ import sys
 
 import pytest
 
-from casebook.batch import plan
-from casebook.batch.bookkeeping import stored_record
+from casebook.book.chapters import command
 from casebook.book.pages import chapters
-from casebook.book.reproduce import command
 from casebook.errors import InputError
-from casebook.grid import load_grid, select
-from casebook.notebook_parameters import resolved
+from casebook.grid import load_grid, resolved, select
 from casebook.paths import DATA, data_folder
+from casebook.run import plan, stored_record
 
 
 @pytest.fixture

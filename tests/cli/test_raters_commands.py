@@ -213,9 +213,3 @@ def test_wrong_use_is_one_clear_line(casebook, tmp_path, monkeypatch, arguments,
     monkeypatch.chdir(tmp_path)
     code, _, err = casebook(*arguments)
     assert code == 1 and message in err and err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["forms", "simulate", "audit", "analyse"])
-def test_every_command_shows_an_example(casebook, command):
-    code, out, _ = casebook(command, "--help")
-    assert code == 0 and "Example: casebook raters" in out

@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from casebook.counterfactual.explanation_types import plain
-from casebook.counterfactual.placebo import VACUOUS, Inert
-from casebook.counterfactual.planted import plant_cases
+from casebook.explain.templates import plain
+from casebook.sensitivity.placebo import VACUOUS, Inert
+from casebook.sensitivity.planted import plant_cases
 
 CASE = {
     "case_id": "t1",

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from casebook import paths
-from casebook.datasets import load
+from casebook.data import load
 from casebook.paths import DATA
-from casebook.runs.artifact import read_record
-from casebook.shift.segments_file import decisions_of
+from casebook.runs.record import read_record
+from casebook.shift.segments import decisions_of
 
-FAST = ("--embedder", "semantic-hash")
+FAST = ("--encoder", "minilm")
 LOW_BAR = ("--gate-eps", "0.9")
 
 
@@ -72,6 +72,7 @@ def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
     found = json.loads(casebook("shift", "run", "./mine", "--scale", 0.5, "--json")[1])
     monkeypatch.chdir(tmp_path / "elsewhere")
     # The repetition is a process of its own, which finds the results by the variable.
+    monkeypatch.delenv("CASEBOOK_ROOT", raising=False)
     monkeypatch.setenv("EMBEDDINGSHIFT_ROOT", str(tmp_path))
     for folder in map(Path, found["runs"]):
         code, out, err = casebook("runs", "rerun", folder.name)
@@ -120,19 +121,6 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
     assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 
 
-def test_segments_over_groups(casebook, trained, tmp_path):
-    folder = json.loads(casebook("shift", "run", "smoke", "--json")[1])["folder"]
-    names = [Path(folder) / f"eval.perQuery.{n}.json" for n in ("baseline", "posneg")]
-    queries = [record["QueryId"] for record in read_json(names[0])]
-    values = {"BaselinePath": str(names[0]), "PosNegPath": str(names[1])}
-    values["Decisions"] = decisions_of(queries, [True] * len(queries))
-    path = tmp_path / "segments.json"
-    path.write_text(json.dumps(values))
-    found = json.loads(casebook("segments", "compare", "--segments", path, "--json")[1])
-    groups = {record["Group"] for record in read_json(names[0])}
-    assert found["counts"]["groups"] == len(groups)
-
-
 def test_run_can_be_segmented(casebook, trained, tmp_path):
     _, out, _ = casebook("shift", "run", "smoke", "--scale", 1, "--json")
     folder = json.loads(out)["folder"]
@@ -150,6 +138,7 @@ def test_run_can_be_segmented(casebook, trained, tmp_path):
     found = json.loads(out)
     assert code == 0
     assert found["kpi"]["Segmented"] == found["kpi"]["PosNeg"]
+    assert found["counts"]["groups"] == len({record["Group"] for record in read_json(name.format("baseline"))})
     assert "apply" in casebook("segments", "compare", "--segments", path)[1]
 
 
@@ -163,7 +152,7 @@ def test_eval_writes_manifest_and_gate(casebook, trained):
     assert gate["Passed"] is True and gate["Epsilon"] == 0.9
     manifest = read_json(f"{found['folder']}/run_manifest.json")
     assert manifest["kind"] == "evaluation+baseline"
-    assert manifest["diagnostic"] is False and manifest["usedSim"] is True
+    assert manifest["diagnostic"] is manifest["usedSim"] is False
 
 
 def test_zero_vectors_fail_the_gate(casebook, trained):
@@ -197,8 +186,7 @@ def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
 def test_documented_folder_layout(casebook, mirror):
     """Five questions make three groups: one each to learn, to choose and to test."""
     folder = mirror / "embeddingshift" / "samples" / "insurance"
-    options = ("--embedder", "sha256", "--json")
-    code, out, _ = casebook("shift", "train", folder, *options)
+    code, out, _ = casebook("shift", "train", folder, "--json")
     result = json.loads(out)["result"]
     assert code == 0
     assert result["WorkflowName"] == "mini-insurance-posneg"
@@ -221,8 +209,6 @@ BAD = [
     (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
-    (["shift", "train", "smoke", "--noise", "1e308", *FAST], "noise must be between"),
-    (["shift", "train", "smoke", "--noise", "nan", *FAST], "--noise"),
     (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk means nothing"),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
     (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
@@ -264,10 +250,3 @@ def test_bad_gate_options(casebook, trained, option):
     value = "-1" if option == "--gate-eps" else "lenient"
     code, _, err = casebook("shift", "eval", "smoke", option, value)
     assert code == 1 and err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", [("shift", "train"), ("shift", "run"), ("shift", "eval"), ("segments", "compare")])
-def test_every_command_has_an_example(casebook, command):
-    code, out, _ = casebook(*command, "--help")
-    assert code == 0
-    assert f"Example: casebook {' '.join(command)}" in out

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.formats.trec import read_qrels, read_run
-from casebook.measures.ranking import evaluate
-from casebook.measures.ranking_names import parse_measure
+from casebook.measures.ranking import evaluate, parse_measure
+from casebook.trec import read_qrels, read_run
 
 pytestmark = pytest.mark.data
 

@@ -1,4 +1,4 @@
-"""Features and judges of stance."""
+"""What judges of stance read, and what they say."""
 
 import os
 import subprocess
@@ -10,81 +10,164 @@ from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
 from casebook.factcheck.evidence import Passage
-from casebook.factcheck.model import NEUTRAL, REFUTES, STANCES, SUPPORTS
-from casebook.factcheck.similarity import MaxSimilarity
-from casebook.factcheck.stance import FeatureStance, PlaceholderStance
-from casebook.factcheck.stance_features import NAMES, features, nearest_clause
-from casebook.factcheck.stance_models import EntailmentStance, ModelStance
-from casebook.factcheck.stance_pairs import training_pairs
-from casebook.factcheck.words import numbers, sentences
+from casebook.factcheck.stance import (
+    NAMES,
+    SIGNS,
+    EntailmentStance,
+    MaxSimilarity,
+    ModelStance,
+    PlaceholderStance,
+    PublicJudge,
+    features,
+    fitted_stance,
+    joint_features,
+    judge_table,
+    overlap,
+    training_pairs,
+)
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS
 from casebook.models.tokens import TokenVectors
 
-
-def described(claim, passage, header=""):
-    return dict(zip(NAMES, features(claim, passage, header), strict=True))
+FIRE = "Cover for fire ends 30 days after the house is left empty."
 
 
-def test_numbers_found_in_conflict_and_absent():
-    claim = "The excess is EUR 250 for 30 days."
-    same = described(claim, "An excess of EUR 250 applies for 30 days.")
-    assert (same["numbers found"], same["numbers in conflict"]) == (1, 0)
-    other = described(claim, "The excess is EUR 300 for 30 days.")
-    assert (other["numbers found"], other["numbers in conflict"]) == (0.5, 0.5)
-    assert described(claim, "The excess applies.")["numbers absent"] == 1
+def passage(text, header="Vale Direct", row=0):
+    return Passage(row, 0, len(text), text, header)
 
 
-def test_numbers_with_units():
-    found = [(n.value, n.unit) for n in numbers("two years, 2.5 per cent, GBP 1,500")]
-    assert found == [(2, "year"), (2.5, "cent"), (1500, "gbp")]
-    assert [n.value for n in numbers("on 1.2.2020 at 10%")] == [10]
+def described(claim, text, header=""):
+    return dict(zip(NAMES, features(claim, text, header), strict=True))
 
 
-def test_polarity_is_read_in_the_nearest_clause():
-    passage = "Money is covered, tools are not covered."
-    assert nearest_clause(passage, {"tool"}) == "tools are not covered."
-    assert described("Tools are covered.", passage)["polarity differs"] == 1
-    assert described("Money is covered.", passage)["polarity differs"] == 0
-    assert described("Tools are excluded.", passage)["polarity differs"] == 0
+def jointly(claim, *texts):
+    return dict(zip(SIGNS, joint_features(claim, texts), strict=True))
 
 
-def test_names_are_looked_for_in_the_header():
-    claim = "Under Vale Direct, hail is covered."
-    assert described(claim, "Hail is covered.", "Vale Direct")["source"] == 1
-    assert described(claim, "Hail is covered.", "Crest Mutual")["source"] == 0
+@pytest.mark.parametrize(
+    ("claim", "text", "found"),
+    [
+        ("The excess is EUR 250 for 30 days.", "An excess of EUR 250 applies for 30 days.", (1, 0, 0)),
+        ("The excess is EUR 250 for 30 days.", "The excess is EUR 300 for 30 days.", (0.5, 0.5, 0)),
+        ("The excess is EUR 250 for 30 days.", "The excess applies.", (0, 0, 1)),
+        ("The excess applies.", "The excess is EUR 300.", (0, 0, 0)),
+        ("Under Plan 2, hail is covered.", "Hail is covered.", (0, 0, 1)),
+    ],
+)
+def test_numbers_found_in_conflict_and_absent(claim, text, found):
+    pair = described(claim, text)
+    assert (pair["numbers found"], pair["numbers in conflict"], pair["numbers absent"]) == found
+    joint = jointly(claim, text)
+    assert (joint["numbers found"], joint["numbers in conflict"], joint["numbers absent"]) == found
 
 
-def test_sentences_are_spans_of_the_text():
-    text = "Cl. 4 applies at 8 a.m. on Mondays.\n\nIt costs 2.5 euros. Done."
-    pieces = [text[a:b] for a, b in sentences(text)]
-    assert pieces[-1] == "Done."
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-    assert sentences("  ") == ()
+CLAUSES = "Money is covered, tools are not covered."
 
 
-def test_the_fitted_model_is_scikit_learns(base, claims):
-    train = [claim for claim in claims if claim.split == "train"][:40]
-    pairs = training_pairs(train, base)
-    model = FeatureStance(base.rarity).fit(pairs)
-    X = np.vstack([model.describe(p.claim, [p.passage]) for p in pairs])
+@pytest.mark.parametrize(
+    ("claim", "text", "header", "feature", "value"),
+    [
+        ("Tools are covered.", CLAUSES, "", "polarity differs", 1),  # read in the nearest clause
+        ("Money is covered.", CLAUSES, "", "polarity differs", 0),
+        ("Tools are excluded.", CLAUSES, "", "polarity differs", 0),
+        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Vale Direct", "source", 1),
+        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Crest Mutual", "source", 0),
+        ("Hail is covered.", "Hail is covered.", "", "source", 1),
+        ("Under A2 Motors, hail is covered.", "Hail is covered.", "", "numbers absent", 0),  # of a name
+    ],
+)
+def test_features_by_hand(claim, text, header, feature, value):
+    assert described(claim, text, header)[feature] == value
+
+
+def test_coverage_is_weighted_by_rarity():
+    rarity = {"hail": 3.0, "cover": 1.0, "": 2.0}
+    pair = dict(zip(NAMES, features("Hail is covered.", "Covered.", rarity=rarity), strict=True))
+    assert pair["coverage"] == pytest.approx(1 / 4)
+    assert pair["log length"] == pytest.approx(np.log(2))
+
+
+def test_joint_features_by_hand():
+    found = jointly("Fire cover for Harbour House ends after 60 days.", FIRE)
+    assert found["names found"] == 0.5  # house, not Harbour
+    assert found["words found"] == 1.0
+    assert (found["numbers found"], found["numbers in conflict"]) == (0, 1)
+    assert jointly("Cover does not end.", FIRE)["polarity differs"] == 1
+    assert jointly("Cover starts when it is empty.", FIRE)["opposites"] == 1
+    assert jointly("Only fire is covered.", FIRE)["stronger words"] == 1
+    assert jointly("Fire.", "Hail.")["words found"] == 0
+
+
+def test_what_is_spread_over_two_sentences_supports_together():
+    claim = "Ada Brook wrote the poem, which was printed in Leeds."
+    parts = ["Ada Brook wrote the poem.", "The poem was printed in Leeds."]
+    together = PublicJudge().judge(claim, [passage(text, "Poem") for text in parts])
+    assert [stance for stance, _ in together] == [SUPPORTS, SUPPORTS]
+    assert together[0][1] > PublicJudge().probability(claim, parts[:1])
+
+
+@pytest.mark.parametrize(
+    ("claim", "stance"),
+    [
+        ("Cover for fire ends 30 days after the house is left empty.", SUPPORTS),
+        ("Cover for fire ends 45 days after the house is left empty.", REFUTES),
+        ("Cover for fire does not end after the house is left empty.", REFUTES),
+        ("Tax on imported cheese rises in March.", NEUTRAL),
+    ],
+)
+def test_the_default_judge_on_one_sentence(claim, stance):
+    ((found, p),) = PublicJudge().judge(claim, [passage(FIRE, "")])
+    assert found == stance
+    assert p is None if stance == NEUTRAL else (0 < p < 1 and (p >= 0.5) == (stance == SUPPORTS))
+
+
+def test_documents_that_each_hold_it_all_can_contradict_each_other():
+    judged = PublicJudge().judge(FIRE, [passage(FIRE), passage(FIRE.replace("30", "90"), row=1)])
+    assert [stance for stance, _ in judged] == [SUPPORTS, REFUTES]
+
+
+def test_nothing_to_judge_and_unknown_sets():
+    assert PublicJudge().judge("Fire.", []) == []
+    with pytest.raises(InputError, match="no weights without 'x': there are none"):
+        PublicJudge(left_out="x")
+
+
+def test_weights_have_the_sign_of_their_meaning_and_name_their_sets():
+    table = judge_table()
+    assert set(table["weights"]) == {"none", *table["sets"]}
+    for weights in table["weights"].values():
+        assert {name: np.sign(value) for name, value in weights["features"].items()} == SIGNS
+    assert table["weights"]["none"] != table["weights"]["feverous_s"]
+
+
+def test_the_fitted_model_is_scikit_learns(own, base):
+    pairs = training_pairs(own.train[:40], base)
+    model = fitted_stance(base, own.train[:40])
+    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
     Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
-    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-    peer.fit(Z, [p.stance for p in pairs])
-    expected = peer.predict_proba(Z)[:, [list(peer.classes_).index(s) for s in STANCES]]
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(Z, [pair.stance for pair in pairs])
+    expected = peer.predict_proba(Z)[:, [list(peer.classes_).index(stance) for stance in STANCES]]
     assert np.allclose(model.probabilities(X), expected, atol=1e-8)
-    weights = model.coefficients()
-    assert weights[SUPPORTS]["numbers in conflict"] < 0
-    assert weights[REFUTES]["numbers in conflict"] > 0
+    assert model.on(base).judge("Hail.", []) == []
 
 
-def test_an_unfitted_or_one_sided_model_is_refused(base):
-    with pytest.raises(InputError, match="not fitted"):
-        FeatureStance().coefficients()
-    with pytest.raises(InputError, match="no training pair"):
-        FeatureStance().fit([])
+def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones(own, base):
+    claim = next(claim for claim in own.train if len(claim.atoms) == 1)
+    (atom,) = claim.atoms
+    pairs = training_pairs([claim], base)
+    sided = [pair for pair in pairs if pair.stance != NEUTRAL]
+    row = base.doc_ids.index(atom.doc_id)
+    assert sided[-1].passage == base.whole(row)
+    assert all(p.passage.row == row and p.passage.start < atom.end and atom.start < p.passage.end for p in sided)
+    assert {pair.stance for pair in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
+    beside = [pair.passage for pair in pairs if pair.stance == NEUTRAL]
+    assert {passage.row for passage in beside} - {row}
+    assert not any(p.row == row and p.start < atom.end and atom.start < p.end for p in beside)
 
 
-def passage(text):
-    return Passage(0, 0, len(text), text, "Vale Direct")
+def test_spans_that_only_meet_do_not_overlap():
+    first = Passage(0, 0, 5, "", "")
+    assert [overlap(first, Passage(0, start, start + 5, "", "")) for start in (4, 5)] == [True, False]
+    assert [overlap(Passage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [True, False]
 
 
 def test_the_placeholder_reads_nothing():
@@ -112,8 +195,9 @@ class Model:
         return {"stance": self.stance}
 
 
-def test_a_language_model_judges_or_says_nothing():
-    assert ModelStance(Model("refutes")).judge("c", [passage("a")]) == [(REFUTES, 0.0)]
+@pytest.mark.parametrize(("said", "p"), [("refutes", 0.0), ("supports", 1.0), ("neutral", None)])
+def test_a_language_model_judges_or_says_nothing(said, p):
+    assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
     with pytest.raises(InputError, match="no stance"):
         ModelStance(Model("perhaps")).judge("c", [passage("a")])
 
@@ -121,36 +205,25 @@ def test_a_language_model_judges_or_says_nothing():
 class Encoder:
     """Token vectors along the axes, so that MaxSim can be counted by hand."""
 
-    axes = "abcd"
-
     def token_vectors(self, texts, role="document"):
-        letters = [[self.axes.index(c) for c in text] for text in texts]
+        letters = [["abcd".index(c) for c in text] for text in texts]
         flat = np.array([n for row in letters for n in row], dtype=np.int64)
-        lengths = np.array([len(row) for row in letters])
-        return TokenVectors(np.eye(4)[flat].astype(np.float16), flat, lengths)
+        return TokenVectors(np.eye(4)[flat].astype(np.float16), flat, np.array([len(row) for row in letters]))
 
 
 def test_maxsim_by_hand():
-    similar = MaxSimilarity(Encoder()).similarities("ab", ["abc", "bd", "cd", ""])
-    assert similar == [1.0, 0.5, 0.0, 0.0]
+    assert MaxSimilarity(Encoder()).similarities("ab", ["abc", "bd", "cd", ""]) == [1.0, 0.5, 0.0, 0.0]
 
 
 def test_features_do_not_depend_on_the_order_of_sets():
     """Strings hash differently in every process: a sum over a set may not show it."""
     code = """
-from casebook.factcheck.stance_features import features
-from casebook.factcheck.words import content
+from casebook.factcheck.stance import features
+from casebook.factcheck.claims import content
 claim = " ".join("w" + chr(97 + k % 26) + chr(99 + k // 26) for k in range(60))
 rarity = {w: (k * 0.7310585) % 1 for k, w in enumerate(sorted(content(claim)))}
 print(features(claim, claim[:90], rarity=rarity)[0])
 """
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONHASHSEED": str(seed)},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in range(4)
-    }
-    assert len(found) == 1
+    command = [sys.executable, "-c", code]
+    seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in range(4)]
+    assert len({subprocess.check_output(command, env=environment) for environment in seeds}) == 1

@@ -12,18 +12,13 @@ from serving import serving
 from toy_card import toy_card
 
 from casebook import paths
-from casebook.datasets import sources
-from casebook.datasets.downloads import download_url
-from casebook.models.cache import EmbeddingCache
-from casebook.models.cached import CachedEncoder
-from casebook.models.texts import text_key
-from casebook.runs.artifact import RunRecord, now, read_record
-from casebook.runs.audit import verify
-from casebook.runs.layout import locate
-from casebook.runs.ordering import find
-from casebook.runs.promotion import Reason, active, promote
-from casebook.runs.recording import record_run
-from casebook.runs.registry import discover
+from casebook.data import sources
+from casebook.data.sources import download_url
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.tokens import text_key
+from casebook.runs.promotions import Reason, active, promote, verify
+from casebook.runs.record import RunRecord, now, read_record
+from casebook.runs.registry import discover, find, locate, record_run
 
 FULL = "No space left on device"
 

@@ -10,27 +10,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from casebook.counterfactual.facts import read_sheet
-from casebook.datasets.beir import load_beir
-from casebook.datasets.cards import load_card
-from casebook.datasets.claims_files import load_claims
-from casebook.datasets.records import read_records
+from casebook.data.cards import load_card
+from casebook.data.claims import load_claims
+from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
-from casebook.factcheck.joining import read_labels
-from casebook.formats.grids import read_book
-from casebook.formats.ratings import read_ratings
-from casebook.formats.trec import read_beir_qrels, read_qrels, read_run
+from casebook.factcheck.score import read_labels
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
-from casebook.plain_yaml import read_yaml
-from casebook.raters.responses import read_form
-from casebook.runs.artifact import read_record
-from casebook.runs.chain import read_entries
-from casebook.runs.gate import read_gate
+from casebook.raters.read import read_form
+from casebook.readers import read_records, read_yaml
+from casebook.runs.decide import read_gate
 from casebook.runs.manifest import read_manifest
-from casebook.runs.matrix import read_matrix
-from casebook.runs.per_query import read_per_query
-from casebook.shift.segments_file import read_segments
+from casebook.runs.promotions import FOLDER, history
+from casebook.runs.record import read_per_query, read_record
+from casebook.runs.repeat import read_matrix
+from casebook.sensitivity.facts import read_sheet
+from casebook.sheets import read_book, read_ratings
+from casebook.shift.segments import read_segments
+from casebook.trec import read_beir_qrels, read_qrels, read_run
 
 MUTANTS = 300  # of each reader
 SECONDS = 10  # for one input; more is a hang
@@ -95,6 +92,14 @@ def text_seed(name, text):
     return make
 
 
+def read_log(path):
+    """Read a damaged promotion log where the registry expects it."""
+    place = path.parent / FOLDER / "history.jsonl"
+    place.parent.mkdir(exist_ok=True)
+    shutil.copy(path, place)
+    return history(path.parent)
+
+
 def copied(source):
     def make(folder):
         return Path(shutil.copy(source, folder))
@@ -154,7 +159,7 @@ READERS = {
     "gate": (text_seed("gate.yml", GATE), read_gate),
     "matrix": (text_seed("matrix.json", MATRIX), read_matrix),
     "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
-    "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_entries),
+    "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_log),
     "per-query rows": (
         text_seed(
             "eval.csv",
@@ -229,7 +234,7 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.notebook_parameters import parameter_names
+    from casebook.grid import parameter_names
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")

@@ -28,9 +28,9 @@ def tree(folder):
 def test_no_name_leaves_the_results(name, tmp_path, monkeypatch, count):
     from casebook import paths
     from casebook.book import build_book
-    from casebook.datasets import load
-    from casebook.runs.layout import locate
+    from casebook.data import load
     from casebook.runs.outputs import RunOutputs
+    from casebook.runs.registry import locate
 
     inside = tmp_path / "project" / "results"
     inside.mkdir(parents=True)

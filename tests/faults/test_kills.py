@@ -11,18 +11,12 @@ import nbformat
 import pytest
 from toy_card import toy_card
 
-from casebook import batch, grid, paths
-from casebook.batch import planning
-from casebook.book import build_book
-from casebook.datasets import cards, sources
-from casebook.datasets.downloads import Unavailable
-from casebook.runs.artifact import RunRecord, now, read_record
-from casebook.runs.audit import verify
-from casebook.runs.layout import locate
-from casebook.runs.ordering import find
-from casebook.runs.promotion import Reason, active, promote
-from casebook.runs.recording import record_run
-from casebook.runs.registry import discover
+from casebook import grid
+from casebook import run as batch
+from casebook import run as planning
+from casebook.data import cards, sources
+from casebook.data.sources import Unavailable
+from casebook.runs.record import read_record
 
 fork = multiprocessing.get_context("fork")
 
@@ -38,35 +32,6 @@ def killed(work, seconds):
     child.join()
     assert not ended or child.exitcode == 0
     return ended
-
-
-def write_runs(root):
-    layout = locate(runs_root=root)
-    while True:
-        moment = now()
-        name = f"p{os.getpid()}-{time.monotonic_ns()}"
-        record = RunRecord.model_construct(
-            run_id=name, workflow="w", started=moment, completed=moment, metrics={"ndcg@3": random.random()}
-        )
-        record_run(layout, record)
-        promote(discover(layout), find(discover(layout), name), "ndcg@3", Reason("t"))
-
-
-def test_registry(tmp_path, monkeypatch, count):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    layout, chance = locate(runs_root=tmp_path / "runs"), random.Random(1)
-    layout.root.mkdir()
-    seen = set()
-    for _ in range(100):
-        assert not killed(lambda: write_runs(layout.root), chance.uniform(0.01, 0.4))
-        listing = discover(layout)
-        names = {run.run_id for run in listing.runs}
-        assert not listing.unreadable
-        assert seen <= names
-        assert verify(layout.root) == []
-        seen = names
-        count("kill while runs are recorded and promoted")
-    assert active(layout.root, "ndcg@3")["runId"] in seen
 
 
 def test_data_pull(tmp_path, monkeypatch, count):
@@ -138,15 +103,3 @@ def test_runs(project, count):
     assert len(finished()) == len(cells)
     numbers = json.loads((project / "results" / "mine" / "numbers.json").read_text())
     assert len(numbers["made"]["smoke"]) == len(cells)
-
-
-def test_builds(count):
-    """The site is the old one, or none, or the new one; then it is made whole."""
-    chance, site = random.Random(4), paths.ROOT / "_build" / "smoke"
-    for _ in range(10):
-        (site / "key").unlink(missing_ok=True)
-        killed(lambda: build_book("smoke"), chance.uniform(0.2, 12))
-        count("kill while the book is built")
-        complete = (site / "key").is_file()
-        assert not complete or (site / "html" / "index.html").is_file()
-    assert build_book("smoke").is_file()

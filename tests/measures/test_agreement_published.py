@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
-from casebook.measures.agreement import from_counts, from_table
+from casebook.measures.ratings import from_counts, from_table
 
 NONE = {"n_boot": 0}
 FUNCTIONS = {
@@ -237,10 +237,9 @@ def test_a_unit_rated_once_does_not_matter():
 
 
 def test_words_of_the_irrcac_vignette():
-    said = [
-        agreement.benchmark(0.7754440681, 0.1429499506, scale).label for scale in ("landis-koch", "altman", "fleiss")
-    ]
-    assert said == ["moderate", "moderate", "intermediate to good"]
-    word = agreement.benchmark(0.7754440681, 0.1429499506)
-    assert 0.95 <= word.probability < 1
-    assert word.cumulative["substantial"] < 0.95
+    words = {scale: agreement.benchmark(0.7754440681, 0.1429499506, scale) for scale in agreement.SCALES}
+    labels = {"landis-koch": "moderate", "altman": "moderate", "fleiss": "intermediate to good"}
+    assert {scale: word[0] for scale, word in words.items()} == labels
+    _, probability, shares = words["landis-koch"]
+    assert 0.95 <= probability < 1
+    assert shares["substantial"] < 0.95

@@ -53,15 +53,6 @@ def test_bins_have_equal_mass_and_never_part_ties():
     assert sorted(calibration(p > 0.4, p, n_boot=2).bins["n"]) == [10, 290, 700]
 
 
-def test_ece_does_not_depend_on_row_order():
-    rng = np.random.default_rng(0)
-    p, order = rng.integers(0, 5, 60) / 5, rng.permutation(60)
-    y = rng.random(60) < p
-    one = calibration(y, p, n_boot=2).measures["ece"].estimate
-    two = calibration(y[order], p[order], n_boot=2).measures["ece"].estimate
-    assert one == pytest.approx(two, abs=1e-12)
-
-
 def test_aurc_is_the_mean_over_orders_of_ties():
     p, y = [0.9, 0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0, 1]
     areas = []
@@ -84,6 +75,18 @@ def test_interval_of_ece_covers_calibrated_and_miscalibrated_forecasts():
             found = calibration(y, p, n_boot=200).measures["ece"]
             hits += found.low <= shift <= found.high
         assert hits / 60 >= 0.85
+
+
+def test_interval_of_a_large_error_is_that_of_a_share():
+    """Stated 0.9, true half of the time: the error is a share less a constant."""
+    found = calibration([1, 0] * 200, [0.9] * 400).measures
+    reach = 1.96 * np.sqrt(0.25 / 400)
+    for name in ("ece", "ece_debiased"):
+        interval = found[name]
+        assert (interval.low, interval.high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=0.006)
+    reach *= 2 * 0.4  # the reliability is the square
+    assert found["reliability"].low == pytest.approx(0.16 - reach, abs=0.006)
+    assert found["reliability"].high == pytest.approx(0.16 + reach, abs=0.006)
 
 
 def test_statements_that_were_not_made_are_counted_and_never_covered():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from casebook.measures.mentions import agreement, mentions
-from casebook.measures.polarity import find_flip, modality
+from casebook.measures.mentions import agreement, find_flip, mentions, modality
 
 
 def of(kind, text):
@@ -41,6 +40,8 @@ def test_numbers(text, expected):
 )
 def test_dates_have_one_form(text):
     assert of("date", f"It was filed on {text}.") == {"2019-03-12"}
+    assert of("date", "31.12.2019 and 1.1.2019") == {"2019-12-31", "2019-01-01"}
+    assert of("date", "32.12.2019, 0.12.2019, 31.13.2019, 31.0.2019") == set()
 
 
 def test_parties_are_the_sides_of_the_case_name():

@@ -1,23 +1,64 @@
-"""Displacement and footrule against theory and plain loops."""
+"""Distances of two ranked lists against their definitions, published values and other packages."""
 
 import itertools
+import math
+import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_rankshift import DISJOINT, WORKED, K, draws, lists, plain_displacements, some
+from scipy import stats
 
+from casebook.errors import InputError
 from casebook.measures import rankshift
+from casebook.measures.rankshift import cases_needed, mean_null, mean_spearman_test, spearman, spearman_null, tilted
+
+K = 10
+WORKED = list("abcde"), list("bacfd")  # of Fagin et al. 2003
+DISJOINT = list("abcde"), list("fghij")
+WEBBER = "abcdefg", "zcavwxy"
+some = settings(max_examples=40, deadline=None)
+lists = st.lists(st.integers(0, 14), max_size=8, unique=True)
+
+
+def draws(n, pairs=400, k=K):
+    """Random top-k lists of n documents, before and after."""
+    rng = np.random.default_rng(0)
+    return (rng.permuted(np.tile(np.arange(n), (pairs, 1)), axis=1)[:, :k] for _ in "ab")
+
+
+def plain_displacements(before, after, k, absent="k+1"):
+    """The definition, item by item."""
+    place = (k + 1, k + 1) if absent == "k+1" else (len(before) + 1, len(after) + 1)
+    return [
+        abs((before.index(x) + 1 if x in before else place[0]) - (after.index(x) + 1 if x in after else place[1]))
+        for x in dict.fromkeys([*before, *after])
+    ]
+
+
+def plain_kendall(before, after, penalty):
+    """The four cases of Fagin et al. 2003, pair by pair."""
+    total = 0
+    for x, y in itertools.combinations(sorted({*before, *after}), 2):
+        in_before, in_after = ([z for z in (x, y) if z in side] for side in (before, after))
+        if len(in_before) == len(in_after) == 2:
+            total += (before.index(x) < before.index(y)) != (after.index(x) < after.index(y))
+        elif {len(in_before), len(in_after)} == {1, 2}:
+            both, one = (before, in_after) if len(in_before) == 2 else (after, in_before)
+            total += both.index(y if one == [x] else x) < both.index(one[0])
+        elif len(in_before) == len(in_after) == 1:
+            total += in_before != in_after
+        else:
+            total += penalty
+    return total
 
 
 @some
 @given(lists, lists, st.sampled_from(["k+1", "len_aware"]), st.integers(8, 12))
 def test_displacement_is_its_definition(before, after, absent, k):
     moves = plain_displacements(before, after, k, absent)
-    moved = [move for move in moves if move]
-    own = moves[: len(before)]
-    for affected, values in (("union", moves), ("moved", moved), ("before", own)):
+    for affected, values in (("union", moves), ("moved", [m for m in moves if m]), ("before", moves[: len(before)])):
         found = rankshift.mean_displacement(before, after, k, affected=affected, absent=absent)
         assert found == (pytest.approx(np.mean(values)) if values else None)
         reason = rankshift.undefined_reason(before, after, k, affected=affected, absent=absent)
@@ -29,15 +70,14 @@ def test_displacement_is_its_definition(before, after, absent, k):
 
 
 @some
-@given(lists, lists)
-def test_footrule_and_jaccard_are_their_definitions(before, after):
-    moves = plain_displacements(before, after, 9, "k+1")
-    if not before and not after:
-        assert rankshift.footrule(before, after, 9) is None
-    else:
-        assert rankshift.footrule(before, after, 9) == sum(moves)
+@given(lists, lists, st.floats(0, 1))
+def test_footrule_jaccard_and_kendall_are_their_definitions(before, after, penalty):
+    if before or after:
+        assert rankshift.footrule(before, after, 9) == sum(plain_displacements(before, after, 9))
         common = {*before} & {*after}
         assert rankshift.jaccard(before, after, 9) == pytest.approx(len(common) / len({*before, *after}))
+        found = rankshift.kendall_topk(before, after, 9, penalty=penalty)
+        assert found == pytest.approx(plain_kendall(before, after, penalty))
 
 
 def test_published_values_of_fagin():
@@ -45,107 +85,185 @@ def test_published_values_of_fagin():
     assert rankshift.normalised_footrule(*WORKED, 5) == pytest.approx(0.2)
     assert rankshift.mean_displacement(*WORKED, 5, affected="before") == 0.8
     assert rankshift.footrule(*DISJOINT, 5) == 30
+    assert rankshift.kendall_topk(*WORKED, 5, penalty=0) == rankshift.kendall_topk(*WORKED, 5) == 3
+    assert rankshift.kendall_topk(*DISJOINT, 5, penalty=0) == 25
+    assert rankshift.kendall_topk(*DISJOINT, 5) == 35
+    assert rankshift.kendall_topk(*DISJOINT, 5, normalised=True) == 1
 
 
-def test_footrule_is_what_the_common_items_save():
-    before, after = draws(25, pairs=2000)
-    for one, other in zip(before, after, strict=True):
-        value = rankshift.footrule(one, other, K)
-        ranks = {x: r for r, x in enumerate(one, 1)}
-        common = [max(r, ranks[x]) for r, x in enumerate(other, 1) if x in ranks]
-        assert value == K * (K + 1) - 2 * sum(K + 1 - worst for worst in common)
+def test_of_one_set_footrule_and_kendall_are_those_of_permutations():
+    """Kendall's tau of scipy; Diaconis & Graham 1977: K <= F <= 2K."""
+    before, after = draws(12, pairs=200, k=12)
+    ranks = np.argsort(before), np.argsort(after)
+    pairs = list(zip(before, after, strict=True))
+    footrules = np.array([rankshift.footrule(*pair, 12) for pair in pairs])
+    np.testing.assert_array_equal(footrules, np.abs(ranks[0] - ranks[1]).sum(axis=1))
+    distance = np.array([rankshift.kendall_topk(*pair, 12) for pair in pairs])
+    tau = [stats.kendalltau(a, b).statistic for a, b in zip(*ranks, strict=True)]
+    np.testing.assert_allclose(1 - 4 * distance / (12 * 11), tau, atol=1e-12)
+    assert ((distance <= footrules) & (footrules <= 2 * distance)).all()
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_every_pair_of_short_lists(k):
-    """All after-lists of k items, of which those not in `before` are newcomers."""
-    before = tuple(range(k))
-    worst, at = 0, set()
-    for after in itertools.permutations(range(2 * k), k):
-        new = [x for x in after if x >= k]
-        if new != sorted(new) or new != list(range(k, k + len(new))):
-            continue  # newcomers are interchangeable
-        total = rankshift.footrule(before, after, k)
-        assert total == sum(plain_displacements(before, after, k, "k+1"))
-        assert (total == k * (k + 1)) == (len(new) == k)
-        mean = rankshift.mean_displacement(before, after, k)
-        if mean > worst + 1e-12:
-            worst, at = mean, set()
-        if mean > worst - 1e-12:
-            at.add(k - len(new))
-    expected = {1: (1, {0}), 2: (1.5, {0}), 3: (2, {0, 1, 2}), 4: (8 / 3, {2})}
-    if k in expected:
-        assert (worst, at) == (pytest.approx(expected[k][0]), expected[k][1])
-    assert worst >= (k + 1) / 2 - 1e-12  # that of disjoint lists
-
-
-def test_the_largest_mean_is_that_of_an_overlap_of_six():
+def test_the_largest_mean_is_that_of_an_overlap_of_six_and_the_footrule_is_monotone():
     def worst(common):
         """Half of the common items lead before, the other half after."""
         half = common // 2
         one, two = list(range(half)), list(range(half, common))
-        before = [*one, *range(100, 100 + K - common), *two]
-        after = [*two, *range(200, 200 + K - common), *one]
-        return rankshift.mean_displacement(before, after, K)
+        pair = [*one, *range(100, 100 + K - common), *two], [*two, *range(200, 200 + K - common), *one]
+        return rankshift.mean_displacement(*pair, K)
 
     means = [worst(common) for common in range(K + 1)]
-    assert means[0] == pytest.approx(5.5)
     # By the identity: the worse ranks are at most 10, 10, 9, 9, 8, 8, ...
     saved = np.cumsum([0, *(1 + i // 2 for i in range(K))])
-    best = (K * (K + 1) - 2 * saved) / (2 * K - np.arange(K + 1))
-    assert means == pytest.approx(best)
-    assert max(means) == pytest.approx(6.143, abs=5e-4)
+    assert means == pytest.approx((K * (K + 1) - 2 * saved) / (2 * K - np.arange(K + 1)))
+    assert (means[0], max(means)) == pytest.approx((5.5, 6.143), abs=5e-4)
     assert int(np.argmax(means)) == 6
-
-
-def test_the_mean_is_not_monotone_and_the_footrule_is():
-    six = list("abcghijdef"), list("defklmnabc")
-    none = list("abcdefghij"), list("klmnopqrst")
+    six, none = (list("abcghijdef"), list("defklmnabc")), (list("abcdefghij"), list("klmnopqrst"))
     assert rankshift.mean_displacement(*six) > rankshift.mean_displacement(*none)
-    assert rankshift.normalised_footrule(*six) < rankshift.normalised_footrule(*none)
-    assert rankshift.normalised_footrule(*none) == 1
+    assert rankshift.normalised_footrule(*six) < rankshift.normalised_footrule(*none) == 1
 
 
 @pytest.mark.parametrize(("n", "shift"), [(10, 0.18), (5, 2.0), (2, 6.0), (1, 10.0)])
 def test_short_lists_inflate_the_mean(n, shift):
     before = list(range(n))
-    found = rankshift.mean_displacement(before, [*before[:-1], "new"], K)
-    assert found == pytest.approx(shift, abs=0.005)
-    aware = rankshift.mean_displacement(before, [*before[:-1], "new"], K, absent="len_aware")
-    assert aware == pytest.approx(2 / (n + 1))
+    after = [*before[:-1], "new"]
+    assert rankshift.mean_displacement(before, after, K) == pytest.approx(shift, abs=0.005)
+    assert rankshift.mean_displacement(before, after, K, absent="len_aware") == pytest.approx(2 / (n + 1))
 
 
 def test_reference_levels_of_chance():
     """The document calls more than 3 substantial; a shuffle of the same set is 3.3."""
-    before, after = draws(K, pairs=20_000)
-    shuffled = list(map(rankshift.mean_displacement, before, after))
+    shuffled = list(map(rankshift.mean_displacement, *draws(K, pairs=20_000)))
     assert np.mean(shuffled) == pytest.approx((K**2 - 1) / (3 * K), abs=0.02)
-    for n, level in {20: 4.76, 26: 4.96, 100: 5.38, 2000: 5.49}.items():
-        rng = np.random.default_rng(n)
-        lists = [rng.random((3000, n)).argpartition(K)[:, :K] for _ in "ab"]
-        lists = [rng.permuted(x, axis=1) for x in lists]
-        found = np.mean(list(map(rankshift.mean_displacement, *lists)))
+    for n, level in {20: 4.76, 100: 5.38}.items():
+        found = np.mean(list(map(rankshift.mean_displacement, *draws(n, pairs=4000))))
         assert found == pytest.approx(level, abs=0.04)
     items = list(range(K))
     assert rankshift.mean_displacement(items, items[::-1]) == 5
-    half = [*items[:5], *range(20, 25)]
-    assert rankshift.mean_displacement(items, half) == pytest.approx(2)
-    last = [*items[:9], 99]
-    assert rankshift.mean_displacement(items, last) == pytest.approx(0.18, abs=0.005)
+    assert rankshift.mean_displacement(items, [*items[:5], *range(20, 25)]) == pytest.approx(2)
 
 
-def test_of_one_set_the_footrule_is_the_sum_of_absolute_rank_differences():
-    before, after = draws(12, pairs=200, k=12)
-    ranks = np.argsort(before), np.argsort(after)
-    expected = np.abs(ranks[0] - ranks[1]).sum(axis=1)
-    found = [rankshift.footrule(*pair, 12) for pair in zip(before, after, strict=True)]
-    np.testing.assert_array_equal(found, expected)
+# Rank-biased overlap.
+
+
+def test_figure_5_of_webber():
+    overlaps = [rankshift.average_overlap(*WEBBER, k) for k in range(1, 8)]
+    assert np.round(overlaps, 3).tolist() == [0, 0, 0.222, 0.292, 0.313, 0.317, 0.312]
+    assert rankshift.rbo(*WEBBER, 0.9) == pytest.approx(0.288217, abs=5e-7)
+    assert rankshift.rbo_weight(0.9, 10) == pytest.approx(0.8555854, abs=5e-8)
+
+
+def test_the_package_agrees_on_lists_of_one_length():
+    rbo = pytest.importorskip("rbo", reason="rbo is not installed")
+    random.seed(1)
+    for _ in range(100):
+        k, p = random.randint(1, 20), random.uniform(0.3, 0.98)
+        pair = [random.sample(range(30), k) for _ in "ab"]
+        assert rankshift.rbo(*pair, p) == pytest.approx(rbo.RankingSimilarity(*pair).rbo_ext(p=p), abs=1e-12)
 
 
 @some
-@given(st.permutations(range(9)), st.permutations(range(9)), st.permutations(range(9)))
-def test_the_sum_is_a_metric(a, b, c):
-    a, b, c = a[:4], b[:4], c[:4]
-    ab, ba, ac, cb = (rankshift.footrule(*pair, 4) for pair in ((a, b), (b, a), (a, c), (c, b)))
-    assert ab == ba and ab <= ac + cb
-    assert (ab == 0) == (a == b)
+@given(lists, lists, st.floats(0.2, 0.97))
+def test_values_are_bounded_symmetric_and_lie_between_what_may_follow(before, after, p):
+    """The series summed far down, below the lists nothing or everything in common."""
+    if not before and not after:
+        return
+    below = list(range(100, 700))
+    unlike = [*before, *below], [*after, *range(1000, 1600)]
+    alike = (
+        [*before, *(x for x in after if x not in before), *below],
+        [*after, *(x for x in before if x not in after), *below],
+    )
+
+    def series(one, other):
+        seen, total = (set(), set()), 0.0
+        for d, (x, y) in enumerate(zip(one, other, strict=False), 1):
+            seen[0].add(x), seen[1].add(y)
+            total += (1 - p) * p ** (d - 1) * len(seen[0] & seen[1]) / d
+        return total
+
+    value = rankshift.rbo(before, after, p)
+    assert series(*unlike) - 1e-7 <= value <= series(*alike) + 1e-7
+    assert value == pytest.approx(rankshift.rbo(after, before, p))
+    assert rankshift.rbo(before, before, p) in (None, pytest.approx(1))
+
+
+# What every distance does with its lists.
+
+
+def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
+    before, after = list(range(20)), [*range(10), *range(30, 40)]
+    assert rankshift.normalised_footrule(before, after, 10) == 0 < rankshift.normalised_footrule(before, after, 20)
+    assert rankshift.jaccard(before, after, 10) == 1
+    for name in ("mean_displacement", "normalised_footrule", "jaccard", "kendall_topk", "average_overlap", "rbo"):
+        assert getattr(rankshift, name)([], []) is None
+        assert getattr(rankshift, name)(["a"], []) is not None
+    assert rankshift.undefined_reason([], []) == "both_lists_empty"
+    assert rankshift.undefined_reason([], ["a"], affected="before") == "first_list_empty"
+    assert rankshift.undefined_reason(["a"], ["a"], affected="moved") == "nothing_moved"
+    # Document: (2K + 1 - n) / 2 for n cases against none.
+    assert rankshift.mean_displacement(list("abc"), [], K) == pytest.approx(9)
+
+
+def test_bad_lists_and_options_are_refused():
+    for side, name in itertools.product(("before", "after"), ("mean_displacement", "rbo", "kendall_topk")):
+        pair = {"before": ["a"], "after": ["a"], side: ["x", "case 7", "y", "case 7"]}
+        with pytest.raises(InputError, match=f"list {side}: 'case 7' stands at ranks 2"):
+            getattr(rankshift, name)(**pair)
+    for name, value in {"k": 0, "affected": "all", "absent": "0"}.items():
+        with pytest.raises(InputError, match=rf"\b{name}\b.* '?{value}\b"):
+            rankshift.mean_displacement(["a"], ["b"], **{name: value})
+    with pytest.raises(InputError, match="penalty"):
+        rankshift.kendall_topk(["a"], ["b"], penalty=2)
+    for p in (0, 1, -0.1, "x", None):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            rankshift.rbo(["a"], ["b"], p)
+    for missing in (None, math.nan):
+        with pytest.raises(InputError, match="no id at rank 2"):
+            rankshift.mean_displacement(["a", missing], ["a"])
+
+
+# Rank correlation of a few items.
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=6))
+def test_mid_ranks_agree_with_scipy(pairs):
+    first, second = zip(*pairs, strict=True)
+    constant = len(set(first)) == 1 or len(set(second)) == 1
+    assert spearman(first, second) == (None if constant else pytest.approx(stats.spearmanr(first, second).statistic))
+
+
+def test_null_of_ties_is_that_of_scipys_permutation_test():
+    first, second = [1, 2, 2, 4, 5], [2, 1, 3, 3, 5]
+    observed = round(1000 * abs(spearman(first, second)))
+    beyond = sum(p for v, p in spearman_null(first, second).items() if abs(v) >= observed)
+    expected = stats.permutation_test(
+        (first,), lambda x: stats.spearmanr(x, second).statistic, permutation_type="pairings", n_resamples=np.inf
+    )
+    assert beyond == pytest.approx(expected.pvalue)
+    with pytest.raises(InputError, match="at most 7"):
+        spearman_null(range(8), range(8))
+
+
+def test_mean_over_cases_is_tested_by_the_enumeration_of_all():
+    orders = list(itertools.permutations([1, 2, 3]))
+    sums = [spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders]
+    null = mean_null([spearman_null([1, 2, 3], [1, 2, 3])] * 2)
+    for value, count in zip(*np.unique(np.round(sums, 6), return_counts=True), strict=True):
+        assert null[round(1000 * value) + 2000] == pytest.approx(count / 36)
+    found = mean_spearman_test([([1, 2, 3, 4], [1, 2, 3, 4])])
+    assert (found["mean"], found["p"]) == (1, pytest.approx(2 / 24))
+    found = mean_spearman_test([([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [1, 2, 3])])
+    assert (found["defined"], found["undefined"], found["values"]) == (1, 1, [None, 1])
+    assert mean_spearman_test([([1, 1], [1, 2])])["p"] is None
+
+
+def test_cases_needed_agree_with_simulation():
+    chosen, needed = tilted(4, 0.6), cases_needed(0.6)
+    assert sum(chosen.values()) == pytest.approx(1)
+    assert sum(v * p for v, p in chosen.items()) / 1000 == pytest.approx(0.6)
+    rng = np.random.default_rng(0)
+    drawn = rng.choice(list(chosen), (4000, needed), p=list(chosen.values())).sum(axis=1)
+    tail = np.cumsum(mean_null([tilted(4, 0.0)] * needed)[::-1])[::-1]
+    assert 0.78 < np.mean(tail[drawn + 1000 * needed] <= 0.05) < 0.88
+    assert cases_needed(0.8, 0.6) > needed

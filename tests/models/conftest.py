@@ -91,6 +91,6 @@ def classifier(folder, labels):
 @pytest.fixture(scope="session")
 def minilm():
     """Give the packaged encoder without a cache."""
-    from casebook.models.load import load_encoder
+    from casebook.models.encoders import load_encoder
 
     return load_encoder("minilm", cache=False)

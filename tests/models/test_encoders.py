@@ -1,3 +1,5 @@
+"""Encoders against plain transformers, pairs of towers, and which weights are read."""
+
 import subprocess
 import sys
 
@@ -5,9 +7,15 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.dual import DualEncoder
-from casebook.models.encoders import SentenceEncoder
-from casebook.models.load import load_encoder
+from casebook.models.encoders import (
+    PACKAGED_SHA256,
+    DualEncoder,
+    SentenceEncoder,
+    check_weights,
+    load_encoder,
+    locate_model,
+    model_fingerprint,
+)
 
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "unheard-of words"]
 
@@ -65,7 +73,7 @@ def test_no_text_gives_empty_arrays(minilm):
 
 def test_limit_and_identity_are_known_without_torch():
     code = (
-        "import sys; from casebook.models.load import load_encoder; "
+        "import sys; from casebook.models.encoders import load_encoder; "
         "e = load_encoder(cache=False); "
         "print(e.max_tokens, e.count_tokens(['a b'])[0], 'torch' in sys.modules)"
     )
@@ -131,3 +139,63 @@ def test_a_pair_is_spelled_in_parameters(bert_pair):
     assert pair.name == f"query={question},context={passage}"
     with pytest.raises(InputError, match="write query=NAME,context=NAME"):
         load_encoder(f"query={question}", cache=False)
+
+
+def model_folder(path, weights=b"weights"):
+    path.mkdir()
+    (path / "config.json").write_text("{}")
+    (path / "model.safetensors").write_bytes(weights)
+    (path / "README.md").write_text("about")
+    return path
+
+
+def test_packaged_weights_are_the_published_ones():
+    folder = locate_model("minilm")
+    check_weights(folder / "model.safetensors", PACKAGED_SHA256)
+    assert PACKAGED_SHA256.startswith("53aa5117")
+
+
+def test_changed_weights_are_refused(tmp_path):
+    folder = model_folder(tmp_path / "model")
+    with pytest.raises(InputError, match=r"expected sha256 53aa5117.* found"):
+        check_weights(folder / "model.safetensors", PACKAGED_SHA256)
+    with pytest.raises(InputError, match="found no file"):
+        check_weights(folder / "absent.safetensors", PACKAGED_SHA256)
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"])
+def test_folder_that_does_not_exist_is_one_clear_line(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as error:
+        locate_model(name)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(("model folder", ". is no", ".. is no"))
+
+
+@pytest.mark.parametrize("name", ["someone/no-such-model", "no-such-model"])
+def test_hub_name_is_not_downloaded_unasked(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match="CASEBOOK_ALLOW_DOWNLOAD=1"):
+        locate_model(name)
+
+
+def test_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"no config\.json or modules\.json"):
+        locate_model(tmp_path)
+
+
+def test_folder_without_safetensors_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(InputError, match="pickles are not read"):
+        model_fingerprint(tmp_path)
+
+
+def test_fingerprint_follows_what_decides_the_output(tmp_path):
+    first = model_fingerprint(model_folder(tmp_path / "a"))
+    copy = model_folder(tmp_path / "b")
+    (copy / "README.md").write_text("other words")
+    assert model_fingerprint(copy) == first
+    assert model_fingerprint(model_folder(tmp_path / "c", b"others")) != first
+    (copy / "config.json").write_text('{"pooling": 1}')
+    assert model_fingerprint(copy) != first

@@ -1,10 +1,15 @@
+"""Rerankers and models of entailment against definitions, bare models and what they were asked."""
+
+import json
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.models.cross_encoder import CrossEncoderReranker
-from casebook.models.load import load_encoder
-from casebook.models.rerankers import MaxSimReranker
+from casebook.models.encoders import load_encoder
+from casebook.models.rerankers import CLASSES, CrossEncoderReranker, EntailmentModel, MaxSimReranker, RememberedScores
 from casebook.models.tokens import TokenVectors
 
 WORDS = ["a", "b", "c", "d", "e"]
@@ -132,13 +137,113 @@ def test_cross_encoder_with_two_outputs_is_refused(two_label_classifier):
         reranker.scores(["sue"], [[0]])
 
 
-def test_cross_encoder_that_does_not_exist_is_one_clear_line():
-    with pytest.raises(InputError, match="does not exist"):
-        CrossEncoderReranker("/no/such/folder", ["a"])
-
-
 def test_encoder_pair_serves_late_interaction(bert_pair):
     question, passage = bert_pair
     pair = load_encoder(f"query={question},context={passage}", cache=False)
     scores, _ = MaxSimReranker(pair, ["you may sue", "refund"]).scores(["sue"], [[0, 1]])
     assert np.isfinite(scores).all()
+
+
+ORDER = ("contradiction", "entailment", "neutral")
+
+
+@pytest.fixture(scope="module")
+def entailment(tmp_path_factory, make_classifier):
+    """Give a random three-class model whose classes stand in another order."""
+    found = make_classifier(tmp_path_factory.mktemp("nli") / "three", 3)
+    return named(found, ORDER)
+
+
+def named(folder, labels):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["id2label"] = {str(n): label.upper() for n, label in enumerate(labels)}
+    config["label2id"] = {label.upper(): n for n, label in enumerate(labels)}
+    path.write_text(json.dumps(config))
+    return folder
+
+
+def test_probabilities_in_the_order_of_the_classes(entailment):
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    premises, hypotheses = ["you may cancel", "we may sue"], ["cancel", "you pay"]
+    found = EntailmentModel(entailment).probabilities(premises, hypotheses)
+    tokenizer = AutoTokenizer.from_pretrained(entailment)
+    model = AutoModelForSequenceClassification.from_pretrained(entailment).eval()
+    inputs = tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        expected = model(**inputs).logits.softmax(dim=1).numpy()
+    columns = [ORDER.index(name) for name in CLASSES]
+    assert np.allclose(found, expected[:, columns], atol=1e-5)
+    assert EntailmentModel(entailment).probabilities([], []).shape == (0, 3)
+
+
+def test_classes_that_are_not_the_three_are_refused(tmp_path, make_classifier):
+    odd = named(make_classifier(tmp_path / "odd", 3), ("good", "bad", "ugly"))
+    with pytest.raises(InputError, match="bad, good, ugly"):
+        EntailmentModel(odd).probabilities(["a"], ["b"])
+
+
+def test_the_judge_of_the_command_is_the_model_in_the_folder(casebook, entailment, tmp_path):
+    """A premise is the document's name and the passage, the hypothesis the claim."""
+    passage, claim = "You may cancel.", "We may sue."
+    collection, claims = tmp_path / "mine", tmp_path / "claims.txt"
+    collection.mkdir()
+    row = {"_id": "d", "title": "You", "text": f"{passage} We sue."}
+    (collection / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    claims.write_text(claim + "\n")
+    code, text, error = casebook(
+        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"), *("--stance", f"entailment:{entailment}")
+    )
+    assert code == 0, error
+    items = json.loads(text)["claims"][0]["evidence"]
+    assert items
+    premises = [f"You. {item['passage']}" for item in items]
+    shares = EntailmentModel(entailment).probabilities(premises, [claim] * len(items))
+    for item, (yes, no, neither) in zip(items, shares, strict=True):
+        likeliest = max((yes, "supports"), (no, "refutes"), (neither, "neutral"))[1]
+        assert item["stance"] == likeliest
+        if likeliest != "neutral":
+            assert item["probability"] == pytest.approx(yes / (yes + no), abs=1e-6)
+
+
+class Counting:
+    """A reranker whose scores are known, and that counts what it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def scores(self, queries, candidates):
+        valid = candidates >= 0
+        self.asked += int(valid.sum())
+        lengths = np.array([len(query) for query in queries])[:, None]
+        scores = np.where(valid, lengths + candidates / 10, -np.inf)
+        return scores, np.where(valid, 2 * candidates, -1)
+
+
+requests = st.lists(
+    st.tuples(st.sampled_from(["a", "bb", "ccc"]), st.lists(st.integers(-1, 6), min_size=4, max_size=4)),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(st.lists(requests, min_size=1, max_size=4))
+def test_scores_are_those_of_the_reranker_and_asked_for_once(batches):
+    plain, counted = Counting(), Counting()
+    remembered = RememberedScores(counted)
+    seen = set()
+    for batch in batches:
+        batch = list(dict(batch).items())  # one row per query
+        queries = [query for query, _ in batch]
+        candidates = np.array([row for _, row in batch])
+        expected = plain.scores(queries, candidates)
+        found = remembered.scores(queries, candidates)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        seen |= {(q, d) for q, row in batch for d in row if d >= 0}
+    assert len(seen) <= counted.asked <= plain.asked
+    before = counted.asked
+    remembered.scores(queries, candidates)
+    assert counted.asked == before

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
+from casebook.measures.ratings import from_table
 
 krippendorff = pytest.importorskip("krippendorff")
 metrics = pytest.importorskip("sklearn.metrics")
@@ -41,7 +42,7 @@ def test_kappa_as_scikit_learn_and_statsmodels(weights):
         assert ours == pytest.approx(theirs, abs=1e-12)
         cells = pd.crosstab(*ratings.T).to_numpy()
         result = inter_rater.cohens_kappa(cells, wt=name)
-        large = agreement.cohen_kappa(agreement.from_table(cells), weights, **NONE)
+        large = agreement.cohen_kappa(from_table(cells), weights, **NONE)
         assert large.estimate == pytest.approx(result.kappa, abs=1e-12)
         assert large.se == pytest.approx(result.std_kappa, abs=1e-12)
 

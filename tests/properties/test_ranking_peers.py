@@ -7,8 +7,8 @@ import pytrec_eval
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from casebook.formats.trec import write_qrels, write_run
 from casebook.measures.ranking import evaluate
+from casebook.trec import write_qrels, write_run
 
 # Quarters are exact in single precision, in which pytrec_eval compares scores.
 tied_scores = st.integers(-3, 6).map(lambda n: n / 4)

@@ -1,21 +1,28 @@
-"""The whole analysis: known figures of the example, planted truths, several systems."""
+"""The whole analysis: known figures of the example, planted truths and defects, several systems."""
 
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.metrics import cohen_kappa_score
 from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
-from casebook.raters.analysis import Options, analyse
-from casebook.raters.example import example_votes
+from casebook.raters import analysis
+from casebook.raters.analysis import Options, analyse, answer, kappa_pairs, panel_of
+from casebook.raters.blinding import guesses
+from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
-from casebook.raters.opening import find_key, open_forms, registered_margin
-from casebook.raters.responses import read_forms
-from casebook.raters.sentences import answer
-from casebook.raters.simulated import Truth, fill_forms
+from casebook.raters.read import open_forms, read_forms, unblind
+from casebook.raters.simulate import Truth, fill_forms, rehearse
 
 QUICK = Options(resamples=300, permutations=19)
+
+
+def changed(**columns):
+    votes = example_votes()
+    return replace(votes, frame=votes.frame.assign(**columns))
 
 
 @pytest.fixture(scope="module")
@@ -23,27 +30,52 @@ def example():
     return analyse(example_votes(), options=QUICK)
 
 
-def test_the_four_intervals_of_the_example(example):
-    naive = example.win_rate("vote")
-    assert (naive["win_rate"], naive["n"]) == (113 / 176, 176)
-    item, both = example.win_rate("item"), example.win_rate("item and rater")
-    assert naive["ci_low"] == pytest.approx(0.569, abs=0.001)
-    # A bootstrap of items and raters gives [.46, .77]; four raters need Student's t.
-    assert both["ci_low"] < 0.46 and both["ci_high"] > 0.77
-    assert both["ci_low"] < 0.5 < item["ci_low"]
-    assert example.win_rate("rater")["reason"] == "fewer_than_six_clusters"
-    assert len(example.tables["intervals"]) == 8
+@pytest.fixture(scope="module")
+def panel(example):
+    return example.panel
+
+
+# --- the example ------------------------------------------------------------------
+
+
+def test_votes_and_ratings_stand_where_they_belong(panel):
+    assert panel.votes.shape == (50, 4)
+    assert (panel.votes == 1).sum().tolist() == [13, 28, 36, 36]
+    assert panel.left.sum().tolist() == [18, 26, 24, 28]
+    means = {key: round(float(table.mean().mean()), 3) for key, table in panel.ratings.items()}
+    assert means == {
+        **{("factuality", "RAG"): 4.5, ("factuality", "BASE"): 3.955},
+        **{("usefulness", "RAG"): 4.225, ("usefulness", "BASE"): 3.95},
+    }
+    long = panel.long_ratings().groupby(["scale", "system"])["rating"]
+    assert long.mean().round(3).to_dict() == means and (long.size() == 200).all()
 
 
 def test_known_figures_of_the_example(example):
-    tables = example.tables
-    dependence = tables["dependence"].set_index("measure")
-    assert dependence.loc["ICC(1) of votes on one item", "value"] == pytest.approx(0.19, abs=0.005)
-    assert dependence.loc["design effect", "value"] == pytest.approx(1.57, abs=0.005)
-    assert dependence["p"].dropna().iloc[0] == pytest.approx(0.009, abs=5e-4)
-    lines = tables["lines"].set_index("scope")
+    naive, both = example.win_rate("vote"), example.win_rate("item and rater")
+    assert (naive["win_rate"], naive["n"]) == (113 / 176, 176)
+    assert both["ci_low"] < 0.5 < example.win_rate("item")["ci_low"]
+    lines = example.tables["lines"]
     assert lines["p"].tolist() == pytest.approx([0.004258, 0.16529], abs=5e-6)
     assert lines["verdict"].tolist() == ["preferred", "undecided"]
+    power = example.tables["power"]
+    assert (power["clustered_votes"] / power["votes"]).iloc[0] == pytest.approx(1.57, abs=0.01)
+
+
+def test_agreement_of_the_example(example):
+    found = example.tables["agreement"].set_index("coefficient")["estimate"]
+    assert found["fleiss_kappa"] == pytest.approx(0.13015369243880234, abs=1e-14)
+    assert found["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
+    assert {"krippendorff_alpha_ordinal", "gwet_ac1", "gwet_ac2", "conger_kappa"} <= set(found.index)
+    shares = example.tables["vote_shares"].set_index("vote")["share"]
+    assert shares.to_dict() == {"RAG": 0.565, "BASE": 0.315, "Tie": 0.12}
+    pairs, votes = kappa_pairs(example).set_index(["rater", "and rater"]), example.panel.votes
+    assert len(pairs) == 6
+    for (one, other), row in pairs.iterrows():
+        for column, weights in (("kappa", None), ("linear", "linear"), ("quadratic", "quadratic")):
+            peer = cohen_kappa_score(votes[one], votes[other], weights=weights)
+            assert row[column] == pytest.approx(peer, abs=1e-12)
+        assert row["kappa low"] < row["kappa"] < row["kappa high"]
 
 
 def test_every_table_has_rows_or_a_reason(example):
@@ -66,93 +98,150 @@ def test_the_answer_says_number_interval_and_scope(example):
     assert "nan" not in text and "None" not in text
 
 
+# --- small, uniform and incomplete panels ------------------------------------------------
+
+
 @pytest.mark.parametrize("preferred", ["S1", "Tie", None])
 def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
-    votes = example_votes()
-    choice = {"S1": votes.frame["left"], "S2": votes.frame["right"]}.get(preferred)
-    frame = votes.frame.assign(
-        preferred=preferred, choice="Tie" if preferred == "Tie" else choice, factuality_left=3.0, factuality_right=3.0
-    )
+    votes = changed(preferred=preferred, factuality_left=3.0, factuality_right=3.0)
+    choice = {"S1": votes.frame["left"], "Tie": "Tie"}.get(preferred)
+    frame = votes.frame.assign(choice=choice)
     frame.loc[0, ["preferred", "choice"]] = ["S1", frame.loc[0, "left"]]
     found = analyse(replace(votes, frame=frame), options=QUICK)
     assert len(answer(found)) >= 5 and "nan" not in " ".join(answer(found))
-    rated = found.tables["rating_agreement"]
-    assert rated.loc[0, "reason"]
+    assert found.tables["rating_agreement"].loc[0, "reason"]
 
 
-def test_a_panel_of_two_raters_and_three_items_is_analysed():
+@pytest.mark.parametrize(("raters", "items"), [(1, 50), (2, 3)])
+def test_one_rater_or_few_items_are_described(raters, items):
     votes = example_votes()
-    frame = votes.frame
-    few = frame["item_id"].isin(["item01", "item02", "item03"])
-    small = frame[few & frame["rater"].isin(["rater1", "rater2"])]
-    votes = replace(votes, frame=small, raters=("rater1", "rater2"))
-    found = analyse(votes, options=QUICK)
-    assert found.panel.votes.shape == (3, 2)
+    names = tuple(f"rater{n + 1}" for n in range(raters))
+    frame = votes.frame[votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")]
+    found = analyse(replace(votes, frame=frame, raters=names), options=QUICK)
+    assert found.panel.votes.shape == (items, raters) and answer(found)
+    assert kappa_pairs(found).empty == found.tables["duplicates"].empty == (raters == 1)
+    assert found.win_rate("item and rater")["reason"] == "fewer_than_three_raters"
 
 
-def test_missing_votes_are_counted_in_every_table():
-    votes = example_votes()
-    gone = votes.frame.index % 7 == 0
-    frame = votes.frame.copy()
-    frame.loc[gone, ["preferred", "choice"]] = None
-    found = analyse(replace(votes, frame=frame), options=QUICK)
+def test_missing_votes_are_counted():
+    frame = example_votes().frame
+    gone = frame.index % 7 == 0
+    found = analyse(changed(choice=frame["choice"].mask(gone, None)), options=QUICK)
     pooled = found.tables["preference"].set_index("rater").loc["pooled"]
     assert pooled["missing"] == gone.sum()
     assert pooled[["wins", "losses", "ties"]].sum() == 200 - gone.sum()
 
 
+# --- validity ------------------------------------------------------------------
+
+
+def test_positions_of_the_example_and_of_a_panel_that_prefers_the_left(panel):
+    table = analysis.position_table(panel).set_index("rater")
+    assert table.loc["all", "left_choice"] == pytest.approx(89 / 176)
+    assert table.loc["all", "focus_left"] == pytest.approx(96 / 200)
+    left = (
+        analysis.position_table(panel_of(changed(choice=example_votes().frame["left"]))).set_index("rater").loc["all"]
+    )
+    assert left["left_choice"] == left["difference"] == 1.0 and left["p"] < 1e-50
+
+
+def test_a_panel_that_prefers_length_is_found(returned, key, panel):
+    votes = unblind(read_forms(returned), key)
+    assert panel_of(votes).texts["grounded"].str.contains("a:").all()
+    long = votes.frame["item_id"].isin([f"q{n}" for n in range(7)]).to_numpy()
+    texts = [np.where(long == (votes.frame[side] == "grounded"), "x" * 90, "x" * 40) for side in ("left", "right")]
+    frame = votes.frame.assign(text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain"))
+    table = analysis.length_effect(panel_of(replace(votes, frame=frame)), n_boot=500).set_index("what")["share"]
+    assert table["votes for the longer answer, ties as half"] == 1.0
+    assert table["votes for grounded where it is shorter"] == 0.0
+    assert table["grounded is the longer answer"] == pytest.approx(7 / 12)
+    assert analysis.length_effect(panel).empty  # not made up where texts are unknown
+
+
+def test_a_drift_is_found_and_its_absence_too():
+    late = np.where(example_votes().frame["place"] > 25, "RAG", "BASE")
+    votes = analysis.order_drift(panel_of(changed(choice=late))).query("of == 'vote'")
+    assert (votes["rho"] > 0.8).all() and (votes["p_holm"] < 1e-6).all()
+    assert analysis.order_drift(panel_of(changed(choice="RAG"))).query("of == 'vote'")["rho"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("items", "different", "flagged"), [(50, None, False), (10, 0, True), (9, 0, False), (10, 1, True), (10, 2, False)]
+)
+def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
+    frame = example_votes().frame
+    frame = frame[frame["rater"].isin(["rater3", "rater4"]) & (frame["item_id"] <= f"item{items:02d}")]
+    if different is not None:
+        three = frame[frame["rater"] == "rater3"]
+        copy = three.assign(rater="rater4")
+        copy.loc[copy.index[:different], ["factuality_left", "usefulness_left"]] = 0.0
+        frame = pd.concat([three, copy])
+    votes = replace(example_votes(), frame=frame, raters=("rater3", "rater4"))
+    table = analysis.duplicate_raters(panel_of(votes))
+    assert table["suspicious"].tolist() == [flagged]
+    assert different is not None or table["same_votes"].tolist() == [32 / 50]
+
+
+def test_consistency_and_strata_count_every_judgement(example):
+    table = example.tables["consistency"]
+    assert (table[["agree", "contradict", "one_tied"]].sum(axis=1) == table["n"]).all() and table["n"].sum() == 200
+    odd = example_votes().frame["item_id"].str[-1].isin(list("13579"))
+    strata = analysis.by_stratum(panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200)
+    assert strata["wins"].sum() == 113 and strata["items"].tolist() == [25, 25]
+    assert example.tables["strata"].loc[0, "win_rate"] == 0.625
+
+
+def test_guesses_are_counted_against_the_truth():
+    right = np.where(example_votes().frame["left"] == "RAG", "S1", "S2")
+    found = guesses(panel_of(changed(guess=right)))
+    assert found["value"].tolist() == [1, 1] and found["n"].tolist() == [96, 104]
+
+
+# --- from forms to the answer ------------------------------------------------------------
+
+
+def rehearsed(folder, truth, items, raters, seed, systems=("grounded", "plain"), **plan):
+    plan = Plan("rehearsal", {f"r{n}": "lay" for n in range(raters)}, **plan)
+    make_forms(toy_answers(items, systems), folder / "study", plan, secret=SECRET)
+    paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
+    return open_forms(read_forms(paths), folder / "study")
+
+
 def test_a_planted_effect_is_found_from_forms_to_answer(tmp_path):
-    plan = Plan("rehearsal", {f"r{n}": "lay" for n in range(5)}, margin=0.1)
-    make_forms(toy_answers(40), tmp_path / "study", plan, secret=SECRET)
     truth = Truth(effect=1.5, item_sd=0.8, rater_sd=0.2, left=0.0)
-    paths = fill_forms(tmp_path / "study", tmp_path / "back", truth, seed=3)
-    votes = open_forms(read_forms(paths), tmp_path / "study")
-    found = analyse(votes, options=QUICK)
+    found = analyse(rehearsed(tmp_path, truth, 40, 5, 3), options=QUICK)
     both = found.win_rate("item and rater")
-    assert both["ci_low"] < truth.win_rate < both["ci_high"]
-    assert both["ci_low"] > 0.5
+    assert 0.5 < both["ci_low"] < truth.win_rate < both["ci_high"]
     assert found.side().left_test.pvalue > 0.01
-    assert registered_margin(tmp_path / "study") == (0.4, 0.6)
 
 
 def test_a_planted_side_effect_is_found(tmp_path):
-    plan = Plan("rehearsal", {f"r{n}": "lay" for n in range(4)})
-    make_forms(toy_answers(50), tmp_path / "study", plan, secret=SECRET)
     truth = Truth(effect=0.0, item_sd=0.5, rater_sd=0.1, left=1.2)
-    paths = fill_forms(tmp_path / "study", tmp_path / "back", truth, seed=1)
-    found = analyse(open_forms(read_forms(paths), tmp_path / "study"), options=QUICK)
-    assert found.side().left_test.pvalue < 0.001
-    assert found.side().difference.low > 0.2
-    # Balanced sides keep the side effect out of the win rate.
-    rate = found.win_rate("item")
+    found = analyse(rehearsed(tmp_path, truth, 50, 4, 1), options=QUICK)
+    assert found.side().left_test.pvalue < 0.001 and found.side().difference.low > 0.2
+    rate = found.win_rate("item")  # balanced sides keep the side effect out of the win rate
     assert rate["ci_low"] < truth.win_rate < rate["ci_high"]
 
 
 def test_three_systems_are_held_against_each_other(tmp_path):
-    answers = toy_answers(30, ("one", "two", "three"))
-    plan = Plan("ranking", {f"r{n}": "lay" for n in range(4)}, focus="one", per_item=3)
-    make_forms(answers, tmp_path / "study", plan, secret=SECRET)
-    paths = fill_forms(tmp_path / "study", tmp_path / "back", Truth(1.5, 0.5, 0.1))
-    votes = open_forms(read_forms(paths), tmp_path / "study")
-    with pytest.raises(InputError, match="held against"):
-        analyse(votes, options=QUICK)
+    votes = rehearsed(tmp_path, Truth(1.5, 0.5, 0.1), 30, 4, 0, ("one", "two", "three"), focus="one", per_item=3)
+    for other, message in ((None, "held against"), ("none", "held against")):
+        with pytest.raises(InputError, match=message):
+            analyse(votes, other, QUICK)
     found = analyse(votes, "three", QUICK)
-    assert found.panel.votes.shape == (30, 4)
-    assert found.panel.votes.notna().sum().sum() == 90
+    assert found.panel.votes.shape == (30, 4) and found.panel.votes.notna().sum().sum() == 90
+    with pytest.raises(InputError, match="no judgement"):
+        panel_of(replace(example_votes(), systems=("RAG", "BASE", "THIRD")), "THIRD")
 
 
-def test_another_key_than_the_registered_one_is_refused(tmp_path):
-    plan = Plan("pilot", {"r1": "lay", "r2": "lay"})
-    folder = tmp_path / "study"
-    make_forms(toy_answers(4), folder, plan, secret=SECRET)
-    key = folder / "sealed" / "key.json"
-    key.write_text(key.read_text().replace("grounded", "other"))
-    with pytest.raises(InputError, match="not the key that was registered"):
-        find_key(folder)
-
-
-def test_simulated_truth_is_the_mean_of_the_votes():
-    rng = np.random.default_rng(0)
-    truth = Truth(0.7, 1.3, 0.5)
-    odds = 0.7 + 1.3 * rng.normal(size=400_000) + 0.5 * rng.normal(size=400_000)
+def test_the_truth_of_a_simulated_panel_is_covered_and_is_the_mean_of_the_votes():
+    truth = Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4)
+    options = Options(resamples=500, permutations=19)
+    found = rehearse(60, 6, truth=truth, options=options, seed=2)
+    both, guess = found.win_rate("item and rater"), found.tables["arm_guess"].iloc[0]
+    assert both["ci_low"] < truth.win_rate < both["ci_high"]
+    assert guess["accuracy low"] < 0.5 < guess["accuracy high"]
+    odds = np.array([[1.4], [0.6]]) + np.hypot(1.0, 0.3) * np.random.default_rng(0).normal(size=400_000)
     assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
+    with pytest.raises(InputError, match="effect must be a finite number"):
+        Truth(effect=float("inf"))

@@ -1,21 +1,24 @@
+"""Leaks in forms, texts that give their system away, and what raters guessed."""
+
+import shutil
+
 import numpy as np
 import pytest
+from forms_as_documented import write_forms
+from openpyxl import load_workbook
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.raters import arm_guess
-from casebook.raters.answers import PDPABENCH, read_answers
-from casebook.raters.arm_guess import guess_arms
-from casebook.raters.blinding import blinding_index
+from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, scan_forms
+from casebook.raters.forms import PDPABENCH, read_answers
 
-WORDS = "data consent notify breach purpose person organisation request access duty"
+NAMES = ("grounded", "plain")
+WORDS = ["data", "consent", "notify", "breach", "purpose", "person", "organisation", "request", "access", "duty"]
 
 
 def answers(count, tell, seed=0):
     rng = np.random.default_rng(seed)
-    words = WORDS.split()
-    one = [" ".join(rng.choice(words, 30)) for _ in range(count)]
-    two = [" ".join(rng.choice(words, 30)) for _ in range(count)]
+    one, two = ([" ".join(rng.choice(WORDS, 30)) for _ in range(count)] for _ in range(2))
     return [text + tell for text in one], two
 
 
@@ -27,23 +30,27 @@ def test_a_stock_phrase_is_found():
 
 
 def test_answers_of_one_source_are_not_told_apart():
-    values = [guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed) for seed in range(15)]
-    assert abs(np.mean([g.accuracy.estimate for g in values]) - 0.5) < 0.08
-    assert np.mean([g.pvalue <= 0.05 for g in values]) <= 0.25
+    found = [guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed) for seed in range(15)]
+    assert abs(np.mean([guess.accuracy.estimate for guess in found]) - 0.5) < 0.08
+    assert np.mean([guess.pvalue <= 0.05 for guess in found]) <= 0.25
 
 
 def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 60))
     labels = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    weights = arm_guess._dual_weights(X @ X.T, labels)
-    model = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000)
-    expected = model.fit(X, labels).coef_[0]
-    assert X.T @ weights == pytest.approx(expected, abs=1e-4)
+    model = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, labels)
+    assert X.T @ dual_weights(X @ X.T, labels) == pytest.approx(model.coef_[0], abs=1e-4)
+
+
+def test_equal_answers_are_draws_that_count_half():
+    texts = [f"Under section {n}" for n in range(10)]
+    guess = guess_arms(texts, texts, folds=5, n_permutations=19)
+    assert guess.accuracy.estimate == 0.5 and guess.pvalue == 1.0
 
 
 def test_too_few_or_blank_answers_give_no_result():
-    assert guess_arms(["a"] * 4, ["b"] * 4).reason == "fewer_than_folds"
+    assert guess_arms(["a"] * 9, ["b"] * 9).reason == "fewer_than_folds"
     assert guess_arms([""] * 12, [" "] * 12).reason == "no_text"
     with pytest.raises(InputError, match="do not pair"):
         guess_arms(["a"], ["b", "c"])
@@ -51,40 +58,79 @@ def test_too_few_or_blank_answers_give_no_result():
 
 @pytest.mark.data
 def test_the_real_answers_give_their_systems_away(real_answers):
-    answers, _ = read_answers(real_answers, PDPABENCH)
-    guess = guess_arms(answers["rag"], answers["base"], n_permutations=39)
+    found, _ = read_answers(real_answers, PDPABENCH)
+    guess = guess_arms(found["rag"], found["base"], n_permutations=39)
     assert guess.accuracy.estimate > 0.9 and guess.pvalue == pytest.approx(1 / 40)
 
 
-def test_published_blinding_indices():
+def test_published_blinding_index():
     # The example of the R package BI 1.2.0, as its documentation prints it.
-    index = blinding_index([[48, 4, 330], [22, 30, 319]])
-
-    def shown(found):
-        return tuple(round(x, 3) for x in (found.estimate, found.low, found.high))
-
-    assert shown(index.james) == (0.896, 0.875, 0.918)
-    assert shown(index.bang["S1"]) == (0.115, 0.080, 0.150)
-    assert shown(index.bang["S2"]) == (0.022, -0.016, 0.060)
+    found = blinding_index([[48, 4, 330], [22, 30, 319]])
+    shown = {arm: tuple(round(x, 3) for x in (i.estimate, i.low, i.high)) for arm, i in found.items()}
+    assert shown == {"S1": (0.115, 0.080, 0.150), "S2": (0.022, -0.016, 0.060)}
 
 
 @pytest.mark.parametrize(
-    "counts, james, bang",
-    [
-        ([[50, 0, 0], [0, 50, 0]], 0.0, 1.0),
-        ([[25, 25, 0], [25, 25, 0]], 0.5, 0.0),
-        ([[0, 0, 9], [0, 0, 9]], 1.0, 0.0),
-        ([[0, 50, 0], [50, 0, 0]], 1.0, -1.0),
-    ],
+    "counts, index", [([[50, 0, 0], [0, 50, 0]], 1), ([[25, 25, 0]] * 2, 0), ([[0, 50, 0], [50, 0, 0]], -1)]
 )
-def test_the_ends_of_both_indices(counts, james, bang):
-    index = blinding_index(counts)
-    assert index.james.estimate == pytest.approx(james)
-    assert index.bang["S1"].estimate == pytest.approx(bang)
+def test_the_ends_of_the_index(counts, index):
+    assert [found.estimate for found in blinding_index(counts).values()] == [index] * 2
 
 
 def test_without_guesses_the_index_is_undefined():
-    index = blinding_index(np.zeros((2, 3)))
-    assert index.james.estimate is None and index.bang["S2"].reason == "no_units"
+    assert blinding_index(np.zeros((2, 3)))["S2"].reason == "no_units"
     with pytest.raises(InputError, match="two arms and three answers"):
         blinding_index([[1, 2], [3, 4]])
+
+
+# --- leaks ------------------------------------------------------------------
+
+
+def test_our_forms_are_clean(study):
+    forms = [*study.glob("for_raters/*.xlsx"), *study.glob("for_raters/*.csv")]
+    assert len(forms) == 8 and scan_forms(forms, NAMES).empty
+
+
+def test_documented_forms_leak_in_every_known_way(tmp_path):
+    found = scan_forms(write_forms(tmp_path), ["rag", "base"])
+    kinds = found.groupby("kind")["file"].nunique().to_dict()
+    assert kinds == {"key_column": 4, "suspect_name": 4, "extra_sheet": 2, "word_in_text": 4}
+
+
+def spoil_property(book):
+    book.properties.creator = "Grounded team"
+
+
+def spoil_sheet(book):
+    book.create_sheet("answer_key").sheet_state = "hidden"
+
+
+def writing(cell, text):
+    def change(book):
+        book["ratings"][cell] = text
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, kinds",
+    [
+        (spoil_property, {"word"}),
+        (spoil_sheet, {"hidden_sheet", "extra_sheet", "suspect_name"}),
+        (writing("A2", "grounded_017"), {"word"}),
+        (writing("C2", "As the grounded system I say"), {"word_in_text"}),
+        (writing("C2", "a groundedness of complaints"), set()),
+    ],
+)
+def test_each_leak_is_found(study, tmp_path, change, kinds):
+    book = load_workbook(study / "for_raters" / "pilot_r1.xlsx")
+    change(book)
+    path = tmp_path / "pilot_r1.xlsx"
+    book.save(path)
+    assert set(scan_forms([path], NAMES)["kind"]) == kinds
+
+
+def test_a_file_name_can_leak(study, tmp_path):
+    path = tmp_path / "grounded_left.xlsx"
+    shutil.copy(study / "for_raters" / "pilot_r1.xlsx", path)
+    assert scan_forms([path], NAMES)[["where", "kind"]].to_numpy().tolist() == [["file name", "word"]]

@@ -1,7 +1,7 @@
 """Questions and systems for the small collection."""
 
-from casebook.retrieval.config import MODES
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.settings import MODES
 
 CHUNKS = {"max_words": 20, "overlap": 6}
 QUERIES = ["may a user cancel and get a refund", "sue in court", "契約解除 🙂", "zzz"]

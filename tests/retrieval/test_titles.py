@@ -1,23 +1,17 @@
 """Titles belong to the text that every stage reads, and can be left out."""
 
 import json
-import math
-import re
-from collections import Counter
 
-import numpy as np
 import pytest
-from bm25s.stopwords import STOPWORDS_EN
 
-from casebook.counterfactual.collections import extracted_collection
-from casebook.datasets import load
-from casebook.factcheck.checking import documents_of
+from casebook.data import load
 from casebook.factcheck.evidence import EvidenceBase
-from casebook.retrieval.corpus_files import encode_folder
+from casebook.factcheck.pipeline import documents_of
+from casebook.retrieval.ablation import data_table
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.report import data_table
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.shards import ShardStore, encode_folder
+from casebook.sensitivity.study import extracted_collection
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 
@@ -45,39 +39,6 @@ def titled(tmp_path):
     return write(tmp_path / "titled", WORDS, texts, WORDS)
 
 
-def bm25(texts, query, k1=1.5, b=0.75):
-    """Score texts by the formula of Lucene, from the definition."""
-
-    def words(text):
-        found = re.findall(r"(?u)\b\w\w+\b", text.lower())
-        return [word for word in found if word not in STOPWORDS_EN]
-
-    counts = [Counter(words(text)) for text in texts]
-    lengths = np.array([sum(count.values()) for count in counts])
-    scores = np.zeros(len(texts))
-    for word in words(query):
-        tf = np.array([count[word] for count in counts])
-        df = (tf > 0).sum()
-        idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
-        scores += idf * tf / (tf + k1 * (1 - b + b * lengths / lengths.mean()))
-    return scores
-
-
-@pytest.mark.parametrize("titles", [True, False])
-def test_bm25_equals_the_formula_on_title_and_text(titles):
-    data = load("smoke", titles=titles)
-    raw = load("smoke", titles=False).documents
-    assert raw["title"].all()
-    whole = [f"{t} {x}" if titles else x for t, x in zip(raw.title, raw.text)]  # noqa: B905
-    queries = data.queries["text"].tolist()
-    found = HybridRetriever(data.documents, mode="bm25").retrieve_many(queries)
-    bm25_list = found.stages["bm25"]
-    for query, ids, scores in zip(queries, bm25_list.ids, bm25_list.scores):  # noqa: B905
-        expected = bm25(whole, query)
-        assert scores[ids >= 0] == pytest.approx(expected[ids[ids >= 0]], rel=1e-5)
-        assert (ids >= 0).sum() == (expected > 0).sum()
-
-
 @pytest.mark.parametrize("mode", ["bm25", "dense", "dense_chunked", "full"])
 def test_words_of_titles_are_found_by_every_list(titled, hashing, mode):
     data = load(titled)
@@ -87,12 +48,6 @@ def test_words_of_titles_are_found_by_every_list(titled, hashing, mode):
     assert [hit.text.split()[0] for hit in first] == WORDS
     if mode == "full":
         assert [hit.ranks["rerank"] for hit in first] == [1] * len(WORDS)
-
-
-def test_without_titles_nothing_is_found(titled, hashing):
-    data = load(titled, titles=False)
-    retriever = HybridRetriever(data.documents, hashing, mode="bm25")
-    assert not any(retriever.retrieve(query) for query in WORDS)
 
 
 def test_titles_count_in_the_hash_and_in_what_is_embedded(titled, tmp_path, hashing):
@@ -107,7 +62,7 @@ def test_titles_count_in_the_hash_and_in_what_is_embedded(titled, tmp_path, hash
 
     for flag in (True, False):
         index = CorpusIndex(load(titled, titles=flag).documents, Recording())
-        index.dense(HybridRetriever(index, mode="dense").config)
+        index.passages().dense()
     assert asked[0] == "flood common words about clause 0"
     assert asked[len(WORDS)] == "common words about clause 0"
 

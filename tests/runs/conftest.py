@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.runs.artifact import RunRecord
-from casebook.runs.layout import locate
-from casebook.runs.recording import record_run
-from casebook.runs.registry import discover
+from casebook.runs.record import RunRecord
+from casebook.runs.registry import discover, locate, record_run
 
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 SETTINGS = ("ROOT", "TENANT", "RESULTS_DOMAIN", "DATA_ROOT")

@@ -11,13 +11,9 @@ import time
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs.artifact import RunRecord, now
-from casebook.runs.audit import verify
-from casebook.runs.layout import locate
-from casebook.runs.ordering import find
-from casebook.runs.promotion import Reason, active, history, promote, rollback
-from casebook.runs.recording import record_run
-from casebook.runs.registry import discover
+from casebook.runs.promotions import Reason, active, history, promote, rollback, verify
+from casebook.runs.record import RunRecord, now
+from casebook.runs.registry import discover, find, locate, record_run
 
 PROCESSES = 32
 # Half a minute of every core: the long forms belong to make faults.
@@ -68,7 +64,7 @@ def work(root, number, seconds):
 def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
     registry.layout.root.mkdir(parents=True)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["casebook.runs.audit", "casebook.runs.registry"])
+    context.set_forkserver_preload(["casebook.runs.promotions", "casebook.runs.registry"])
     tasks = [(registry.layout.root, number, seconds) for number in range(PROCESSES)]
     with context.Pool(PROCESSES) as pool:
         counts = pool.starmap(work, tasks, chunksize=1)

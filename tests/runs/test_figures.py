@@ -7,7 +7,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.paths import ROOT
-from casebook.runs.figures import figure
+from casebook.runs.registry import figure
 
 METRIC = "smoke.full, long.nDCG@10"
 

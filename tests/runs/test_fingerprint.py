@@ -3,7 +3,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.files import write_text
-from casebook.runs import fingerprint
+from casebook.runs import record as fingerprint
 
 
 def test_tree_digest_sees_names_and_bytes_but_not_hidden_files(tmp_path):

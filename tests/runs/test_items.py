@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.runs.items import as_json, changed, fitting, page_address, shortened
+from casebook.runs.outputs import as_json, changed, fitting, page_address, shortened
 
 WORDS = st.lists(st.sampled_from(["a", "b", "-c", "+d", "=e", "é"]), max_size=12)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs.layout import locate
 from casebook.runs.manifest import Preprocessing, read_manifest, write_manifest
+from casebook.runs.registry import locate
 
 CHUNKS = [("a.txt", 0, "one"), ("a.txt", 1, "two"), ("b.txt", 0, "three")]
 

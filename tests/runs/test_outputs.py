@@ -8,7 +8,7 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.runs.outputs import RunOutputs, merge_numbers
-from casebook.runs.rows import query_scores
+from casebook.runs.registry import query_scores
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,21 @@
+import json
 import os
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from casebook.errors import Incomparable, InputError
-from casebook.runs.layout import locate
-from casebook.runs.ordering import best, find, order
-from casebook.runs.registry import discover
+from casebook.runs.outputs import RunOutputs
+from casebook.runs.record import write_per_query, write_record
+from casebook.runs.registry import NoRows, best, check_tenant, data_root, discover, find, locate, order, query_scores
 
 CSHARP = (
     '{"RunId": "n1", "WorkflowName": "PosNeg", "StartedUtc": '
     '"2026-01-02T03:04:05.1234567+00:00", "FinishedUtc": "2026-01-02T03:04:06+02:00", '
     '"Success": true, "Metrics": {"MAP@1": 0.5, "nDCG@3": NaN}, "Notes": ""}'
 )
+GOOD = b'"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z"'
 BAD = {
     "empty": b"",
     "torn": b'{"RunId": "a", "Work',
@@ -19,10 +23,10 @@ BAD = {
     "other": b'{"name": "package", "version": "1"}',
     "binary": bytes(range(256)),
     "deep": b"[" * 100_000,
-    "future": b'{"SchemaVersion":2,"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z"}',
+    "future": b'{"SchemaVersion":2,%s}' % GOOD,
     "early": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"0001-01-01T00:00:00+14:00"}',
-    "huge": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z","Metrics":[' + b"9" * 5000 + b"]}",
-    "text": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"2026-01-02T00:00:00Z","Metrics":{"x":"high"}}',
+    "huge": b'{%s,"Metrics":[%s]}' % (GOOD, b"9" * 5000),
+    "text": b'{%s,"Metrics":{"x":"high"}}' % GOOD,
 }
 
 
@@ -32,24 +36,22 @@ def put(registry, path, data):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("use_index", [True, False])
-def test_unreadable_files_are_listed_with_the_reason(registry, use_index):
-    registry.add("good", 0.5)
+def ids(listing):
+    return [run.run_id for run in listing.runs]
+
+
+def test_unreadable_files_are_listed_with_the_reason(registry):
+    folder = registry.add("good", 0.5)
     for name, data in BAD.items():
         put(registry, name, data)
     (registry.layout.root / "folder" / "run.json").mkdir(parents=True)
-    for _ in range(2):  # the second time from the index
-        listing = discover(registry.layout, use_index)
-        assert [run.run_id for run in listing.runs] == ["good"]
-        assert set(listing.unreadable) == {f"{name}/run.json" for name in BAD}
-        assert all("\n" not in why and why for why in listing.unreadable.values())
-        assert "newer than 1" in listing.unreadable["future/run.json"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
-def test_a_file_without_permission_is_listed(registry):
-    (registry.add("locked", 0.5) / "run.json").chmod(0)
-    assert "Permission" in str(registry.read().unreadable)
+    listing = registry.read()
+    assert ids(listing) == ["good"] and set(listing.unreadable) == {f"{name}/run.json" for name in BAD}
+    assert all("\n" not in why and why for why in listing.unreadable.values())
+    assert "newer than 1" in listing.unreadable["future/run.json"]
+    if os.geteuid():  # root reads every file
+        (folder / "run.json").chmod(0)
+        assert "Permission" in str(registry.read().unreadable)
 
 
 def test_both_spellings_a_byte_order_mark_and_nan(registry):
@@ -61,50 +63,33 @@ def test_both_spellings_a_byte_order_mark_and_nan(registry):
     assert best(registry.read().runs, "nDCG@3").run_id == "ours"
 
 
-def test_folders_of_the_registry_itself_are_not_runs(registry):
+def test_what_is_part_of_a_registry(registry, registry_of):
     registry.add("shown", 0.5)
-    for name in ("_repo/x", "_matrix/y", ".z.partial"):
+    for name in ("_repo/x", "_matrix/y", ".z.partial"):  # of the registry itself
         put(registry, name, CSHARP.encode())
-    assert [run.run_id for run in registry.read().runs] == ["shown"]
-    inside = discover(locate(runs_root=registry.layout.root / "_repo"))
-    assert [run.run_id for run in inside.runs] == ["n1"]
-
-
-def test_the_reports_of_a_batch_are_runs(registry_of, results):
-    everything = registry_of()
-    put(everything, "nightly/runs/cell", CSHARP.encode())
-    registry_of(domain="insurance").add("r", 0.5)
-    paths = {run.path for run in everything.read().runs}
-    assert paths == {"nightly/runs/cell", "insurance/runs/PosNeg/r"}
+    assert ids(registry.read()) == ["shown"]
+    assert ids(discover(locate(runs_root=registry.layout.root / "_repo"))) == ["n1"]
+    put(registry_of(), "nightly/runs/cell", CSHARP.encode())  # of a batch
+    assert {run.path for run in registry_of().read().runs} == {"nightly/runs/cell", "insurance/runs/PosNeg/shown"}
     with pytest.raises(InputError, match="no such registry"):
         discover(locate(domain="absent"))
 
 
 def test_one_order_score_then_time_then_id(registry):
-    registry.add("b", 0.5, minutes=1)
-    registry.add("c", 0.5, minutes=1)
-    registry.add("a", 0.5, minutes=2)
-    registry.add("top", 0.7)
+    for name, score, minutes in (("b", 0.5, 1), ("c", 0.5, 1), ("a", 0.5, 2), ("top", 0.7, 0), ("missing", None, 9)):
+        registry.add(name, score, minutes=minutes)
     registry.add("failed", 0.9, success=False)
-    registry.add("missing", None, minutes=9)
-    ranked = [run.run_id for run in order(registry.read().runs, "NDCG@3")]
-    assert ranked == ["top", "a", "c", "b", "missing", "failed"]
-
-
-def test_lower_is_better_for_durations(registry):
+    assert [run.run_id for run in order(registry.read().runs, "NDCG@3")] == ["top", "a", "c", "b", "missing", "failed"]
     for run_id, seconds in (("slow", 9.0), ("fast", 1.0)):
         registry.add(run_id, metrics={"duration_ms": seconds})
     assert best(registry.read().runs, "Duration_ms").run_id == "fast"
 
 
-def test_failed_runs_and_missing_metrics_never_win(registry):
+def test_what_cannot_win(registry):
     registry.add("failed", 0.9, success=False)
     registry.add("missing", None)
     with pytest.raises(InputError, match="no successful run"):
         best(registry.read().runs, "ndcg@3")
-
-
-def test_runs_on_different_data_do_not_compete(registry):
     registry.add("x", 0.9, labels={"DatasetHash": "1"})
     registry.add("y", 0.8, labels={"DatasetHash": "2"})
     with pytest.raises(Incomparable, match="different data"):
@@ -125,30 +110,98 @@ def test_find_by_id_beginning_or_folder(registry):
 
 
 def test_a_run_is_never_overwritten(registry):
-    folder = registry.add("r", 0.5)
-    before = (folder / "run.json").read_bytes()
+    record = registry.add("r", 0.5) / "run.json"
+    before = record.read_bytes()
     with pytest.raises(InputError, match="never overwritten"):
         registry.add("r", 0.6)
-    assert (folder / "run.json").read_bytes() == before
-    assert not list(registry.layout.root.rglob("*.partial"))
+    assert record.read_bytes() == before and not list(registry.layout.root.rglob("*.partial"))
 
 
-def test_the_index_follows_the_files(registry, tmp_path):
-    folder = registry.add("r", 0.5)
-    registry.read()
-    record = folder / "run.json"
-    record.write_text(record.read_text().replace("0.5", "0.625"))
-    assert registry.read().runs[0].metrics["ndcg@3"] == 0.625
-    (place,) = (tmp_path / "cache" / "runs").iterdir()
-    for damage in (b"", b"[]", b'{"version": 99}', b"\xff"):
-        place.write_bytes(damage)
-        assert len(registry.read().runs) == 1
-    record.unlink()
-    assert not registry.read().runs
+# --- tenants and names
 
 
-def test_a_registry_without_a_cache_works(registry, tmp_path, monkeypatch):
-    (tmp_path / "blocked").write_text("a file, not a folder")
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "blocked"))
-    registry.add("r", 0.5)
-    assert len(registry.read().runs) == 1
+def test_where_things_lie(results, monkeypatch):
+    assert locate().root == results and locate().home == results / "insurance" / "runs"
+    assert locate(domain="claims").root == results / "claims" / "runs"
+    own = results / "insurance" / "tenants" / "acme"
+    assert locate(tenant="acme").root == own / "runs"
+    assert locate(tenant="acme").data == data_root() / "tenants" / "acme"
+    monkeypatch.setenv("EMBEDDINGSHIFT_TENANT", "acme")
+    assert locate().root == own / "runs"
+    monkeypatch.setenv("CASEBOOK_TENANT", "other")
+    assert locate().tenant == "other" and locate(tenant="third").tenant == "third"
+
+
+@pytest.mark.parametrize("name", ["../b", "a/b", "a\\b", "CON", ".", "a..b", " ", "é"])
+def test_names_are_validated(name, monkeypatch):
+    for scope in ({"tenant": name}, {"domain": name}):
+        with pytest.raises(InputError, match="not allowed"):
+            locate(**scope)
+    if name.strip():
+        monkeypatch.setenv("CASEBOOK_TENANT", name)
+        with pytest.raises(InputError, match="not allowed"):
+            locate()
+
+
+def test_names_that_differ_in_case_only_are_refused(registry_of):
+    registry_of(tenant="acme").add("r1", 0.5)
+    with pytest.raises(InputError, match="letter case"):
+        locate(tenant="Acme")
+    with pytest.raises(InputError, match="letter case"):
+        registry_of(tenant="acme").add("R1", 0.5)
+
+
+def test_a_tenant_never_reads_another_ones_runs(registry_of, registry, results, tmp_path):
+    a, b = registry_of(tenant="a"), registry_of(tenant="b")
+    secret = a.add("secret", 0.9)
+    b.add("own", 0.1)
+    registry.add("shared", 0.5)
+    (b.layout.root / "trick").symlink_to(a.layout.root)
+    assert ids(b.read()) == ["own"]
+    # Neither the default registry nor a root above the tenants shows them.
+    for everyone in (registry_of(), registry_of(runs_root=results), registry):
+        assert ids(everyone.read()) == ["shared"]
+    (tmp_path / "link").symlink_to(a.layout.root)
+    for root in (a.layout.root, tmp_path / "link", a.layout.root / "PosNeg"):
+        for tenant in ("b", None):
+            with pytest.raises(InputError, match="belongs to tenant a"):
+                locate(tenant=tenant, runs_root=root)
+    assert locate(tenant="a", runs_root=tmp_path / "link").root == a.layout.root
+    with pytest.raises(InputError, match="belongs to tenant"):
+        check_tenant(results / "x" / "tenants" / "a" / ".." / "b", "a")
+    text = (secret / "run.json").read_bytes()
+    assert json.loads(text)["Tenant"] == "a"
+    put(b, "copy", text)
+    assert ids(b.read()) == ["own"] and b.read().unreadable == {"copy/run.json": "belongs to tenant a"}
+
+
+# --- rows per query
+
+
+def test_rows_of_a_run_are_those_of_its_metric(registry, rows_of):
+    folder = registry.add("r", ranks=[1, 2, 4])
+    assert query_scores(folder, "NDCG@3")["score"].tolist() == pytest.approx([1, 0.63093, 0])
+    assert query_scores(folder, "map@1")["score"].mean() == pytest.approx((1 + 0.5 + 0.25) / 3)
+    with pytest.raises(NoRows, match="holds no value of"):
+        query_scores(folder, "ndcg@10")
+    write_per_query(folder / "eval.perQuery.json", rows_of([1, 1, 1]))
+    with pytest.raises(InputError, match="changed since"):
+        query_scores(folder, "ndcg@3")
+    other = registry.add("s", 0.5)
+    with pytest.raises(NoRows, match="no rows"):
+        query_scores(other, "ndcg@3")
+    for name, message in (("eval.perQuery.json", "mean is 1"), ("eval.perQuery.b.json", "several")):
+        write_per_query(other / name, rows_of([1, 1, 1]))
+        with pytest.raises(NoRows, match=message):
+            query_scores(other, "ndcg@3")
+
+
+def test_rows_of_a_report_by_system_and_column(results, record_of):
+    frame = pd.DataFrame({"query_id": [f"q{n}" for n in range(4)] * 2, "system": ["a"] * 4 + ["b"] * 4})
+    RunOutputs("mine", "cell").rows(frame.assign(**{"nDCG@10": np.array([1, 0, 0, 0, 1, 1, 0, 0.5])}))
+    folder = results / "mine" / "runs" / "cell"
+    metrics = {"set.a.ndcg@10": 0.25, "set.b.ndcg@10": 0.625, "half.b.ndcg@10": 1.0}
+    write_record(folder / "run.json", record_of("r", metrics))
+    assert query_scores(folder, "set.B.nDCG@10")["score"].tolist() == [1, 1, 0, 0.5]
+    with pytest.raises(NoRows, match="mean is"):
+        query_scores(folder, "half.b.ndcg@10")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.datasets.corpus import RetrievalDataset
+from casebook.data.splits import RetrievalDataset
 from casebook.shift.embedded import embed
 
 

@@ -1,3 +1,5 @@
+"""The segments file in either spelling, its comparison, the gap rule and the oracle."""
+
 import json
 
 import numpy as np
@@ -7,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.runs.per_query import write_per_query
-from casebook.shift.per_query import per_query
-from casebook.shift.segments import compare_segments, fit_tau, gap_gain, oracle
-from casebook.shift.segments_file import Segments, decisions_of, read_segments, write_segments
+from casebook.runs.record import write_per_query
+from casebook.shift.segments import (
+    compare_segments,
+    decisions_of,
+    fit_tau,
+    gap_gain,
+    oracle,
+    read_segments,
+    write_segments,
+)
 
 
 def records(ranks, second=0.5):
@@ -53,9 +61,11 @@ def write(tmp_path):
     return make
 
 
-BASE = {"q1": 1, "q2": 2, "q3": 4, "q4": 1}
-MOVED = {"q1": 2, "q2": 1, "q3": 1, "q5": 1}
 APPLY, SKIP = "ApplyShift", "SkipShift"
+BASE = {"q1": 1, "q2": 2, "q3": 4, "q4": 1}
+
+
+MOVED = {"q1": 2, "q2": 1, "q3": 1, "q5": 1}
 
 
 def test_means_counts_and_gains(write):
@@ -118,7 +128,6 @@ def test_written_files_read_back(write, tmp_path):
     segments = read_segments(write(BASE, MOVED, decisions_of(BASE, [1, 0, 0, 1])))
     copy = write_segments(tmp_path / "copy.json", segments)
     assert read_segments(copy) == segments
-    assert isinstance(segments, Segments)
 
 
 def test_gap_gain_needs_a_second_document():
@@ -147,16 +156,3 @@ def test_oracle_is_the_best_of_both_answers():
     base, moved = records({"q1": 1, "q2": 2}), records({"q1": 2, "q2": 1})
     assert oracle(base, moved).tolist() == [False, True]
     assert oracle(base, moved, "map@1", eps=0.6).tolist() == [False, False]
-
-
-def test_records_of_a_ranking(planted):
-    documents = {"a": [1.0, 0], "b": [0.8, 0.6], "c": [0, 1.0]}
-    data = planted({"q": [1.0, 0]}, documents, {"q": {"b": 1, "c": 1}})
-    (row,) = per_query(data, data.queries).to_dict("records")
-    assert (row["RelevantDocId"], row["Rank"], row["Ap1"]) == ("b", 2, 0.5)
-    assert row["Ndcg3"] == pytest.approx(1 / np.log2(3))
-    assert [row["TopDocId"], row["Top2DocId"], row["Top3DocId"]] == ["a", "b", "c"]
-    assert row["Top2Score"] == pytest.approx(0.8)
-    few = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
-    (row,) = per_query(few, few.queries).to_dict("records")
-    assert row["Top2DocId"] is None and np.isnan(row["Top2Score"])

@@ -8,13 +8,10 @@ import pandas as pd
 from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.files import write_text
-from casebook.inference.proportions import wilson
-from casebook.inference.samples import stream
-from casebook.measures.agreement_input import as_panel
-from casebook.measures.agreement_measure import measure
-from casebook.measures.agreement_recipes import TITLES, recipe
-from casebook.measures.agreement_result import Settings
+from casebook.measures.agreement import TITLES, agreement_results
 from casebook.paths import ROOT
+from casebook.stats.intervals import wilson
+from casebook.stats.samples import stream
 
 TABLE = ROOT / "book" / "methods" / "agreement_coverage.csv"
 COEFFICIENTS = (
@@ -27,40 +24,15 @@ COEFFICIENTS = (
 
 
 def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFICIENTS):
-    """Count how often each interval holds each truth.
-
-    Parameters
-    ----------
-    design : Design
-        What to simulate.
-    n_studies : int
-        Number of simulated studies.
-    n_boot : int
-        Resamples of each.
-    seed : int
-        Seed of all.
-    names : sequence of str
-        Coefficients, among `COEFFICIENTS`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per coefficient, interval and truth: items, raters, rater_sd,
-        coefficient, interval (``"this panel"``, ``"new panel"``, ``"t"``), truth
-        (``"this panel"``: on other items; ``"new panel"``: of raters drawn anew),
-        coverage with its 95 % bounds low and high, mean width, studies, and undefined:
-        studies without that interval, which count as not covered.
-    """
-    recipes = [recipe(name) for name in names]
+    """Count how often each interval (t, this panel, new panel) holds each truth: this panel, raters drawn anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
     for study in range(n_studies):
         rng = np.random.Generator(stream(seed, "coverage", study))
         ratings, severities = simulate(design, rng)
-        panel = as_panel(ratings, categories=range(1, 6))
         same = pair_distribution(severities)
-        settings = Settings(n_boot, seed=study)
-        for found in measure(recipes, panel, settings):
+        options = {"n_boot": n_boot, "seed": study, "coefficients": names, "categories": range(1, 6)}
+        for found in agreement_results(ratings, **options).values():
             truths = [true_value(found.coefficient, pairs) for pairs in (same, anew)]
             outcomes += _outcomes(found, truths)
     return _summary(pd.DataFrame(outcomes), design)
@@ -108,20 +80,7 @@ def _summary(outcomes, design):
 
 
 def write_table(path=TABLE, n_studies=2000):
-    """Run the designs of the book and write their table.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV file.
-    n_studies : int
-        Of each design.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """Run the designs of the book and write their table."""
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     table["coefficient"] = table["coefficient"].map(TITLES)

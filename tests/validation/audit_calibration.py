@@ -17,12 +17,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.audits import labels as auditor
-from casebook.audits.findings import FLAGGED, NOT_APPLICABLE, NOTED
-from casebook.audits.label_set import Labels
-from casebook.audits.label_tables import natural, read_labels
-from casebook.audits.labels import audit_labels
-from casebook.datasets import registry
-from casebook.datasets.sources import Absent
+from casebook.audits.labels import FLAGGED, NOT_APPLICABLE, NOTED, audit_labels
+from casebook.audits.sources import Labels, natural, read_labels
+from casebook.data import registry
+from casebook.data.sources import Absent
 from casebook.files import write_text
 
 RETRIEVAL = (

@@ -13,11 +13,11 @@ import pandas as pd
 from runs_null import rejections
 
 from casebook.book import comparison
-from casebook.estimates import contrasts, estimates
-from casebook.factcheck.comparing import compare_verdicts
+from casebook.factcheck.score import compare_verdicts
 from casebook.files import write_text
-from casebook.inference.proportions import wilson
-from casebook.retrieval.scoring import ScoredSystems
+from casebook.frames import contrasts, estimates
+from casebook.retrieval.ablation import ScoredSystems
+from casebook.stats.intervals import wilson
 
 LEVEL = (0.03, 0.07)  # of a test or an interval of a difference
 COVERAGE = (0.93, 0.98)

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import casebook
+
 ROOT = Path(__file__).resolve().parents[2]
 FLIPPED = {
     ast.Lt: ">=",
@@ -29,6 +31,7 @@ FLIPPED = {
     ast.Is: "is not",
     ast.IsNot: "is",
 }
+PUBLIC = casebook._MODULE
 SWAPPED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 
 
@@ -81,6 +84,8 @@ def imported(tree):
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            if node.module == "casebook":  # a public name stands for its module
+                yield from (f"casebook.{PUBLIC[alias.name]}" for alias in node.names if alias.name in PUBLIC)
 
 
 def importers():

@@ -6,12 +6,10 @@
 import pandas as pd
 
 from casebook.files import write_text
-from casebook.inference.intervals import bounds_text
-from casebook.inference.preference import NEW_RATERS, THESE_RATERS, preference_lines
-from casebook.inference.preference_study import rejection_rates
-from casebook.inference.proportions import wilson
-from casebook.inference.vote_simulation import simulate_votes
 from casebook.paths import ROOT
+from casebook.raters.power import rejection_rates, simulate_votes
+from casebook.raters.preference import NEW_RATERS, THESE_RATERS, preference_lines
+from casebook.stats.intervals import bounds_text, wilson
 
 TABLE = ROOT / "book" / "methods" / "false_positives.csv"
 CONDITIONS = (

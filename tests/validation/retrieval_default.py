@@ -12,28 +12,27 @@ import json
 import os
 import random
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from casebook.datasets import load
-from casebook.datasets.corpus import RetrievalDataset
-from casebook.datasets.sources import Absent
-from casebook.estimates import contrasts
+from casebook.data import load
+from casebook.data.sources import Absent
+from casebook.data.splits import RetrievalDataset
 from casebook.files import write_text
-from casebook.measures.ranking import evaluate
+from casebook.frames import contrasts
+from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.scoring import retrieve
 
 METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
 FIXED = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
 FIXED += ["rrf_chunked", "reranker_only", "constant_weights"]
 PARTS = [*FIXED, "no_mmr", "no_reranker"]
+NAMES = ["full", *PARTS]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
 SHORT = {"max_passages": 4}  # minutes instead of an hour
 LISTS = {"rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"}, "standardised sum of three": {}}
@@ -191,31 +190,20 @@ COLLECTIONS = {
 
 
 def scores(data, settings):
-    """Score all systems on one collection: frame of queries x systems, and costs."""
-    index, columns, costs = CorpusIndex(data.documents, remember_scores=True), {}, None
-    systems = {name: {"mode": name, **settings} for name in ("full", *PARTS)}
+    """Score all systems on one collection: group of each query, and a column for each system."""
+    index, systems = CorpusIndex(data.documents, remember_scores=True), {n: {"mode": n, **settings} for n in NAMES}
     if settings == WHOLE:  # what reads chunks would take hours, or is there already
         for name in ("dense_chunked", "rrf_chunked"):
             del systems[name]
         systems["bm25_chunked"] = {"mode": "bm25_chunked", "chunking": True}
     systems |= {name: {**own, **settings} for name, own in CANDIDATES.items()}
     if data.key == "fire2017_irled":  # whatever reads would read for hours
-        words = {"full", "bm25", "bm25_stemmed"}
-        words |= {name for name, own in CANDIDATES.items() if own["question_tokens"]}
-        systems = {name: systems[name] for name in systems if name in words}
-    for name, own in systems.items():
-        started = time.process_time()
-        result = retrieve(data, HybridRetriever(index, **own))
-        run = result.run(data.queries["query_id"])
-        columns[name] = evaluate(data.qrels, run, [MEASURE]).frame()[MEASURE]
-        print(f"  {name}: {columns[name].mean():.3f}", end=" ", flush=True)
-        print(f"({time.process_time() - started:.0f} s)")
-        if name == "full":
-            costs = 1000 * result.costs["cpu_s"] / len(data.queries)
-    frame = pd.DataFrame(columns)
-    groups = data.groups or {query: query for query in frame.index}
-    frame.insert(0, "group", [groups[query] for query in frame.index])
-    return frame, costs
+        words = {"full", "bm25", "bm25_stemmed", *(name for name, own in CANDIDATES.items() if own["question_tokens"])}
+        systems = {name: own for name, own in systems.items() if name in words}
+    retrievers = {name: HybridRetriever(index, **own) for name, own in systems.items()}
+    study = run_ablation(data, retrievers, [MEASURE])
+    frame = study.scores[MEASURE]
+    return frame.assign(group=study.clusters or list(frame.index))[["group", *frame]]
 
 
 def shortfall(frame, candidate):
@@ -245,9 +233,7 @@ def main():
             except (Absent, KeyError, FileNotFoundError) as error:
                 print(f"{name} is not on this machine: {error}")
                 continue
-            frame, costs = scores(data, settings)
-            costs.to_csv(path.with_suffix(".ms"))
-            frame.to_csv(path)
+            scores(data, settings).to_csv(path)
         if path.exists():
             frames[name] = pd.read_csv(path, index_col=0)
     if not given.names:

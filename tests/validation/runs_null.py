@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.runs.artifact import RunRecord, now, write_record
 from casebook.runs.pairing import compare_runs
+from casebook.runs.record import RunRecord, now, write_record
 
 METRIC = "null.system.ndcg@10"
 DESIGNS = {"6 x 20": [20] * 6, "15 x 8": [8] * 15, "unequal": [2, 4, 6, 8, 10, 15, 20, 25, 30]}

@@ -3,7 +3,7 @@
 import pytest
 from preference_levels import CONDITIONS, book_table, false_positive_study
 
-from casebook.inference.preference import NEW_RATERS, THESE_RATERS
+from casebook.raters.preference import NEW_RATERS, THESE_RATERS
 
 
 @pytest.mark.slow

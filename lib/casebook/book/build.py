@@ -1,89 +1,231 @@
-"""Stage a run beside the prose and let Jupyter Book render it, strictly."""
+"""Stage a run beside the prose, let Jupyter Book render it strictly, and make the site small."""
+
+import errno
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import yaml
 
-from casebook.book import pages
-from casebook.book.footers import for_readers
-from casebook.book.items import items_title
-from casebook.book.rendering import rendered, sole_builder
-from casebook.book.site import finish
-from casebook.datasets.cards import cards
-from casebook.errors import InputError
-from casebook.files import write_text
-from casebook.folders import copy_file, copy_folder, put_in_place, working
+from casebook.book import items, pages
+from casebook.book.chapters import for_readers
+from casebook.data.cards import cards
+from casebook.errors import CasebookError, InputError
+from casebook.files import locked, naming, write_text
 from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
-from casebook.runs.fingerprint import digest, lock_digest, tree_digest
+from casebook.runs.record import digest, lock_digest, tree_digest
+
+_PATIENCE = 300.0  # seconds that another builder may take
 
 
 def build_book(run, compare=None):
     """Render ``results/<run>`` to HTML; an unchanged run is not rendered again."""
-    cells = _cells_of(run)
+    found = {p.stem for p in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
+    cells = [cell.name for cell in load_grid() if cell.name in found]
+    cells += sorted(found - set(cells))
     if not cells:
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
     target = OUTPUT / "_build" / valid_name(run, "run")
-    with sole_builder(target), working(target) as work:
-        _build(run, cells, compare, target, work)
+    with sole_builder(target):
+        for left in target.glob("work-*"):  # by a builder that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="work-", dir=target, ignore_cleanup_errors=True) as work:
+            _build(run, cells, compare, target, Path(work))
     return target / "html" / "index.html"
+
+
+def sole_builder(target):
+    """Hold the lock of the folder in which a site is made."""
+
+    def refusal(owner):
+        return f"{target}: another process is at work there ({owner}): wait for it"
+
+    return locked(target / ".lock", refusal, _PATIENCE)
 
 
 def _build(run, cells, compare, target, work):
     """Render beside the site that is there, then put the new one in its place."""
-    stage, stamp = work / "stage", target / "key"
+    stage, stamp, place = work / "stage", target / "key", target / "html"
     key = _stage(run, stage, cells, compare)
-    whole = (target / "html" / "index.html").is_file() and stamp.is_file()
-    if whole and key == stamp.read_text(encoding="utf-8"):
+    if (place / "index.html").is_file() and stamp.is_file() and key == stamp.read_text(encoding="utf-8"):
         return
     site = rendered(stage, work)
     finish(run, site)
     for path in (stage / "book" / "generated" / "items").glob("*.js"):
-        copy_file(path, site / "generated" / "items")
+        _copy_file(path, site / "generated" / "items")
     new_stamp = write_text(work / "key", key)  # while a full disk still does no harm
     stamp.unlink(missing_ok=True)
-    put_in_place(site, target / "html")
+    if place.exists():
+        place.rename(work / "old")
+    site.rename(place)
     new_stamp.replace(stamp)
 
 
-def _cells_of(run):
-    """List the executed notebooks in the order of the grid, others after them."""
-    found = {p.stem for p in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
-    order = [cell.name for cell in load_grid() if cell.name in found]
-    return order + sorted(found - set(order))
+# --- what is staged
 
 
 def _stage(run, stage, cells, compare):
     """Copy prose and results side by side, add the generated pages, hash it all."""
-    copy_folder(ROOT / "book", stage / "book")
-    copy_file(ROOT / "_config.yml", stage)
-    copy_folder(run_dir(run), stage / "book" / "run")
+    book = stage / "book"
+    _copy_folder(ROOT / "book", book)
+    _copy_file(ROOT / "_config.yml", stage)
+    _copy_folder(run_dir(run), book / "run")
     for cell in cells:
-        path = stage / "book" / "run" / "notebooks" / f"{cell}.ipynb"
-        for_readers(path, run, cell)
+        for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell)
     made = pages.generated(run, cells, compare)
     for name, text in made.items():
-        write_text(stage / "book" / "generated" / name, text)
+        write_text(book / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    toc = _with_pages(run, toc, pages.chapters(run, cells), made)
-    write_text(stage / "book" / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
-    code = tree_digest(ROOT / "lib" / "casebook" / "book", "**/*.py")
-    return digest([tree_digest(stage), lock_digest(), code])
-
-
-def _with_pages(run, toc, chapters, made):
-    """Put executed notebooks and data cards where the table of contents says so."""
     for part in toc["parts"]:
         if part.pop("executed_notebooks", False):
-            part["chapters"] = [_entry(run, cell, t) for cell, t in chapters.items()]
+            part["chapters"] = [_toc_entry(run, cell, title) for cell, title in pages.chapters(run, cells).items()]
             if "comparison.md" in made:
                 part["chapters"].append({"file": "generated/comparison"})
         if part.pop("data_cards", False):
             part["chapters"] += [{"file": f"generated/cards/{key}"} for key in cards()]
-    return toc
+    write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
+    return digest([tree_digest(stage), lock_digest(), tree_digest(Path(__file__).parent, "**/*.py")])
 
 
-def _entry(run, cell, title):
+def _toc_entry(run, cell, title):
     """Give a chapter, and below it the page of its items if there is one."""
     entry = {"file": f"run/notebooks/{cell}", "title": title}
-    if below := items_title(run, cell):
+    if below := items.items_title(run, cell):
         entry["sections"] = [{"file": f"generated/items/{cell}", "title": below}]
     return entry
+
+
+def _copy_folder(source, target):
+    """Copy the files of a folder that are not hidden."""
+
+    def stop(error):
+        raise error
+
+    for place, folders, names in os.walk(source, onerror=stop, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        below = target / os.path.relpath(place, source)
+        below.mkdir(parents=True, exist_ok=True)
+        for name in sorted(name for name in names if not name.startswith(".")):
+            _copy_file(Path(place, name), below)
+
+
+def _copy_file(source, folder):
+    with naming(folder / source.name):  # an error, of a full disk perhaps, names the copy
+        shutil.copyfile(source, folder / source.name)
+
+
+# --- Jupyter Book, in a process of its own
+
+# It ends with the process that started it, which holds the other end of its input.
+_START = """
+import os, threading
+from jupyter_book.cli.main import main
+def end():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=end, daemon=True).start()
+main()
+"""
+
+
+def rendered(stage, target):
+    """Render staged pages, with warnings as errors."""
+    command = [sys.executable, "-c", _START, "build", str(stage / "book"), "--config", str(stage / "_config.yml")]
+    command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
+    # Sphinx leaves its account of a crash in the folder for temporary files.
+    quiet = os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, **pipes, env=quiet) as process:
+        said = process.stdout.read().decode(errors="replace")
+        failed = process.wait()
+    if failed:
+        raise _disk_full(said, target) or CasebookError(f"the book does not build:\n{_problems(said)}")
+    return target / "_build" / "html"
+
+
+def _disk_full(said, target):
+    """Give the error of a full disk if that is what stopped it."""
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        why = os.strerror(number)
+        if why in said:
+            # Of a copy both names are told: the second one is the new file.
+            named = re.search(rf"{why}: (?:'.*' -> )?'(.+)'", said)
+            return OSError(number, why, named[1] if named else str(target))
+    return None
+
+
+def _problems(said):
+    lines = said.splitlines()
+    problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
+    return "\n".join((problems or lines)[-20:])
+
+
+# --- the rendered site: downloads beside it, nothing that no page loads
+
+# The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names. The font does.
+_ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
+_MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
+_FORMULA = re.compile(r'class="[^"]*\bmath\b')
+# What opens the pages below a chapter in the sidebar has no name for a screen reader.
+_TOGGLE = '<summary><span class="toctree-toggle"'
+# Below _static: the icons' other faces, the README's picture, what MathJax holds in one
+# file anyway, old font formats, and what only developers of the theme read.
+_UNUSED = (
+    "scripts/fontawesome.js*",
+    "vendor/fontawesome/webfonts/fa-[!s]*",
+    "report.png",
+    "locales",
+    "mathjax/[!to]*",
+    "mathjax/tex-[!c]*",
+    "mathjax/tex-chtml-*",
+    "mathjax/output/*.js",
+    "mathjax/output/svg",
+    "mathjax/output/chtml/fonts/*.js",
+    "**/*.map",
+    "**/*.ttf",
+)
+
+
+def finish(run, site):
+    """Add the downloads to a rendered site and drop what no page needs."""
+    for name in ("rows", "tables", "figures", "runs"):
+        if (run_dir(run) / name).is_dir():
+            _copy_folder(run_dir(run) / name, site / name)
+    for name in ("numbers.json", "contrasts.json"):
+        if (run_dir(run) / name).is_file():
+            _copy_file(run_dir(run) / name, site)
+    for path in [path for pattern in _UNUSED for path in (site / "_static").glob(pattern)]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    for path in site.rglob("*.html"):
+        page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
+        page = page if _FORMULA.search(page) else _MATH_SCRIPT.sub("", page)
+        write_text(path, page.replace(_TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')))
+    for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
+        # A page has another order than the notebook, in which it can be executed.
+        notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            for output in cell.get("outputs", []):
+                output.get("data", {}).pop("image/png", None)  # the page has them as files
+        write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    for path in (site / "_images").glob("*.png"):
+        _few_colours(path)
+
+
+def _few_colours(path):
+    """Write a figure with a palette: a third of the bytes, the same to the eye."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        see_through = picture.mode == "RGBA" and picture.getextrema()[3][0] < 255
+        if picture.mode not in {"RGB", "RGBA"} or see_through:
+            return
+        flat = picture.convert("RGB")
+    small = flat.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    with naming(path):
+        small.save(path, optimize=True)

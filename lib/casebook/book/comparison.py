@@ -1,19 +1,24 @@
-"""What changed between two runs: paired differences, and the rows that flipped."""
+"""What changed: between two runs (paired differences, flipped rows), and since the last report."""
 
 import html
 
 import numpy as np
 import pandas as pd
 
-from casebook.book.history import same_data
+from casebook import paths
 from casebook.book.items import item_links
-from casebook.book.markup import as_cards, raw
+from casebook.book.markup import as_cards, page_link, raw, value_text
 from casebook.errors import InputError
-from casebook.estimates import contrasts
-from casebook.formats.celltext import table_from_csv
-from casebook.inference.verdicts import count_verdicts
+from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
-from casebook.tables import Markup, estimate, to_html
+from casebook.run import same_data
+from casebook.runs import promotions
+from casebook.runs.decide import PROMOTE, kept_decisions
+from casebook.runs.outputs import headlines
+from casebook.runs.record import read_record
+from casebook.runs.registry import locate, read_rows
+from casebook.stats.intervals import bounds_text
+from casebook.tables import Markup, estimate, to_html, with_intervals
 
 # What names a row in the tables that chapters keep, what was measured on it, and the
 # cluster that it belongs to where no column "group" says so.
@@ -41,24 +46,22 @@ def comparison(run, other):
         "without a partner, or undefined in one run, are left out and counted. Cells "
         "with other data are not compared.\n\n"
     )
-    if len(found):
-        lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
-    silent = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
-    left = f"\n## Not compared\n\n{silent}" if silent else ""
+    left = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
+    left = f"\n## Not compared\n\n{left}" if left else ""
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
-    table = to_html(_shown(found), f"{run} minus {other}, paired by row")
-    body = raw(as_cards(table))
+    lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
+    body = raw(as_cards(to_html(_shown(found), f"{run} minus {other}, paired by row")))
     flips = raw(to_html(_flips(found, run), "Rows that changed most"))
     return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
 
 
 def differences(run, other):
-    """Pair the rows of two runs."""
+    """Pair the rows of two runs: a frame of tested differences, and why cells are not compared."""
     pairs, silent = [], {}
-    cells = {name: _cells(name) for name in (run, other)}
+    cells = {name: {p.parent.name for p in (run_dir(name) / "runs").glob("*/run.json")} for name in (run, other)}
     for cell in sorted(cells[run] | cells[other]):
-        if cell not in cells[run] or cell not in cells[other]:
+        if cell not in cells[run] & cells[other]:
             silent[cell] = f"only in {run if cell in cells[run] else other}"
             continue
         reason, changed = _paired(cell, run, other)
@@ -69,70 +72,49 @@ def differences(run, other):
 
 
 def tested(pairs):
-    """Test all lines as one family: max-T among those that share their rows."""
+    """Test all lines, (cell, system, measure, frame), as one family: max-T among those that share their rows."""
     sets = {}
     for cell, system, measure, pair in pairs:
-        key = (cell, tuple(pair.index))
-        sets.setdefault(key, []).append((system, measure, pair))
+        sets.setdefault((cell, tuple(pair.index)), []).append((system, measure, pair))
     lines = []
     for (cell, _), members in sets.items():
         changes = [pair["now"] - pair["before"] for _, _, pair in members]
         scores = pd.concat([*changes, 0 * changes[0]], axis=1, ignore_index=True)
-        found = contrasts(
-            scores,
-            [(k, len(changes)) for k in range(len(changes))],
-            members[0][2]["cluster"],
-            level=1 - 0.05 / len(sets),
-        ).to_dict("records")
-        for k, (system, measure, pair) in enumerate(members):
-            row = found[k]
-            known = {"cell": cell, "system": system, "measure": measure}
-            known |= {"left out": pair.attrs["left out"]}
-            known |= {"now": pair["now"].mean(), "before": pair["before"].mean()}
-            known["rows"] = changes[k]
+        against_nothing = [(k, len(changes)) for k in range(len(changes))]
+        groups, level = members[0][2]["cluster"], 1 - 0.05 / len(sets)
+        found = contrasts(scores, against_nothing, groups, level=level).to_dict("records")
+        for row, change, (system, measure, pair) in zip(found, changes, members, strict=True):
             row["p_adjusted"] = min(1.0, row["p_adjusted"] * len(sets))
-            lines.append(row | known)
+            known = {"cell": cell, "system": system, "measure": measure, "left out": pair.attrs["left out"]}
+            lines.append(row | known | {"now": pair["now"].mean(), "before": pair["before"].mean(), "rows": change})
     order = ["cell", "system", "measure"]
     found = pd.DataFrame(lines, columns=None if lines else order)
     return found.sort_values(order, kind="stable", ignore_index=True)
-
-
-def _cells(run):
-    return {p.parent.name for p in (run_dir(run) / "runs").glob("*/run.json")}
 
 
 def _paired(cell, run, other):
     """Give why two cells cannot be paired, or the pairs of values that differ."""
     if not same_data(run, other, cell):
         return "other data: incomparable", []
-    tables = []
-    for name in (run, other):
-        path = run_dir(name) / "rows" / f"{cell}.csv.gz"
-        if not path.is_file():
-            return "one of them kept no rows", []
-        table = pd.read_csv(path, keep_default_na=False, na_values=[""])
-        tables.append(table_from_csv(table))
-    both = set(tables[0]) & set(tables[1])
+    files = [run_dir(name) / "rows" / f"{cell}.csv.gz" for name in (run, other)]
+    if not all(path.is_file() for path in files):
+        return "one of them kept no rows", []
+    now, before = map(read_rows, files)
+    both = set(now) & set(before)
     units, system, cluster = next((key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None))
-    if units is None or any(t.duplicated([*units, system]).any() for t in tables):
+    if units is None or any(table.duplicated([*units, system]).any() for table in (now, before)):
         return "its rows name no unit and system that pair them", []
-    cluster = "group" if "group" in both else cluster
-    changed = _changed(*tables, units, system, cluster)
-    return _one_sided(*tables, system), list(changed)
-
-
-def _one_sided(now, before, system):
-    """Name the systems and measures that only one of the two runs holds, if any."""
-    both = {"systems": [set(t[system]) for t in (now, before)]}
-    both["columns"] = [set(t) for t in (now, before)]
-    parts = [f"{kind} in one run only: {', '.join(sorted(map(str, a ^ b)))}" for kind, (a, b) in both.items() if a != b]
-    return "; ".join(parts) or None
+    alone = {"systems": set(now[system]) ^ set(before[system]), "columns": set(now) ^ set(before)}
+    reasons = [
+        f"{kind} in one run only: {', '.join(sorted(map(str, names)))}" for kind, names in alone.items() if names
+    ]
+    changed = _changed(now, before, units, system, "group" if "group" in both else cluster)
+    return "; ".join(reasons) or None, list(changed)
 
 
 def _changed(now, before, units, system, cluster):
     """Give system, measure and paired rows of what differs anywhere."""
-    on = [*units, system]
-    both = now.merge(before, how="outer", on=on, suffixes=("", " other"))
+    both = now.merge(before, how="outer", on=[*units, system], suffixes=("", " other"))
     both.index = both[units].astype(str).agg(" ".join, axis=1)
     measures = [
         name
@@ -150,27 +132,23 @@ def _changed(now, before, units, system, cluster):
 
 
 def _shown(found):
-    links = [Markup(f'<a href="../run/notebooks/{c}.html">{html.escape(c)}</a>') for c in found["cell"]]
-    changed = [(int((r > 0).sum()), int((r < 0).sum())) for r in found["rows"]]
+    bounds = zip(found["difference"], found["low"], found["high"], strict=True)
     return pd.DataFrame(
         {
-            "Cell": links,
+            "Cell": [page_link(cell, "../") for cell in found["cell"]],
             "System": found["system"],
             "Measure": found["measure"],
             "Now": found["now"],
             "Before": found["before"],
-            "Difference [95 % interval]": [
-                Markup(estimate(d, low, high))
-                for d, low, high in zip(found["difference"], found["low"], found["high"], strict=True)
-            ],
+            "Difference [95 % interval]": [Markup(estimate(*row)) for row in bounds],
             "Verdict": found["verdict"],
             "p, corrected": found["p_adjusted"],
             "n": found["n"],
             "Groups": found["groups"],
             "No interval because": found["reason"].map(lambda x: x and x.replace("_", " ")),
             "Left out": found["left out"],
-            "Better": [up for up, _ in changed],
-            "Worse": [down for _, down in changed],
+            "Better": [int((rows > 0).sum()) for rows in found["rows"]],
+            "Worse": [int((rows < 0).sum()) for rows in found["rows"]],
         }
     )
 
@@ -182,13 +160,129 @@ def _flips(found, run):
         order = row.rows.abs().sort_values(ascending=False, kind="stable").index
         for unit in order[: max(1, FLIPPED // len(found))]:
             if row.rows[unit]:
-                name = _linked(unit, links[row.cell].get(unit))
+                address = links[row.cell].get(unit)
+                name = Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>') if address else unit
                 lines.append((row.cell, row.system, row.measure, name, row.rows[unit]))
-    columns = ["Cell", "System", "Measure", "Row", "Change"]
-    return pd.DataFrame(lines, columns=columns)
+    return pd.DataFrame(lines, columns=["Cell", "System", "Measure", "Row", "Change"])
 
 
-def _linked(name, address):
-    if address is None:
-        return name
-    return Markup(f'<a href="{html.escape(address)}">{html.escape(name)}</a>')
+# --- promotions, rollbacks, and the inputs of a cell since its former record
+
+
+def changes(run, cells):
+    """Write the page of promotions, rollbacks and changed inputs."""
+    root = locate().root
+    parts = ["## In force", *_promotions(root), *_decisions(root)]
+    rows = [row for cell in cells for row in _since(run, cell)]
+    parts.append("## Inputs and headline numbers since the former record")
+    if rows:
+        parts.append(raw(as_cards(to_html(pd.DataFrame(rows), f"{run} beside the records before it"))))
+    else:
+        parts.append("This run holds no record of an executed notebook.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _promotions(root):
+    """Give the active runs and the log, or that there is none, or what is wrong."""
+    faults = promotions.verify(root)
+    try:
+        entries = promotions.history(root)
+    except InputError as error:
+        entries, faults = [], faults or [str(error)]
+    if faults:
+        lines = "".join(f"<li>{html.escape(fault)}</li>" for fault in faults)
+        yield raw(f"<p>The log of promotions is not sound:</p><ul>{lines}</ul>")
+    elif not entries:
+        yield (
+            "Nothing was ever promoted or rolled back, so no run is in force. "
+            "`casebook runs decide --apply` and `casebook runs promote` do that."
+        )
+    if entries:
+        last = {(e.get("metric"), e.get("profile")): e for e in entries}
+        active = pd.DataFrame([_entry_row(entry) for entry in last.values()])
+        yield raw(as_cards(to_html(active.drop(columns="What"), "Active runs")))
+        yield "## Promotions and rollbacks"
+        log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
+        yield raw(as_cards(to_html(log, "Log, the latest first; each line holds the hash before it")))
+
+
+def _decisions(root):
+    """Give the decisions that promoted nothing: failed, undecided or incomparable."""
+    kept = kept_decisions(root)
+    kept = kept[kept["action"] != PROMOTE].drop(columns="action")
+    if len(kept):
+        yield "## Decisions that promoted nothing"
+        yield (
+            "*undecided*: the interval contains the improvement that was asked for; "
+            "*incomparable*: the runs were measured on other data. Neither says that "
+            "two runs are equal."
+        )
+        yield raw(as_cards(to_html(with_intervals(kept), "Kept decisions, the latest first")))
+
+
+def _entry_row(entry):
+    decision, profile = entry.get("decision") or {}, entry.get("profile")
+    stamp = ", incomparable by force" if entry.get("incomparable") else ""
+    return {
+        "When (UTC)": str(entry.get("at", ""))[:16].replace("T", " "),
+        "What": entry.get("action"),
+        "Metric": f"{entry.get('metric')}{f' ({profile})' if profile else ''}",
+        "Run": entry.get("runId"),
+        "By": entry.get("actor"),
+        "Why": entry.get("reason"),
+        "Verdict": decision.get("verdict", "none: named by hand") + stamp,
+        "Difference from the run before": _difference(decision),
+        "Gate (SHA-256)": (entry.get("gateSha256") or "none")[:12],
+    }
+
+
+def _difference(decision):
+    """Write the paired difference with its interval, or why there is none."""
+    found, notes = decision.get("improvement"), "; ".join(decision.get("notes", []))
+    if found is None:
+        return notes or "not weighed"
+    if decision.get("low") is None:
+        return f"{found:+z.3f}, no interval: {notes}"
+    bounds = bounds_text(decision["low"], decision["high"], "+z.3f")
+    return f"{found:+z.3f} {bounds}, n = {decision.get('n')}"
+
+
+def _since(run, cell):
+    """Give one row for each headline number of a cell, beside the latest record before this run's."""
+    records = {}
+    for path in sorted(paths.RESULTS.glob(f"*/runs/{cell}/run.json")):
+        try:
+            record = read_record(path)
+        except InputError:
+            continue  # the comparison of runs lists what cannot be read
+        if record.completed and "Inputs" in record.labels:
+            records[path.parents[2].name] = record
+    if run not in records:
+        return
+    now = records.pop(run)
+    earlier = [name for name, record in records.items() if record.completed < now.completed]
+    former = max(earlier, key=lambda name: records[name].completed, default=None)
+    row, past = {"Chapter": page_link(cell), "Former record": "none"}, {}
+    if former:
+        inputs, before = now.labels["Inputs"], records[former].labels["Inputs"]
+        changed = [name for name in sorted({*inputs, *before}) if inputs.get(name) != before.get(name)]
+        day = f"{records[former].completed:%Y-%m-%d}"
+        row["Former record"] = f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"
+        past = {tuple(key): number for *key, number in headlines(former, cell)}
+    same = former and same_data(run, former, cell)
+    found = list(headlines(run, cell))
+    for *key, number in found:
+        shown = _with_n(past[tuple(key)]) if tuple(key) in past else former and "not reported"
+        _, dataset, system, measure = key
+        yield row | {
+            "Headline": f"{measure} of {system} on {dataset}",
+            "Before": "other data: not compared" if former and not same else shown,
+            "Now": _with_n(number),
+        }
+    if not found:
+        yield row | {"Headline": "none", "Before": None, "Now": None}
+
+
+def _with_n(number):
+    known = "" if number["control"] is None else f", control {number['control']:.3f}"
+    return Markup(f"{value_text(number)}<br><small>n = {number['n']}{known}</small>")

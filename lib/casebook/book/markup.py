@@ -1,10 +1,9 @@
 """HTML within the Markdown of a generated page."""
 
 import html
-import re
 
 from casebook.paths import run_dir
-from casebook.tables import Markup
+from casebook.tables import Markup, estimate
 
 
 def raw(markup):
@@ -17,19 +16,22 @@ def as_cards(markup):
     return f'<div class="cards">\n{markup}\n</div>'
 
 
-def code(text):
-    """Write text as code within a line of Markdown, whatever it holds."""
-    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    gap = " " if "`" in text else ""
-    return f"{ticks}{gap}{text}{gap}{ticks}"
-
-
-def page_link(cell):
+def page_link(cell, up=""):
     """Link to the page of an executed notebook, from a page at the top of the site."""
-    return Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>')
+    return Markup(f'<a href="{up}run/notebooks/{cell}.html">{html.escape(cell)}</a>')
 
 
 def file_links(run, cell):
     """Link to the rows and the run record of a cell, as far as they exist."""
     files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
     return Markup(" ".join(f'<a href="{name}">{label}</a>' for label, name in files if (run_dir(run) / name).is_file()))
+
+
+def value_text(number):
+    """Write a stored number with its interval, or why there is none."""
+    if number["value"] is None:
+        return f"undefined: {html.escape(number.get('reason') or 'no reason given')}"
+    text = estimate(number["value"], *number["ci"])
+    if None in number["ci"] and number.get("reason"):
+        text += f"<br><small>{html.escape(number['reason'].replace('_', ' '))}</small>"
+    return text

@@ -5,58 +5,48 @@ import json
 from pathlib import Path
 
 from casebook import paths
-from casebook.batch.running import sole_writer
-from casebook.book.rendering import sole_builder
+from casebook.book.build import sole_builder
 from casebook.errors import InputError
-from casebook.files import sha256_file
-from casebook.stores import Store
+from casebook.files import Store, sha256_file
+from casebook.run import sole_writer
 
 MARKER = "published.json"
 _AT_WORK = "publishing.json"
-_FOLDERS = ("results", "site")
 
 
 def publish_run(run, url):
-    """Copy a run to ``results/`` and its site to ``site/`` below an address."""
+    """Copy a run to ``results/`` and its site to ``site/`` below an address; only what changed is written.
+
+    A marker lists what is there. It is replaced by another one while files are copied, so that a copy that was
+    interrupted neither counts as whole nor is copied again from its beginning.
+    """
     if not str(url).strip():
         raise InputError("publish needs a folder, or an address: s3://bucket/report")
     if not paths.run_dir(run).is_dir():
         raise InputError(f"results/{run}: no such run; 'casebook run' makes it")
     store = Store(url)
     _refuse_itself(store, run)
-    with sole_writer(run), _unchanging_site(run):
-        files, site = _files(run)
-        listed = {name: _entry(path) for name, path in files.items()}
+    built = paths.OUTPUT / "_build" / run
+    with sole_writer(run), sole_builder(built) if built.is_dir() else contextlib.nullcontext():
+        files, site = _files(run, built)
+        listed = {name: {"sha256": sha256_file(path), "bytes": path.stat().st_size} for name, path in files.items()}
         whole, known = _published(store, run)
         kept = {
             name: entry
             for name, entry in known.items()
             if entry and listed.get(name) == entry and store.size(name) == entry["bytes"]
         }
-        changed = [name for name in files if name not in kept]
-        gone = [name for name in known if name not in files]
+        changed, gone = [name for name in files if name not in kept], [name for name in known if name not in files]
         if changed or gone or not whole:
-            at_work = {name: kept.get(name) for name in known | listed}
-            _write(store, _AT_WORK, run, at_work)
+            _write(store, _AT_WORK, run, {name: kept.get(name) for name in known | listed})
             store.remove(MARKER)
-            _copy(store, {name: files[name] for name in changed}, gone)
+            for name in sorted(changed, key=lambda name: (name == "site/index.html", name)):  # the front page last
+                store.copy(name, files[name])
+            for name in gone:
+                store.remove(name)
             _write(store, MARKER, run, listed)
         store.remove(_AT_WORK)
     return {"url": str(url), "written": len(changed), "unchanged": len(kept), "removed": len(gone), "site": site}
-
-
-def _unchanging_site(run):
-    """Keep builders from the site, if there is one, until it is copied."""
-    built = paths.OUTPUT / "_build" / run
-    return sole_builder(built) if built.is_dir() else contextlib.nullcontext()
-
-
-def _copy(store, changed, gone):
-    """Copy what changed, the front page last, and remove what is no more."""
-    for name in sorted(changed, key=lambda name: (name == "site/index.html", name)):
-        store.copy(name, changed[name])
-    for name in gone:
-        store.remove(name)
 
 
 def _write(store, name, run, files):
@@ -70,31 +60,24 @@ def _published(store, run):
         data = store.read(name)
         if data is None:
             continue
-        found = _parsed(data)
-        if found is None:
+        try:
+            found = json.loads(data)
+            parts = [file.split("/") for file in found["files"]]
+            # A name that is not below the address must not be removed there.
+            good = all(p[0] in ("results", "site") and ".." not in p for p in parts) and dict(found["files"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            good = None
+        if good is None or good is False:
             raise InputError(f"{store.url}: {name} is damaged: remove it")
         if found["run"] != run:
-            why = f"holds the run {found['run']!r}: name another place"
-            raise InputError(f"{store.url}: {why}")
+            raise InputError(f"{store.url}: holds the run {found['run']!r}: name another place")
         return name == MARKER, found["files"]
     return False, {}
 
 
-def _parsed(data):
-    """Read a marker; None if it is none, or names files that are not below it."""
-    try:
-        found = json.loads(data)
-        parts = [name.split("/") for name in (found["run"], *found["files"])]
-        good = all(p[0] in _FOLDERS and ".." not in p for p in parts[1:])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return found if good and isinstance(found["files"], dict) else None
-
-
-def _files(run):
+def _files(run, built):
     """List what is published, and say in words whether there is a site."""
-    results, built = paths.run_dir(run), paths.OUTPUT / "_build" / run
-    files, remedy = _below(results, "results"), f"casebook build --run {run}"
+    files, remedy = _below(paths.run_dir(run), "results"), f"casebook build --run {run}"
     if not files:
         raise InputError(f"results/{run}: holds nothing to publish")
     if not (built / "key").is_file():
@@ -116,10 +99,6 @@ def _below(folder, prefix):
         if path.is_file():
             found["/".join((prefix, *parts))] = path
     return found
-
-
-def _entry(path):
-    return {"sha256": sha256_file(path), "bytes": path.stat().st_size}
 
 
 def _refuse_itself(store, run):

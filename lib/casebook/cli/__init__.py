@@ -14,20 +14,8 @@ import warnings
 import typer
 
 from casebook import __version__
-from casebook.cli import (
-    agreement,
-    audit,
-    corpus,
-    data,
-    factcheck,
-    raters,
-    report,
-    runs,
-    runs_decide,
-    scores,
-    sensitivity,
-    shift,
-)
+from casebook.cli import audit, corpus, data, factcheck, raters, report, runs, scores, sensitivity, shift
+from casebook.cli.common import OLD_NAMES
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders
 
@@ -35,7 +23,7 @@ _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
 
 app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-for command in (*report.COMMANDS, *scores.COMMANDS, runs_decide.gate, agreement.agreement):
+for command in (*report.COMMANDS, *scores.COMMANDS, runs.gate):
     app.command()(command)
 for name, group in (
     ("data", data.app),
@@ -66,17 +54,17 @@ def _options(
 
 def main(arguments=None):
     """Run the command line and exit with the documented code."""
-    sys.exit(_run(arguments))
+    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 
-def _run(arguments):
+def _run(words):
     try:
         check_folders()
-        _check_words(sys.argv[1:] if arguments is None else arguments)
+        _check_words(words)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
-            code = app(arguments, standalone_mode=False) or 0
+            code = app([_present(word) for word in words], standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -113,6 +101,12 @@ def _check_words(words):
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} must be a finite number, not {value}")
+
+
+def _present(word):
+    """The present spelling of an option."""
+    name, equals, value = word.partition("=")
+    return OLD_NAMES.get(name, name) + equals + value
 
 
 def _speaker():

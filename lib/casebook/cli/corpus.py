@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.batch_options import Scheduler, Workers
-from casebook.cli.printing import Json, show
-from casebook.cli.run_options import exclusive
+from casebook.cli.common import Json, Out, Scheduler, Workers, exclusive, show
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Encode and search a collection in shards, here or on a cluster.", no_args_is_help=True)
@@ -34,9 +32,8 @@ def encode(
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
-    from casebook.datasets.beir import read_collection
-    from casebook.retrieval.corpus_files import encode_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.data.folders import read_collection
+    from casebook.retrieval.shards import ShardStore, encode_folder
 
     exclusive(context, "scheduler", "workers")
     ShardStore(out)  # an address that is none is refused before anything is read
@@ -53,8 +50,8 @@ def search(
     context: typer.Context,
     corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
     queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
-    top_k: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 100,
-    out: Annotated[Path | None, typer.Option(help="TREC run to write, plain or .gz; else stdout.")] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Documents a query.")] = 100,
+    out: Out = None,
     encoder: Annotated[str | None, typer.Option(help="The encoder's name here, if it is another one.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Hash every shard, whatever its time.")] = False,
     workers: Workers = 1,
@@ -64,29 +61,27 @@ def search(
 
     Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
     """
-    from casebook.formats.trec import run_lines, write_run
-    from casebook.retrieval.corpus_files import search_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.shards import ShardStore, search_folder
+    from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
     refuse_overwriting(out, queries)
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as client:
-        run = search_folder(corpus, queries, top_k, encoder, client, verify)
+        run = search_folder(corpus, queries, k, encoder, client, verify)
     if out is None:
         typer.echo("".join(run_lines(run)), nl=False)
     else:
         most = max(map(len, run.values()), default=0)
-        counts = f"{len(run)} queries, up to {most} documents each"
-        typer.echo(f"{write_run(out, run)}: {counts}")
+        typer.echo(f"{write_run(out, run)}: {len(run)} queries, up to {most} documents each")
 
 
 @contextlib.contextmanager
 def _cluster(workers, scheduler):
-    """Open a client of the scheduler, of worker processes here, or none."""
+    """A client of the scheduler, of worker processes here, or none."""
     if scheduler:
-        from casebook.batch.borrowed import connected
+        from casebook.run import connected
 
         with connected(scheduler) as client:
             yield client
@@ -97,8 +92,7 @@ def _cluster(workers, scheduler):
         from distributed import Client, LocalCluster
 
         options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-        place = LocalCluster(workers, silence_logs=logging.CRITICAL, **options)
-        with place, Client(place) as client:
+        with LocalCluster(workers, silence_logs=logging.CRITICAL, **options) as place, Client(place) as client:
             yield client
     else:
         yield None

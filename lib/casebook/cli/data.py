@@ -1,15 +1,14 @@
 """``casebook data``: list, pull and check the data sets, and show their cards."""
 
-import json
 from typing import Annotated
 
 import typer
 
+from casebook.cli.common import Json, print_frame, print_json
 from casebook.errors import CheckFailed
 
 app = typer.Typer(help="List, pull and check the data sets.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Data sets; none means all.")]
 
 
@@ -19,9 +18,9 @@ def list_(as_json: Json = False):
 
     Example: casebook data list --json
     """
-    from casebook.datasets import registry
+    from casebook.data.registry import overview
 
-    _print(registry.overview(), as_json)
+    _print(overview(), as_json)
 
 
 @app.command()
@@ -30,9 +29,9 @@ def pull(names: Names = None):
 
     Example: casebook data pull consumer_contracts_qa privacy_qa
     """
-    from casebook.datasets import registry
+    from casebook.data.registry import pull
 
-    for path in registry.pull(names or None):
+    for path in pull(names or None):
         typer.echo(str(path))
 
 
@@ -42,12 +41,12 @@ def check(names: Names = None, as_json: Json = False):
 
     Example: casebook data check
     """
-    from casebook.datasets import registry
+    from casebook.data.registry import check
 
-    rows = registry.check(names or None)
+    rows = check(names or None)
     _print(rows, as_json)
-    bad = [row["dataset"] for row in rows.to_dict("records") if row["status"] == "bad"]
-    if bad:
+    bad = rows.loc[rows["status"] == "bad", "dataset"]
+    if len(bad):
         raise CheckFailed(f"{', '.join(bad)}: pull again: casebook data pull")
 
 
@@ -57,13 +56,13 @@ def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data 
 
     Example: casebook data card privacy_qa
     """
-    from casebook.datasets import registry
+    from casebook.data.registry import card_text
 
-    typer.echo(registry.card_text(name))
+    typer.echo(card_text(name))
 
 
 def _print(frame, as_json):
     if as_json:
-        typer.echo(json.dumps(frame.to_dict("records"), indent=2, default=str))
+        print_json(frame)
     else:
-        typer.echo(frame.to_string(index=False))
+        print_frame(frame)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.printing import Json, print_json, show_report
+from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
@@ -15,43 +15,22 @@ app = typer.Typer(help="Verify claims, and score verdicts that anyone produced."
 Mode = Annotated[str, typer.Option(help="System that searches.")]
 Gate = Annotated[str, typer.Option(help="Least credibility: none, low, medium, high.")]
 Labelled = Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")]
-OffLabel = Annotated[str, typer.Option(help="wrong, drop or negative: answers of no class.")]
-Insufficient = Annotated[str, typer.Option(help="exclude, negative or three_class: INSUFFICIENT.")]
-Conflicting = Annotated[str, typer.Option(help="exclude, negative or three_class: CONFLICTING.")]
-Groups = Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")]
-Cluster = Annotated[str | None, typer.Option(help="Column of GOLD whose values belong together.")]
-Baseline = Annotated[Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")]
-Spellings = Annotated[list[str] | None, typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable.")]
-Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap.")]
-Claims = Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")]
-Collections = Annotated[
-    list[str] | None, typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own")
-]
-Stance = Annotated[str, typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:.")]
-Decomposition = Annotated[str, typer.Option(help="rules, documented, none, model:NAME.")]
-QueryCount = Annotated[int, typer.Option(min=1, max=5, help="Queries per part.")]
-RatingTable = Annotated[Path | None, typer.Option(help="Rating table, YAML.")]
-Documented = Annotated[bool, typer.Option("--documented", help="The documented pipeline.")]
-Out = Annotated[Path | None, typer.Option(help="Write id and label for the command score.")]
-
-
-@app.callback()
-def _group():
-    """Verify claims, and score verdicts that anyone produced."""
+Left = "exclude, negative or three_class"
 
 
 @app.command()
 def score(
     gold: Labelled,
     pred: Labelled,
-    off_label: OffLabel = "wrong",
-    nei: Insufficient = "exclude",
-    conflict: Conflicting = "exclude",
-    group: Groups = None,
-    cluster: Cluster = None,
-    baseline: Baseline = None,
-    label: Spellings = None,
+    off_label: Annotated[str, typer.Option(help="wrong, drop or negative: answers of no class.")] = "wrong",
+    nei: Annotated[str, typer.Option(help=f"{Left}: INSUFFICIENT.")] = "exclude",
+    conflict: Annotated[str, typer.Option(help=f"{Left}: CONFLICTING.")] = "exclude",
+    group: Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Column of GOLD whose values belong together.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable.")
+    ] = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     as_json: Json = False,
@@ -60,34 +39,45 @@ def score(
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
-    from casebook.factcheck import scoring
+    from casebook.factcheck.score import score_files
 
-    report = scoring.score_files(
+    report = score_files(
         gold,
         pred,
         policy={"off_label": off_label, "nei": nei, "conflict": conflict},
         groups=group or (),
         cluster=cluster,
         baseline=baseline,
-        labels=_meanings(label or ()),
+        labels=pairs(label, "=", "SPELLING=LABEL"),
         n_boot=resamples,
         seed=seed,
     )
-    show_report(report, as_json)
+    _show(report, as_json)
+
+
+def _show(report, as_json):
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        typer.echo(report.as_text())
 
 
 @app.command()
 def run(
     context: typer.Context,
-    claims: Claims,
-    corpus: Collections = None,
+    claims: Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")],
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own")
+    ] = None,
     mode: Mode = "bm25_stemmed",
-    stance: Stance = "public",
-    decomposition: Decomposition = "rules",
-    k: QueryCount = 3,
+    stance: Annotated[
+        str, typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:.")
+    ] = "public",
+    decomposition: Annotated[str, typer.Option(help="rules, documented, none, model:NAME.")] = "rules",
+    k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries per part.")] = 3,
     gate: Gate = "low",
-    ratings: RatingTable = None,
-    documented: Documented = False,
+    ratings: Annotated[Path | None, typer.Option(help="Rating table, YAML.")] = None,
+    original: Original = False,
     out: Out = None,
     as_json: Json = False,
 ):
@@ -95,49 +85,38 @@ def run(
 
     Example: casebook factcheck run claims.jsonl --corpus own --out verdicts.jsonl
     """
-    from casebook.factcheck import checking
+    from casebook.factcheck.pipeline import OWN, as_report, check_file, write_predictions
 
-    if documented:
-        _refuse_beside_documented(context)
+    for name in ("stance", "decomposition", "gate", "ratings"):
+        if original and given(context, name):
+            raise InputError(f"--original sets --{name} itself: leave one out")
     folders = [own[1] for own in map(data_folder, corpus or ()) if own]
     refuse_overwriting(out, claims, ratings, *folders)
-    _, results, config = checking.check_file(
+    _, results, config = check_file(
         claims,
-        corpus or [checking.OWN],
+        corpus or [OWN],
         mode=mode,
         stance=stance,
         decomposition=decomposition,
-        documented=documented,
+        documented=original,
         ratings=ratings,
         k=k,
         gate=gate,
     )
     if out is not None:
-        checking.write_predictions(out, results)
-    report = checking.as_report(results, config)
+        write_predictions(out, results)
+    report = as_report(results, config)
     if as_json:
-        print_json(report, allow_nan=False)
+        print_json(report)
     else:
-        _show_checked(report)
+        for claim in report["claims"]:
+            typer.echo(f"{claim['claim_id']}: {claim['verdict'] or claim['error']}")
+            for line in (claim["explanation"] or "").splitlines():
+                typer.echo(f"    {line}")
+        typer.echo(", ".join(f"{n} {name}" for name, n in report["outcomes"].items()))
     crashed = sum(result.error is not None for result in results)
     if crashed:
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
-
-
-def _refuse_beside_documented(context):
-    """Refuse what the documented pipeline sets itself."""
-    for name in ("stance", "decomposition", "gate", "ratings"):
-        if context.get_parameter_source(name).name == "COMMANDLINE":
-            raise InputError(f"--documented sets --{name} itself: leave one out")
-
-
-def _show_checked(report):
-    for claim in report["claims"]:
-        typer.echo(f"{claim['claim_id']}: {claim['verdict'] or claim['error']}")
-        for line in (claim["explanation"] or "").splitlines():
-            typer.echo(f"    {line}")
-    counted = (f"{n} {name}" for name, n in report["outcomes"].items())
-    typer.echo(", ".join(counted))
 
 
 @app.command()
@@ -146,22 +125,14 @@ def ablate(
     seeds: Annotated[int, typer.Option(min=1, help="Draws of the notes.")] = 3,
     gate: Gate = "low",
     mode: Mode = "bm25_stemmed",
-    seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ):
     """Run the 2^4 factorial and the nine configurations on the own test claims.
 
     Example: casebook factcheck ablate --rate 0 --rate 1 --seeds 3 --json
     """
-    from casebook.factcheck.ablation_report import ablation_report
+    from casebook.factcheck.ablation import ablation_report
 
     report = ablation_report(rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed)
-    show_report(report, as_json)
-
-
-def _meanings(pairs):
-    """Read SPELLING=LABEL pairs."""
-    unread = [pair for pair in pairs if not all(pair.partition("=")[::2])]
-    if unread:
-        raise InputError(f"--label {unread[0]}: write SPELLING=LABEL")
-    return dict(pair.split("=", 1) for pair in pairs)
+    _show(report, as_json)

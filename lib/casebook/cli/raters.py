@@ -1,11 +1,374 @@
-"""``casebook raters``: blind forms, audits and the analysis of a human evaluation."""
+"""``casebook raters forms | simulate | audit | analyse``: double-blind human evaluation."""
+
+import json
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from casebook.cli.raters_analyse import analyse
-from casebook.cli.raters_audit import audit
-from casebook.cli.raters_forms import forms, simulate
+from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, plain, print_json, say, show_tables
+from casebook.errors import CheckFailed, InputError
 
 app = typer.Typer(help="Double-blind human evaluation: forms, audit, analysis.", no_args_is_help=True)
-for command in (forms, simulate, audit, analyse):
-    app.command()(command)
+
+SHOWN = ("defects", "preference", "lines", "intervals", "item_tests", "agreement", "rating_tests")
+
+# Of the commands that read forms
+Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
+Key = Annotated[Path | None, typer.Option(help="Sealed key, or the study's folder that holds it.")]
+SideCol = Annotated[str | None, typer.Option("--side-col", help="Key column of documented forms.")]
+LastColumn = Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")]
+Force = Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")]
+Against = Annotated[str | None, typer.Option(help="System to hold the focus against, if several.")]
+Columns = Annotated[
+    list[str] | None, typer.Option("--map", help="DOCUMENTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
+]
+Permutations = Annotated[int, typer.Option(min=19, help="Of the systems' texts, in the content audit.")]
+
+
+@app.command()
+def forms(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
+    system: Annotated[list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")] = None,
+    explanations: Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")] = None,
+    rater: Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")] = None,
+    study: Annotated[str | None, typer.Option(help="Name that raters read.")] = None,
+    items: Annotated[int | None, typer.Option(min=1, help="Items to draw.")] = None,
+    per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison.")] = None,
+    pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems on each item.")] = None,
+    focus: Annotated[str | None, typer.Option(help="System under study.")] = None,
+    margin: Annotated[float, typer.Option(help="No difference: 0.5 +- this.")] = 0.05,
+    win_rate: Annotated[float, typer.Option(help="State the power for it.")] = 0.65,
+    guess: Annotated[str | None, typer.Option(help="Ask raters to guess, with this question.")] = None,
+    format_: Annotated[list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")] = None,
+    id_field: Annotated[str, typer.Option(help="Field; dots lead in.")] = "item_id",
+    prompt_field: Annotated[str, typer.Option(help="Field.")] = "prompt",
+    answer_field: Annotated[str, typer.Option(help="Field.")] = "answer",
+    stratify: Annotated[str | None, typer.Option(help="Field of the stratum.")] = None,
+    common: Annotated[bool, typer.Option("--common", help="Use items that all systems answered.")] = False,
+    secret_file: Annotated[Path | None, typer.Option(help="File with the secret; drawn by default.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+):
+    """Make one blind form per rater, the sealed key and the pre-registration.
+
+    Example: casebook raters forms pilot --system a=a.jsonl --system b=b.jsonl --rater r1:lay --rater r2:lay
+    """
+    from casebook.raters.forms import Fields, Plan, make_forms, make_likert_forms, read_answers
+
+    drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
+    exclusive(context, "explanations", *drawn, "win_rate", "guess", "stratify")
+    raters = pairs(rater, ":", "LABEL:KIND")
+    if not raters:
+        raise InputError("name the raters: --rater r1:lay --rater r2:expert")
+    name, formats, secret = study or folder.name, tuple(format_ or ["xlsx"]), _secret(secret_file)
+    if explanations:
+        table = _table(explanations)
+        try:
+            report = make_likert_forms(table, folder, name, raters, secret=secret, formats=formats)
+        except InputError as error:
+            raise InputError(f"{explanations}: {error}") from None
+    else:
+        files = pairs(system, "=", "NAME=FILE")
+        answers, account = read_answers(files, Fields(id_field, prompt_field, answer_field, stratify), common=common)
+        plan = Plan(
+            name,
+            raters,
+            seed=seed,
+            items=items,
+            per_item=per_item,
+            pairs_per_item=pairs_per_item,
+            focus=focus,
+            margin=margin,
+            win_rate=win_rate,
+            guess=guess,
+            formats=formats,
+        )
+        report = make_forms(answers, folder, plan, secret=secret, account=account)
+    if as_json:
+        print_json({"folder": str(folder), **report})
+    else:
+        _show_forms(folder, report)
+
+
+def _secret(path):
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+
+
+def _table(path):
+    """Read a CSV as text."""
+    import pandas as pd
+
+    from casebook.readers import read_records
+
+    if path.suffix.lower() != ".csv":
+        raise InputError(f"{path}: name a .csv file")
+    return pd.DataFrame([record for _, record in read_records(path)[0]])
+
+
+def _show_forms(folder, report):
+    registered = report["preregistration"]
+    for name, value in registered["design"].items():
+        typer.echo(f"{name:22} {value}")
+    if power := registered.get("power"):
+        low, high = power["ci"]
+        assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
+        typer.echo(f"{'power':22} {power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}")
+    for change in report["text_changes"]:
+        typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
+    for text in report.get("texts_with_a_system_name", []):
+        typer.echo(f"names a system: {text['item']}, {text['column']}")
+    if alike := report.get("identical_answers"):
+        some = ", ".join(dict.fromkeys(row["item"] for row in alike[:5]))
+        say(f"warning: {len(alike)} pairs of answers are the same (items {some} ...): their votes say nothing")
+    typer.echo(f"hand out   {folder / 'for_raters'}")
+    typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
+    typer.echo(f"publish    {folder / 'preregistration.json'}")
+    typer.echo(f"key        {registered['key_sha256']}")
+    typer.echo(
+        "next: hand the forms out, put those that come back into one folder, then "
+        f"'casebook raters analyse FOLDER --key {folder}'"
+    )
+
+
+@app.command()
+def simulate(
+    study: Annotated[Path, typer.Argument(help="Folder of a study.")],
+    folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
+    effect: Annotated[float, typer.Option(help="Log odds for the focus.")] = 0.7,
+    item_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 1.3,
+    rater_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 0.5,
+    left: Annotated[float, typer.Option(help="Log odds for the left side.")] = 0.0,
+    ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
+    blank: Annotated[float, typer.Option(min=0, max=1, help="Blank ratings.")] = 0.0,
+    seed: Seed = 0,
+):
+    """Fill the workbooks of a study by a simulated panel, to rehearse the analysis.
+
+    Example: casebook raters simulate pilot returned --effect 0.7
+    """
+    from casebook.raters.simulate import Truth, fill_forms
+
+    truth = Truth(effect, item_sd, rater_sd, left, ties, blank)
+    for path in fill_forms(study, folder, truth, seed=seed):
+        typer.echo(str(path))
+    typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
+
+
+@app.command()
+def audit(
+    files: Forms,
+    key: Key = None,
+    side_col: SideCol = None,
+    last_column: LastColumn = False,
+    force: Force = False,
+    against: Against = None,
+    word: Annotated[list[str] | None, typer.Option(help="Name that must not be seen; repeat.")] = None,
+    columns: Columns = None,
+    permutations: Permutations = 200,
+    seed: Seed = 0,
+    as_json: Json = False,
+):
+    """Scan forms for leaks; with the key of returned forms, audit the judgements too.
+
+    Example: casebook raters audit returned --key pilot
+    """
+    from casebook.raters.blinding import scan_forms
+    from casebook.raters.read import find_key, open_forms, read_forms
+
+    mapped = _mapping(columns)
+    returned = read_forms(files, mapped)
+    opened, names = None, word or []
+    if any(form.rows["preferred"].notna().any() for form in _paired(returned)):
+        opened = open_forms(returned, key, side_col, last_column, force)
+        names = [*names, *opened.systems]
+    elif key:
+        names = [*names, *find_key(key)["systems"]]
+    tables = {"leaks": scan_forms([form.path for form in returned], names, mapped)}
+    if opened is not None:
+        tables |= _validity(opened, against, permutations, seed)
+    show_tables(tables, as_json)
+    leaks = tables["leaks"]
+    told = leaks[leaks["kind"] != "word_in_text"]
+    if len(told):
+        raise CheckFailed(f"{len(told)} leaks besides the texts; see above")
+
+
+def _validity(votes, against, permutations, seed):
+    from casebook.raters.analysis import duplicate_raters, length_effect, order_drift, panel_of, position_table
+    from casebook.raters.blinding import content_audit, guesses
+
+    panel = panel_of(votes, against)
+    return {
+        **content_audit(panel, permutations, seed),
+        "guesses": guesses(panel),
+        "position": position_table(panel),
+        "length": length_effect(panel, seed=seed),
+        "order": order_drift(panel),
+        "duplicates": duplicate_raters(panel),
+    }
+
+
+@app.command()
+def analyse(
+    context: typer.Context,
+    files: Forms,
+    key: Key = None,
+    side_col: SideCol = None,
+    last_column: LastColumn = False,
+    force: Force = False,
+    against: Against = None,
+    original: Original = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="New folder for tables, figures and JSON.")] = None,
+    report: Annotated[str | None, typer.Option(help="Run the chapter on the forms, as this run.")] = None,
+    columns: Columns = None,
+    resamples: Resamples = 10_000,
+    permutations: Permutations = 200,
+    seed: Seed = 0,
+    as_json: Json = False,
+):
+    """Analyse returned forms: preference, agreement, ratings, validity.
+
+    Example: casebook raters analyse returned --key pilot --out results
+    """
+    from casebook.raters.read import open_forms, read_forms
+
+    exclusive(context, "original", "out", "report", "against", "resamples", "seed")
+    if out and out.exists():
+        raise InputError(f"{out}: exists: name a new folder, or remove this one")
+    names = _mapping(columns)
+    if original:
+        _documented(files, key, side_col, last_column, force, names, as_json)
+        return
+    returned = read_forms(files, names)
+    if not _paired(returned):
+        _likert(returned, key, force, out, seed, as_json)
+        return
+    votes = open_forms(returned, key, side_col, last_column, force)
+    if votes.frame["choice"].isna().all():
+        raise InputError(f"{files[0]}: no form holds a judgement; are they filled?")
+    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
+    _analysis(votes, key, against, draws, out, as_json)
+    if report:
+        from casebook.run import execute
+
+        parameters = {
+            "forms": [str(path.resolve()) for path in files],
+            "key": str(key.resolve()) if key else None,
+            "side_column": side_col,
+            "against": against,
+            "columns": names,
+            **draws,
+        }
+        path = execute("06_rater_agreement.ipynb", "rater_agreement-forms", report, parameters)
+        say(f"chapter    {path}; 'casebook build --run {report}' makes the book")
+
+
+def _mapping(options):
+    """Read --map: documented column to the column of the files."""
+    from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
+    from casebook.raters.read import SIDE_COLUMN
+
+    known = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
+    found = {}
+    for text in options or []:
+        wanted, _, given = text.partition("=")
+        if wanted not in {*known, *LIKERT.names}:
+            raise InputError(f"--map {text!r}: {wanted!r} is none of {', '.join(known)}")
+        if not given or wanted in found or given in found.values():
+            raise InputError(f"--map {text!r}: give each column once, as DOCUMENTED=YOURS")
+        found[wanted] = given
+    return found
+
+
+def _paired(forms):
+    """The forms that ask for preferences."""
+    return [form for form in forms if form.layout.name == "paired"]
+
+
+def _documented(files, key, side_col, last_column, force, names, as_json):
+    """The analysis as the document describes it, and nothing else."""
+    from casebook.raters.documented import documented_analysis, documented_lines, impossible, read_records, records_of
+    from casebook.raters.read import expand, open_forms, read_forms
+
+    if key:
+        judged = records_of(open_forms(read_forms(files, names), key, side_col, last_column, force))
+    else:
+        judged = read_records(expand(files), side_col, last_column=last_column, columns=names)
+    values = documented_analysis(judged)
+    for line in impossible(judged, values):
+        say(f"warning: {line}")
+    if as_json:
+        print_json(values)
+    else:
+        for line in documented_lines(values):
+            typer.echo(line)
+
+
+def _analysis(votes, key, against, draws, out, as_json):
+    """Analyse with the margin that was registered, if there is one; write and print."""
+    from casebook.raters.analysis import Options, analyse, answer, kappa_pairs
+    from casebook.raters.read import registered_margin, write_tables
+
+    margin = registered_margin(key)
+    found = analyse(votes, against, Options(**draws, **({"margin": margin} if margin else {})))
+    values = {"answer": answer(found), "tables": found.tables}
+    if out:
+        write_tables(out, found.tables, plain(values), _figures(found))
+    if as_json:
+        print_json(values)
+        return
+    for line in values["answer"]:
+        typer.echo(f"- {line}")
+    show_tables({name: found.tables[name] for name in SHOWN} | {"cohen_kappa": kappa_pairs(found)}, False)
+    typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
+
+
+def _figures(found):
+    from casebook.plots import (
+        agreement_intervals,
+        position_forest,
+        preference_forest,
+        rating_distributions,
+        rating_matrix,
+        use_style,
+    )
+
+    use_style()
+    panel, tables = found.panel, found.tables
+    return {
+        "preference": preference_forest(tables["intervals"], panel.focus),
+        "votes": rating_matrix(panel.votes, (-1, 1)),
+        "position": position_forest(found.side(), panel.focus),
+        "ratings": rating_distributions(panel.long_ratings().dropna(subset="rating")),
+        "agreement": agreement_intervals(tables["agreement"]),
+    }
+
+
+def _likert(returned, key, force, out, seed, as_json):
+    from casebook.raters.ratings import documented_means, likert_counts, likert_summary
+    from casebook.raters.read import defect_table, find_key, unblind_likert, write_tables
+
+    if key is None:
+        raise InputError("Likert forms need their sealed key: --key FILE")
+    ratings, defects = unblind_likert(returned, find_key(key), force=force)
+    tables = {
+        "ratings": likert_summary(ratings, seed=seed),
+        "counts": likert_counts(ratings),
+        "defects": defect_table(defects),
+    }
+    values = {"documented": documented_means(ratings), "tables": tables}
+    if out:
+        write_tables(out, tables, plain(values), {})
+    if as_json:
+        print_json(values)
+    else:
+        show_tables(tables, False)

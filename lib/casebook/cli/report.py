@@ -1,29 +1,25 @@
 """``casebook report | run | build | publish``: execute, render, hand out."""
 
+import contextlib
 import json
+import os
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.cli.batch_options import (
-    Compare,
-    DryRun,
-    Force,
-    Grid,
-    Overrides,
-    Retries,
-    RunName,
-    Scheduler,
-    Tag,
-    Timeout,
-    Workers,
-)
-from casebook.cli.printing import Json, show
-from casebook.cli.progress_bar import batch_progress
-from casebook.cli.run_options import exclusive
+from casebook.cli.common import Json, RunName, Scheduler, Timeout, Workers, exclusive, say, show
 from casebook.errors import InputError
 from casebook.paths import data_folder
+
+Grid = Annotated[Path | None, typer.Option(help="Grid file instead of notebooks/experiments.yml.")]
+Tag = Annotated[str, typer.Option(help="Cells to run: smoke, default, permissive or full.")]
+Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a kernel or worker is lost.")]
+Force = Annotated[bool, typer.Option("--force", help="Run unchanged cells again.")]
+Compare = Annotated[str | None, typer.Option(help="Another run: a page shows what differs from it.")]
 
 
 def report(
@@ -38,7 +34,10 @@ def report(
     force: Force = False,
     compare: Compare = None,
 ):
-    """Pull the data, run everything with a tag, then build the book."""
+    """Pull the data, run everything with a tag, then build the book.
+
+    Example: casebook report --run mine --workers 2
+    """
     exclusive(context, "scheduler", "workers")
     _pull(grid, tag)
     planned = _plan(run, (), grid, tag, force, {})
@@ -57,13 +56,17 @@ def run(
     timeout: Timeout = None,
     retries: Retries = 1,
     force: Force = False,
-    dry_run: DryRun = False,
-    parameter: Overrides = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; run nothing.")] = False,
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", "--parameter", help="name=value, as YAML; repeatable.")
+    ] = None,
 ):
-    """Execute experiments; unchanged ones are skipped."""
+    """Execute experiments; unchanged ones are skipped.
+
+    Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
+    """
     exclusive(context, "scheduler", "workers")
-    overrides = _overrides(parameter or [])
-    planned = _plan(run, tuple(experiments or ()), grid, tag, force, overrides)
+    planned = _plan(run, tuple(experiments or ()), grid, tag, force, _overrides(parameter or []))
     if not dry_run:
         _execute(planned, run, workers, scheduler, timeout, retries)
         typer.echo(f"results/{run}: next, casebook build --run {run}")
@@ -74,12 +77,15 @@ def run(
 
 
 def build(run: RunName = "report", compare: Compare = None):
-    """Render results/<run> as one self-contained site."""
+    """Render results/<run> as one self-contained site.
+
+    Example: casebook build --run mine
+    """
     from casebook.book import build_book
 
     index = build_book(run, compare)
     pages = sum(1 for _ in index.parent.rglob("*.html"))
-    size = sum(p.stat().st_size for p in index.parent.rglob("*") if p.is_file())
+    size = sum(path.stat().st_size for path in index.parent.rglob("*") if path.is_file())
     typer.echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
 
 
@@ -88,7 +94,10 @@ def publish(
     url: Annotated[str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")],
     as_json: Json = False,
 ):
-    """Copy results/<run>, and its site if it is built, to a folder or object store."""
+    """Copy results/<run>, and its site if it is built, to a folder or object store.
+
+    Example: casebook publish mine s3://bucket/report
+    """
     from casebook.book.publish import publish_run
 
     found = publish_run(run, url)
@@ -98,28 +107,26 @@ def publish(
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
-    from casebook.datasets import registry, sources
+    from casebook.data.registry import pull, resolve
+    from casebook.data.sources import Absent
+    from casebook.data.sources import pull as pull_card
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    given = ("dataset", "rating_set")
-    names = {cell.parameters.get(name) for cell in cells for name in given}
+    names = {cell.parameters.get(name) for cell in cells for name in ("dataset", "rating_set")}
     names = {name for name in names if name and data_folder(name) is None}
-    votes = {n for n in names if registry.resolve(n)[0].kind == "votes"}
-    registry.pull(sorted(names - votes))
+    votes = {name for name in names if resolve(name)[0].kind == "votes"}
+    pull(sorted(names - votes))
     for name in sorted(votes):
         try:
-            sources.pull(registry.resolve(name)[0])
-        except sources.Absent as problem:
-            line = f"warning: {problem}; its reconstruction stands in"
-            typer.echo(line, err=True)
+            pull_card(resolve(name)[0])
+        except Absent as problem:
+            say(f"warning: {problem}; its reconstruction stands in")
 
 
 def _plan(run, names, grid, tag, force, overrides):
-    from casebook import batch
-    from casebook.batch.bookkeeping import data_folders
-    from casebook.grid import DEFAULT_GRID, load_grid, select
-    from casebook.notebook_parameters import resolved
+    from casebook.grid import DEFAULT_GRID, load_grid, resolved, select
+    from casebook.run import data_folders, plan
 
     taken = data_folders(run)
     overrides = resolved(overrides, taken)
@@ -127,42 +134,82 @@ def _plan(run, names, grid, tag, force, overrides):
         replace(cell, parameters=resolved(cell.parameters, taken))
         for cell in select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
     ]
-    planned = batch.plan(cells, run, force)
+    planned = plan(cells, run, force)
     for item in planned:
         if item.note:
-            typer.echo(f"note: {item.note}", err=True)
+            say(f"note: {item.note}")
     return planned
 
 
 def _execute(planned, run, workers, scheduler, timeout, retries):
-    from casebook import batch
+    from casebook.run import Limits, run_batch
 
-    limits = batch.Limits(timeout, retries)
-    with batch_progress() as (say, show):
-        batch.run_batch(planned, run, workers, scheduler, say, limits, show)
+    with _progress() as (line, state):
+        run_batch(planned, run, workers, scheduler, line, Limits(timeout, retries), state)
 
 
-def _overrides(pairs):
+def _overrides(texts):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
-    from casebook.plain_yaml import parse_yaml
+    from casebook.readers import parse_yaml
 
     result = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not equals or not name:
-            raise InputError(f"-p {pair}: expected name=value")
+            raise InputError(f"-p {text}: expected name=value")
         if name in ("run", "cell"):
-            raise InputError(f"-p {pair}: the runner sets it; --run names the run")
+            raise InputError(f"-p {text}: the runner sets it; --run names the run")
         if name in result:
-            raise InputError(f"-p {pair}: {name} is given twice")
+            raise InputError(f"-p {text}: {name} is given twice")
         result[name] = parse_yaml(value, f"-p {name}")
         try:
             json.dumps(result[name], allow_nan=False)
         except TypeError:
-            raise InputError(f"-p {pair}: quote the value to make it text") from None
+            raise InputError(f"-p {text}: quote the value to make it text") from None
         except ValueError:
-            raise InputError(f"-p {pair}: numbers must be finite") from None
+            raise InputError(f"-p {text}: numbers must be finite") from None
     return result
+
+
+@contextlib.contextmanager
+def _progress():
+    """A bar on the terminal while a batch works, plain lines where there is none: always standard error."""
+    if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
+        yield say, None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    from casebook.run import clock
+
+    class Left(ProgressColumn):
+        """Time left by the batch's own estimate, counting down while a long cell works."""
+
+        def render(self, task):
+            end = task.fields.get("end")
+            return Text(
+                "time left not known yet" if end is None else f"about {clock(max(end - time.monotonic(), 0))} left"
+            )
+
+    columns = (
+        MofNCompleteColumn(),
+        BarColumn(),
+        TimeElapsedColumn(),
+        Left(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", start=True, total=None)
+
+        def line(text):
+            bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+        def show(state):
+            end = state.seconds_left and time.monotonic() + state.seconds_left
+            bar.update(task, completed=state.done, total=state.total, description=", ".join(state.running), end=end)
+
+        yield line, show
 
 
 COMMANDS = (report, run, build, publish)

@@ -1,33 +1,119 @@
-"""``casebook runs``: list, compare and choose runs of any experiment."""
+"""``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs of any experiment."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.cli import run_options as common
-from casebook.cli import runs_decide, runs_repeat
-from casebook.cli.printing import Json, filled_lines, show, table_lines
-from casebook.errors import CheckFailed, Incomparable, InputError
-from casebook.runs.metrics import label
+from casebook.cli.common import (
+    DEFAULT_MEASURE,
+    Domain,
+    Json,
+    Measure,
+    Out,
+    Root,
+    Seed,
+    Tenant,
+    Timeout,
+    exclusive,
+    filled_lines,
+    say,
+    show,
+    table_lines,
+)
+from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
+
+Profile = Annotated[str | None, typer.Option(help="A separate pointer besides the plain one.")]
+Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
+Folder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the report files.")]
+Force = Annotated[bool, typer.Option("--force", help="Let runs on different data compete; it is stamped.")]
+Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Count the runs below _repo too.")]
+Workflow = Annotated[str | None, typer.Option(help="Only runs of this workflow (experiment).")]
+Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts so.")]
+Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
+Named = Annotated[str | None, typer.Option("--run", help="Run id, its beginning, or its folder.")]
+Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
+Top = Annotated[int, typer.Option(min=1, help="Longest list.")]
+
+
+def _share(value: float):
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value} is not between 0 and 1.")
+    return value
+
+
+def _registry(domain, tenant, runs_root, include_repo=False):
+    """Find and read the registry that the options name."""
+    from casebook.runs.promotions import has_log
+    from casebook.runs.registry import REPO, discover, locate
+
+    _one_root(domain, runs_root)
+    listing = discover(locate(domain, tenant, runs_root), include=(REPO,) if include_repo else ())
+    if not (listing.runs or listing.unreadable or has_log(listing.root)):
+        raise InputError(
+            f"{listing.root}: no registry: it holds neither runs nor promotions; runs appear there once an "
+            "experiment was run, or name another folder with --runs-root"
+        )
+    return listing
+
+
+def _log_root(domain, tenant, runs_root):
+    """Folder of the log of promotions that the options name."""
+    from casebook.runs.promotions import has_log, logs_below
+
+    root = _registry(domain, tenant, runs_root).root
+    below = [] if has_log(root) else logs_below(root)
+    if below:
+        raise InputError(
+            f"{root}: has no log of promotions; name the registry that has one: "
+            f"--runs-root {' or '.join(map(str, below[:3]))}"
+        )
+    return root
+
+
+def _one_root(domain, runs_root):
+    if domain and runs_root:
+        raise InputError("--domain means nothing beside --runs-root: leave one of them out")
+
+
+def _chosen(listing, workflow, key):
+    """Runs of a workflow and of one group of comparable runs."""
+    from casebook.runs.registry import short_key
+
+    runs = listing.runs
+    if workflow:
+        runs = [run for run in runs if run.workflow.lower() == workflow.lower()]
+    if key:
+        runs = [run for run in runs if (run.key or short_key(run.key)).startswith(key)]
+    return runs
+
+
+def _unreadable(listing):
+    return [f"unreadable: {path}: {why}" for path, why in listing.unreadable.items()]
+
+
+def _written(path):
+    say(f"written: {path} and {path.with_suffix('.md').name}")
 
 
 @app.command("list")
 def list_(
-    workflow: common.Workflow = None,
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
+    workflow: Workflow = None,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """List runs, newest first, and files that cannot be read, with the reason.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
-    from casebook.runs.ordering import short_key
+    from casebook.runs.registry import short_key
 
-    listing = common.open_registry(domain, tenant, runs_root)
+    listing = _registry(domain, tenant, runs_root)
     rows = [
         {
             "completedUtc": run.completed,
@@ -38,15 +124,14 @@ def list_(
             "comparability": short_key(run.key),
             "path": run.path,
         }
-        for run in common.chosen(listing, workflow, None)
+        for run in _chosen(listing, workflow, None)
     ]
     lines = list(table_lines(rows, list(rows[0]))) if rows else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
-    lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
-    show(value, as_json, lines)
+    show(value, as_json, lines + _unreadable(listing))
 
 
 @app.command()
@@ -55,16 +140,16 @@ def compare(
     pair: Annotated[
         list[str] | None, typer.Argument(help="Candidate and reference, for a comparison by query.")
     ] = None,
-    metric: common.Metric = common.DEFAULT_METRIC,
-    top: Annotated[int, typer.Option(min=1, help="Longest list.")] = 20,
-    workflow: common.Workflow = None,
-    key: common.Key = None,
-    write: common.Write = False,
-    out: common.Out = None,
-    force: common.Force = False,
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
+    measure: Measure = DEFAULT_MEASURE,
+    top: Top = 20,
+    workflow: Workflow = None,
+    key: Key = None,
+    write: Write = False,
+    out: Folder = None,
+    force: Force = False,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Rank runs on a metric, or compare two of them query by query.
@@ -75,43 +160,36 @@ def compare(
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
-    from casebook.runs import reports
-    from casebook.runs.ordering import no_run_holds
+    from casebook.runs.decide import comparison_report, ranking, write_report
+    from casebook.runs.record import label
+    from casebook.runs.registry import no_run_holds
 
-    listing = common.open_registry(domain, tenant, runs_root)
+    listing = _registry(domain, tenant, runs_root)
     if pair:
-        others = ("workflow", "key", "write", "out")
-        common.exclusive(context, "pair", *others, but="two named runs")
-        _compare_two(listing, pair, metric, top, force, as_json)
+        exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
+        _compare_two(listing, pair, measure, top, force, as_json)
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
-    rows = reports.ranking(listing, metric, common.chosen(listing, workflow, key), top)
-    report = reports.comparison_report(listing, metric, rows)
+    rows = ranking(listing, measure, _chosen(listing, workflow, key), top)
+    report = comparison_report(listing, measure, rows)
     if write or out:
-        common.written(reports.write_report(listing.root, "compare", report, out))
+        _written(write_report(listing.root, "compare", report, out))
     lines = [f"{listing.root}: {label(report['metricKey'])}, {len(listing.runs)} runs"]
-    ranked = any(row["rank"] for row in rows)
-    lines += _ranked_lines(rows) if ranked else [no_run_holds(listing.runs, metric)]
-    lines += [f"unreadable: {p}: {why}" for p, why in listing.unreadable.items()]
-    show(report, as_json, lines)
+    if any(row["rank"] for row in rows):
+        from casebook.stats.intervals import bounds_text
+
+        shown = [row | {"95 %": bounds_text(*(row["ci"] or (None, None)), "z.4f")} for row in rows]
+        columns = ("rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId")
+        lines += table_lines(shown, columns)
+    else:
+        lines.append(no_run_holds(listing.runs, measure))
+    show(report, as_json, lines + _unreadable(listing))
 
 
-def _ranked_lines(rows):
-    """Lay out a ranking, every score with n, interval and control."""
-    from casebook.inference.intervals import bounds_text
-
-    columns = ("rank", "score", "95 %", "n", "control", "metric")
-    columns += ("workflowName", "comparability", "runId")
-    bounds = [bounds_text(*(row["ci"] or (None, None)), "z.4f") for row in rows]
-    rows = [row | {"95 %": text} for row, text in zip(rows, bounds, strict=True)]
-    return table_lines(rows, columns)
-
-
-def _compare_two(listing, pair, metric, top, force, as_json):
-    from casebook.runs.ordering import find, short_key
+def _compare_two(listing, pair, measure, top, force, as_json):
     from casebook.runs.pairing import compare_runs
-    from casebook.runs.rows import NoRows
+    from casebook.runs.registry import NoRows, find, short_key
 
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
@@ -119,131 +197,447 @@ def _compare_two(listing, pair, metric, top, force, as_json):
     differ = candidate.key != reference.key
     if differ and not force:
         raise Incomparable(
-            f"measured on different data ({short_key(candidate.key)} and "
-            f"{short_key(reference.key)}); --force compares and says so"
+            f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)}); "
+            "--force compares and says so"
         )
     folders = listing.folder(candidate), listing.folder(reference)
     try:
         try:
-            found = compare_runs(*folders, metric)
+            found = compare_runs(*folders, measure)
         except Incomparable:  # other queries or groups
             if not force:
                 raise
-            differ, found = True, compare_runs(*folders, metric, force=True)
+            differ, found = True, compare_runs(*folders, measure, force=True)
     except NoRows as reason:
-        raise InputError(f"{metric}: no comparison by query: {reason}") from None
-    names = ("difference", "low", "high", "level", "n", "groups", "p_value", "mde")
-    names += ("gained", "lost", "unchanged", "reason")
-    value = {name: getattr(found, name) for name in names} | {
-        "incomparable": differ,
-        "flips": found.flips.to_dict("records"),
-    }
-    lines = list(filled_lines(value | {"flips": None}))
+        raise InputError(f"{measure}: no comparison by query: {reason}") from None
+    names = ("difference", "low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
+    value = {name: getattr(found, name) for name in (*names, "reason")} | {"incomparable": differ}
     changed = found.flips[found.flips["change"] != "unchanged"].head(top)
-    lines += table_lines(changed.to_dict("records"), list(changed.columns))
-    show(value, as_json, lines)
+    lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
+    show(value | {"flips": found.flips}, as_json, lines)
 
 
 @app.command()
 def best(
-    metric: common.Metric = common.DEFAULT_METRIC,
-    workflow: common.Workflow = None,
-    key: common.Key = None,
-    write: common.Write = False,
-    out: common.Out = None,
-    force: common.Force = False,
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
+    measure: Measure = DEFAULT_MEASURE,
+    workflow: Workflow = None,
+    key: Key = None,
+    write: Write = False,
+    out: Folder = None,
+    force: Force = False,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Show the best run on a metric; failed runs never win.
 
     Example: casebook runs best -m smoke.full.ndcg@10
     """
-    from casebook.runs import ordering, reports
+    from casebook.runs.decide import best_report, write_report
+    from casebook.runs.registry import best, score_of
 
-    listing = common.open_registry(domain, tenant, runs_root)
-    runs = common.chosen(listing, workflow, key)
-    winner = ordering.best(runs, metric, force)
-    others = {r.key for r in runs if ordering.score_of(r, metric) is not None}
-    report = reports.best_report(listing, metric, winner, len(others) > 1)
+    listing = _registry(domain, tenant, runs_root)
+    runs = _chosen(listing, workflow, key)
+    winner = best(runs, measure, force)
+    groups = {run.key for run in runs if score_of(run, measure) is not None}
+    report = best_report(listing, measure, winner, len(groups) > 1)
     if write or out:
-        path = reports.write_report(listing.root, "best", report, out, stamped=False)
-        common.written(path)
+        _written(write_report(listing.root, "best", report, out, stamped=False))
     show(report, as_json, filled_lines(report))
 
 
 @app.command()
 def active(
-    metric: common.Metric = common.DEFAULT_METRIC,
-    profile: common.Profile = None,
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
+    measure: Measure = DEFAULT_MEASURE,
+    profile: Profile = None,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Show the active run of a metric, who made it so and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
-    from casebook.runs import promotion
+    from casebook.runs.promotions import active
 
-    root = common.root_of(domain, tenant, runs_root)
-    entry = promotion.active(root, metric, profile)
+    entry = active(_log_root(domain, tenant, runs_root), measure, profile)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
-    show(entry, as_json, lines or [f"no active run for {metric}: casebook runs decide"])
+    show(entry, as_json, lines or [f"no active run for {measure}: casebook runs decide"])
 
 
 @app.command()
 def history(
-    metric: Annotated[str | None, typer.Option("-m", "--metric", help="Only this; default: all.")] = None,
-    profile: common.Profile = None,
+    measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this; default: all.")] = None,
+    profile: Profile = None,
     most: Annotated[int, typer.Option("--max", min=1, help="Longest list.")] = 20,
-    runs_root: common.Root = None,
-    domain: common.Domain = None,
-    tenant: common.Tenant = None,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Show promotions and rollbacks, newest first.
 
     Example: casebook runs history -m original:ndcg@3 --max 5
     """
-    from casebook.runs import promotion
+    from casebook.runs.promotions import history
 
-    if profile and metric is None:
-        raise InputError("--profile needs the metric whose pointer it is: --metric")
-    root = common.root_of(domain, tenant, runs_root)
-    entries = promotion.history(root, metric, profile)[: -most - 1 : -1]
+    if profile and measure is None:
+        raise InputError("--profile needs the metric whose pointer it is: --measure")
+    entries = history(_log_root(domain, tenant, runs_root), measure, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
 
 
 @app.command()
-def verify(
-    runs_root: common.Root = None, domain: common.Domain = None, tenant: common.Tenant = None, as_json: Json = False
-):
+def verify(runs_root: Root = None, domain: Domain = None, tenant: Tenant = None, as_json: Json = False):
     """Check the promotion log's chain, the pointers and the active runs; exit 2.
 
     Example: casebook runs verify
     """
-    from casebook.runs import audit, promotion
+    from casebook.runs.promotions import history, verify
 
-    root = common.root_of(domain, tenant, runs_root)
-    faults = audit.verify(root)
-    entries = len(promotion.history(root)) if not faults else None
-    show(
-        {"entries": entries, "faults": faults},
-        as_json,
-        faults
-        or [f"{entries} entries, the chain holds" if entries else "no run was promoted yet: there is no log to check"],
-    )
+    root = _log_root(domain, tenant, runs_root)
+    faults = verify(root)
+    entries = len(history(root)) if not faults else None
+    holds = f"{entries} entries, the chain holds" if entries else "no run was promoted yet: there is no log to check"
+    show({"entries": entries, "faults": faults}, as_json, faults or [holds])
     if faults:
         raise CheckFailed(
             f"{len(faults)} faults in {root}: the log or what it names was changed; restore it from a copy"
         )
 
 
-for command in (*runs_decide.COMMANDS, *runs_repeat.COMMANDS):
-    app.command()(command)
-app.command("import")(runs_repeat.import_)
+@app.command()
+def decide(
+    context: typer.Context,
+    measure: Measure = DEFAULT_MEASURE,
+    run: Named = None,
+    eps: Annotated[float, typer.Option(min=0, help="Least improvement.")] = 1e-6,
+    apply: Annotated[bool, typer.Option("--apply", help="Promote if it says so.")] = False,
+    write: Annotated[bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")] = True,
+    profile: Profile = None,
+    workflow: Workflow = None,
+    key: Key = None,
+    force: Force = False,
+    include_repo: Repo = False,
+    level: Annotated[float, typer.Option(callback=_share, help="Coverage of the interval.")] = 0.95,
+    seed: Seed = 0,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Decide whether the best run should become active; exit 2, 4 or 5 if not.
+
+    Example: casebook runs decide -m smoke.full.ndcg@10 --apply
+    """
+    from casebook.runs.decide import apply as apply_decision
+    from casebook.runs.decide import decide, decision_report, settle, write_report
+    from casebook.runs.registry import find
+
+    exclusive(context, "run", "workflow", "key")
+    listing = _registry(domain, tenant, runs_root, include_repo)
+    rivals = _chosen(listing, workflow, key)
+    named = find(listing, run) if run else None
+    rule = {"eps": eps, "force": force, "level": level, "seed": seed}
+    found = decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
+    report = decision_report(listing, found)
+    if write:
+        _written(write_report(listing.root, "decision", report))
+    if apply:
+        apply_decision(listing, found)
+    shown = {name: report[name] for name in ("metricKey", "action", "delta")}
+    lines = list(filled_lines(shown | report["evidence"]))
+    if report["action"] == "Promote" and not apply:
+        lines.append("the active run is not changed: --apply makes this one active")
+    show(report, as_json, lines)
+    settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
+
+
+@app.command()
+def promote(
+    context: typer.Context,
+    reason: Why,
+    measure: Measure = DEFAULT_MEASURE,
+    run: Named = None,
+    rank: Annotated[int | None, typer.Option(min=1, help="Place in order.")] = None,
+    rules: Rules = None,
+    profile: Profile = None,
+    workflow: Workflow = None,
+    key: Key = None,
+    force: Force = False,
+    include_repo: Repo = False,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Make a run active by name, by rank, or the best one, and log why.
+
+    Exit 5 if the active run was measured on different data, unless forced.
+
+    Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
+    """
+    from casebook.runs.promotions import Reason, active, promote
+    from casebook.runs.registry import best, find, order, score_of
+
+    exclusive(context, "run", "rank", "workflow", "key")
+    listing = _registry(domain, tenant, runs_root, include_repo)
+    runs = _chosen(listing, workflow, key)
+    if run:
+        target = find(listing, run)
+    elif rank:
+        ranked = order(runs, measure)
+        if rank > len(ranked):
+            raise InputError(f"--rank {rank}: there are {len(ranked)} runs")
+        target = ranked[rank - 1]
+    else:
+        target = best(runs, measure, force)
+    before = active(listing.root, measure, profile)
+    rivals = {one.key for one in ([] if run or rank else runs) if score_of(one, measure) is not None}
+    rivals |= {before["comparabilityKey"]} if before else set()
+    across = bool(rivals - {target.key})
+    if across and not force:
+        raise Incomparable(
+            "the active run was measured on different data; choose a --profile of its own, or --force, "
+            "which is stamped on the promotion"
+        )
+    digest = _pass_gate(listing, target, rules, before, force) if rules else None
+    entry = promote(listing, target, measure, Reason(reason, gate_sha256=digest, incomparable=across), profile)
+    show(entry, as_json, [_now_active(entry, before)])
+
+
+def _now_active(entry, before):
+    from casebook.runs.record import label
+
+    same = before and before["path"] == entry["path"]
+    kept = ", as before: the active run did not change" if same else ""
+    return f"active for {label(entry['metric'])}: {entry['runId']}{kept}"
+
+
+def _pass_gate(listing, target, rules, present, force):
+    """Apply a gate file against the active run; its hash if there is one."""
+    from casebook.runs.decide import apply_gate, read_gate, settle
+    from casebook.runs.registry import find
+
+    gate = read_gate(rules)
+    if present is None:
+        say("no run was active: there was nothing to hold the gate to")
+        return None
+    result = apply_gate(listing, target, find(listing, present["path"]), gate, force=force)
+    settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
+    return gate.sha256
+
+
+@app.command()
+def rollback(
+    reason: Why,
+    measure: Measure = DEFAULT_MEASURE,
+    profile: Profile = None,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Make the run active again that was so before; a second time goes further back.
+
+    Example: casebook runs rollback --reason "wrong data"
+    """
+    from casebook.runs.promotions import Reason, active, rollback
+
+    root = _log_root(domain, tenant, runs_root)
+    before = active(root, measure, profile)
+    entry = rollback(root, measure, Reason(reason), profile)
+    show(entry, as_json, [_now_active(entry, before)])
+
+
+def gate(
+    context: typer.Context,
+    run: Run,
+    against: Annotated[str | None, typer.Option(help="Reference; the active run by default.")] = None,
+    rules: Rules = None,
+    measure: Measure = DEFAULT_MEASURE,
+    margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
+    profile: Profile = None,
+    force: Force = False,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
+
+    Example: casebook gate RUN --against REFERENCE --gate gate.yml
+    """
+    from casebook.runs.decide import Gate, apply_gate, read_gate, settle
+    from casebook.runs.promotions import active
+    from casebook.runs.record import canonical
+    from casebook.runs.registry import find
+
+    exclusive(context, "rules", "measure", "margin")
+    exclusive(context, "against", "profile")
+    listing = _registry(domain, tenant, runs_root)
+    wanted = read_gate(rules) if rules else Gate({canonical(measure): margin})
+    if against is None:
+        first = next(iter(wanted.rules))
+        entry = active(listing.root, first, profile)
+        if entry is None:
+            raise InputError(
+                f"no run is active for {first!r}: name one with --against, or make one active with "
+                "'casebook runs promote'"
+            )
+        against = entry["path"]
+    candidate, reference = find(listing, run), find(listing, against)
+    result = apply_gate(listing, candidate, reference, wanted, force=force)
+    value = {
+        "passed": result.passed,
+        "verdict": result.verdict,
+        "candidate": candidate.path,
+        "reference": reference.path,
+        "gateSha256": wanted.sha256,
+        "notes": result.notes,
+        "evidence": {name: evidence.as_dict() for name, evidence in result.evidence.items()},
+    }
+    show(value, as_json, result.notes)
+    settle(result.verdict, f"gate: {result.verdict}")
+
+
+@app.command()
+def matrix(
+    spec: Annotated[Path, typer.Option(help="YAML or JSON file of variants.")],
+    dry: Annotated[bool, typer.Option("--dry", help="Print the commands only.")] = False,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+    as_json: Json = False,
+):
+    """Run variants of a command, keep their logs, then compare; exit 3 on failures.
+
+    Example: casebook runs matrix --spec variants.yml --dry
+    """
+    from casebook.runs.decide import stamp
+    from casebook.runs.promotions import history
+    from casebook.runs.registry import locate
+    from casebook.runs.repeat import commands, read_matrix, run_matrix
+
+    _one_root(domain, runs_root)
+    wanted = read_matrix(spec)
+    if dry:
+        show(commands(wanted), as_json, commands(wanted))
+        return
+    layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
+    folder = layout.root / "_matrix" / f"matrix_{stamp()}"
+    if wanted.after["promotebest"]:
+        history(layout.root)  # a changed log is refused before anything runs
+    settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
+    rows = run_matrix(wanted, folder, settings, say)
+    failed = [row["name"] for row in rows if row["exitCode"] != 0]
+    promoted = _after_matrix(layout, wanted.after, folder, not failed)
+    value = {"folder": str(folder), "variants": rows, "promoted": promoted}
+    show(value, as_json, [*table_lines(rows, ("name", "exitCode", "seconds", "log")), str(folder)])
+    if failed:
+        raise BatchFailed(f"{len(failed)} of {len(rows)} variants: {', '.join(failed)}")
+
+
+def _after_matrix(layout, after, folder, complete):
+    """Compare what is there now; promote the best of a complete matrix if asked."""
+    from casebook.runs.decide import comparison_report, ranking, write_report
+    from casebook.runs.promotions import Reason, promote
+    from casebook.runs.registry import best, discover
+
+    measure, listing = after["comparemetric"], discover(layout)
+    if after["writecompare"]:
+        report = comparison_report(listing, measure, ranking(listing, measure, top=after["top"]))
+        write_report(layout.root, "compare", report, folder)
+    if not (after["promotebest"] and complete):
+        return None
+    return promote(listing, best(listing.runs, measure), measure, Reason(f"best after {folder.name}"))
+
+
+@app.command()
+def rerun(
+    run: Run,
+    name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the command only.")] = False,
+    timeout: Timeout = None,
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+):
+    """Execute a run again from its recorded inputs; exit 2 if its numbers differ.
+
+    Example: casebook runs rerun report/runs/query_length-smoke --as again
+    """
+    from casebook.runs.decide import stamp
+    from casebook.runs.registry import find, results_root
+    from casebook.runs.repeat import request_of, run_child
+
+    listing = _registry(domain, tenant, runs_root)
+    former = find(listing, run)
+    folder = listing.folder(former)
+    request = request_of(folder, name)
+    typer.echo(request.line)
+    if only_print:
+        return
+    log = listing.root / "_rerun" / f"rerun_{stamp()}.log"
+    ended = run_child("rerun", request.arguments, log, request.environment, timeout)
+    if ended.exit_code:
+        raise BatchFailed(f"the repetition ended with {ended.exit_code}; see {log}")
+    if request.record is not None:
+        _compare_records(folder, results_root() / request.record)
+        return
+    # A recorded command names its new run itself: it is the one that was not there.
+    known = {found.path for found in listing.runs}
+    now = _registry(domain, tenant, runs_root).runs
+    made = [found for found in now if found.path not in known and found.workflow == former.workflow]
+    if len(made) == 1:
+        _compare_records(folder, listing.folder(made[0]))
+    else:
+        typer.echo(f"done; see {log}")
+
+
+def _compare_records(former, latter):
+    """Say what a repetition did not reproduce."""
+    from casebook.runs.record import read_record
+    from casebook.runs.repeat import differences
+
+    after = read_record(latter / "run.json")
+    found = differences(read_record(former / "run.json"), after)
+    for line in found:
+        typer.echo(line)
+    if found:
+        raise CheckFailed(f"{len(found)} metrics were not reproduced")
+    typer.echo(f"reproduced: {len(after.metrics)} metrics equal")
+
+
+@app.command()
+def export(
+    run: Run,
+    ranking: Annotated[Path, typer.Option(help="TREC run: records keep scores, not ranks.")],
+    out: Out,
+    system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
+    form: Annotated[str, typer.Option("--format", hidden=True)] = "trec",
+    runs_root: Root = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+):
+    """Export the ranking of one system of a run as a TREC run that names it.
+
+    Example: casebook runs export RUN --ranking ranking.trec --out system.trec
+    """
+    from casebook.files import refuse_overwriting
+    from casebook.runs.record import read_record
+    from casebook.runs.registry import find
+    from casebook.runs.repeat import choose_system, write_trec
+    from casebook.trec import read_run
+
+    if form != "trec":
+        raise InputError(f"--format {form}: runs are exported as trec")
+    listing = _registry(domain, tenant, runs_root)
+    record_file = listing.folder(find(listing, run)) / "run.json"
+    refuse_overwriting(out, ranking, record_file)
+    record = read_record(record_file)
+    write_trec(out, read_run(ranking), record, choose_system(record, system)[0])
+    typer.echo(str(out))

@@ -1,29 +1,22 @@
-"""``casebook evaluate | compare``: measures and tests on TREC files."""
+"""``casebook evaluate | compare | agreement``: measures of rankings and ratings, from files."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.cli.printing import Json, print_json
-from casebook.cli.run_options import exclusive
+from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json
 from casebook.errors import InputError
 
-DEFAULT = ["nDCG@10", "RR@10", "R@100", "AP"]
-
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
 Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable."),
-]
 
 
 def evaluate(
     qrels: Qrels,
     run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
     measure: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="One line per query and measure.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="One line per query.")] = False,
     ties: Annotated[bool, typer.Option("--ties", help="Lowest, expected, highest value under ties.")] = False,
     judged_only: Annotated[bool, typer.Option("--judged-only", help="Leave unjudged documents out.")] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out queries the run lacks.")] = False,
@@ -33,68 +26,34 @@ def evaluate(
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
-    from casebook.inference.bootstrap import bootstrap_mean
-    from casebook.measures import ranking, ranking_ties
+    from casebook.measures.ranking import evaluate, tie_bounds
+    from casebook.stats.intervals import bootstrap_mean, bounds_text
 
-    names = measure or DEFAULT
+    names = measure or DEFAULT_MEASURES
     options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
-    result = ranking.evaluate(qrels, run, names, **options)
+    result = evaluate(qrels, run, names, **options)
     frame = result.frame()
     intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
-    tied = ranking_ties.tie_bounds(qrels, run, names, **options) if ties else None
+    tied = tie_bounds(qrels, run, names, **options).frame() if ties else None
+    account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
     if as_json:
-        print_json(_evaluation(result, intervals, tied))
+        measures = {
+            name: {"mean": result.mean[name], "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
+            for name, found in intervals.items()
+        }
+        values = {"measures": measures, "queries": account, "per_query": result.per_query}
+        print_json(values | ({} if tied is None else {"ties": tied.to_dict("index")}))
         return
-    _print_evaluation(result, intervals, tied)
-    if per_query:
-        typer.echo(frame.to_string(float_format="%.4f"))
-
-
-def _print_evaluation(result, intervals, tied):
-    from casebook.inference.intervals import bounds_text
-
-    for name, interval in intervals.items():
-        bounds = bounds_text(interval.low, interval.high, "z.4f")
-        why = f"  {interval.reason}" if interval.reason else ""
-        typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={interval.n}{why}")
+    for name, found in intervals.items():
+        bounds, why = bounds_text(found.low, found.high, "z.4f"), f"  {found.reason}" if found.reason else ""
+        typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={found.n}{why}")
     typer.echo("intervals: 95 %, Student t and BCa over queries")
-    typer.echo(_account(result.accounting))
+    typer.echo("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
     if tied is not None:
         typer.echo("under all orders of tied documents:")
-        typer.echo(tied.frame().to_string(float_format="%.4f"))
-
-
-def _evaluation(result, intervals, tied):
-    measures = {
-        name: {
-            "mean": result.mean[name],
-            "ci": [interval.low, interval.high],
-            "n": interval.n,
-            "reason": interval.reason,
-        }
-        for name, interval in intervals.items()
-    }
-    values = {
-        "measures": measures,
-        "queries": _counts(result.accounting),
-        "per_query": {q: dict(row) for q, row in result.per_query.items()},
-    }
-    if tied is not None:
-        values["ties"] = json.loads(tied.frame().to_json(orient="index"))
-    return values
-
-
-_ACCOUNT = ("judged", "retrieved", "missing", "extra", "empty", "no_relevant")
-
-
-def _counts(accounting):
-    counts = {name: getattr(accounting, name) for name in _ACCOUNT}
-    return {n: c if isinstance(c, int) else len(c) for n, c in counts.items()}
-
-
-def _account(accounting):
-    counts = _counts(accounting)
-    return "queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+        print_frame(tied.reset_index())
+    if per_query:
+        print_frame(frame.reset_index())
 
 
 def compare(
@@ -105,30 +64,21 @@ def compare(
     as_json: Json = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of resamples.")] = 0,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    seed: Seed = 0,
 ):
-    """Compare runs query by query: intervals, corrected tests, effect sizes."""
-    from casebook.inference.comparison import compare_systems
+    """Compare runs query by query: intervals, corrected tests, effect sizes.
 
-    exclusive(context, "as_json", "latex", "markdown")
-    exclusive(context, "latex", "markdown")
-    scores = _scores(qrels, runs, measure or DEFAULT)
-    found = {name: compare_systems(table, seed=seed) for name, table in scores.items()}
-    if as_json:
-        print_json({n: _comparison(c) for n, c in found.items()})
-        return
-    for name, comparison in found.items():
-        for part in ("systems", "pairs"):
-            typer.echo(f"{name}: {part}")
-            typer.echo(_rendered(getattr(comparison, part), latex, markdown))
-
-
-def _scores(qrels, runs, measures):
-    """Score every run once; give one frame of queries x systems per measure."""
+    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --markdown
+    """
     import pandas as pd
 
-    from casebook.measures import ranking
+    from casebook.frames import compare_systems
+    from casebook.measures.ranking import evaluate
 
+    exclusive(context, "as_json", "latex", "markdown", "csv")
+    exclusive(context, "latex", "markdown", "csv")
+    exclusive(context, "markdown", "csv")
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
@@ -136,29 +86,87 @@ def _scores(qrels, runs, measures):
         names = [str(path) for path in runs]
     if len(set(names)) < len(names):
         raise InputError("compare: the same run is given twice")
-    frames = [ranking.evaluate(qrels, run, measures).frame() for run in runs]
-    columns = {m: [frame[m] for frame in frames] for m in frames[0]}
-    return {m: pd.concat(c, axis=1, keys=names) for m, c in columns.items()}
+    scores = pd.concat([evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs], axis=1, keys=names)
+    found = {}
+    for name in dict.fromkeys(scores.columns.get_level_values(1)):
+        comparison = compare_systems(scores.xs(name, axis=1, level=1), seed=seed)
+        found[name] = {part: getattr(comparison, part) for part in ("systems", "pairs")}
+    if as_json:
+        print_json(found)
+        return
+    form = next((form for form, asked in (("latex", latex), ("markdown", markdown), ("csv", csv)) if asked), "text")
+    for name, parts in found.items():
+        for part, table in parts.items():
+            typer.echo(f"{name}: {part}")
+            print_frame(table, form)
+            typer.echo("")
 
 
-def _comparison(comparison):
-    return {part: json.loads(getattr(comparison, part).to_json(orient="records")) for part in ("systems", "pairs")}
+def agreement(
+    ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing.")],
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="Of Krippendorff's alpha: nominal, ordinal, interval, ratio; ordinal for numbers, else nominal."
+        ),
+    ] = None,
+    weights: Annotated[str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")] = "quadratic",
+    scale: Annotated[str | None, typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high.")] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Column that names the items.")] = None,
+    no_id: Annotated[bool, typer.Option("--no-id", help="The first column is a rater.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="More raters than items are meant.")] = False,
+    resamples: Annotated[int, typer.Option(help="Resamples of items, at least 100; 0: none.")] = 1000,
+    seed: Seed = 0,
+    as_json: Json = False,
+):
+    """Measure agreement among raters, for this panel and for a new one.
+
+    Example: casebook agreement ratings.csv --level ordinal --json
+    """
+    from casebook.measures.agreement import agreement_results
+    from casebook.measures.ratings import as_panel
+    from casebook.sheets import read_ratings
+    from casebook.stats.intervals import bounds_text
+
+    if resamples < 100 and resamples != 0:
+        raise InputError(f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none")
+    if level not in (None, *LEVELS):
+        raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
+    numbers = False if level == "nominal" or scale is not None else None if level is None else True
+    frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
+    numeric = frame.to_numpy().dtype.kind == "f"
+    level = level or ("ordinal" if numeric or scale else "nominal")
+    panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
+    found = agreement_results(panel, level, resamples, weights=weights, seed=seed)
+    if as_json:
+        fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
+        print_json({name: {field: getattr(one, field) for field in fields} for name, one in found.items()})
+        return
+    missing = int(frame.isna().to_numpy().sum())
+    rows = frame.index.name == "row"
+    named = "items are rows; every column is a rater" if rows else f"items named by column {frame.index.name!r}"
+    typer.echo(f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}")
+    typer.echo(f"level of krippendorff_alpha: {level}")
+    typer.echo(f"{'':22}{'value':>7}  {'this panel, 95 %':18}  {'new panel, 95 %':18}  n")
+    for name, one in found.items():
+        if one.estimate is None:
+            typer.echo(f"{name:22}{'-':>7}  {one.reason}")
+            continue
+        panel, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
+        line = f"{name:22}{one.estimate:7.3f}  {panel:18}  {new:18}  {one.n_items}  {one.reason or ''}"
+        typer.echo(line.rstrip())
+    typer.echo("\nthis panel: other items, the same raters; new panel: other raters too")
+    typer.echo("ICC: the F interval of its model: 3 this panel, 2 a new one, 1 either")
 
 
-_WORDS = {"system", "system_a", "system_b", "reason", "verdict"}
+def _categories(scale, numeric):
+    if scale is None:
+        return None
+    names = [part.strip() for part in scale.split(",")]
+    try:
+        return [float(name) for name in names] if numeric else names
+    except ValueError as problem:
+        raise InputError(f"--scale {scale!r}: the ratings are numbers") from problem
 
 
-def _rendered(frame, latex, markdown):
-    """Lay out a table; what is undefined is a dash, and its row names the reason."""
-    sides = ["left" if name in _WORDS else "right" for name in frame]
-    frame = frame.astype(object).where(frame.notna(), "-")
-    frame = frame.map(lambda cell: f"{cell:z.4f}" if isinstance(cell, float) else cell)
-    if latex:
-        letters = "".join(side[0] for side in sides)
-        return frame.to_latex(index=False, escape=True, column_format=letters)
-    if markdown:
-        return frame.to_markdown(index=False, disable_numparse=True, colalign=sides)
-    return frame.to_string(index=False)
-
-
-COMMANDS = (evaluate, compare)
+COMMANDS = (evaluate, compare, agreement)

@@ -1,102 +1,285 @@
-"""The 2^4 ablation of the pipeline, run for real on the same claims."""
+"""What the components are worth: 2^4 cells and nine documented configurations, planted notes, the simulator."""
 
-from dataclasses import dataclass
+import itertools
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import factorial
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
+from casebook import frames as estimates
 from casebook.errors import InputError
-from casebook.factcheck.ablation_configs import factorial_configs
-from casebook.factcheck.comparing import compare_verdicts
+from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, yaml_table
 from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.factorial import effects
-from casebook.factcheck.memo import Memo
-from casebook.factcheck.noise import plant_noise
-from casebook.factcheck.performance import cost_rows
-from casebook.factcheck.pipeline import FactChecker
+from casebook.factcheck.pipeline import FactChecker, PipelineConfig
+from casebook.factcheck.score import compare_verdicts, cost_rows
+from casebook.factcheck.stance import PublicJudge
+from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
+from casebook.stats.samples import stream
+
+FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
+CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
+#: A cell is named by the factors that are on.
+CELL_NAMES = tuple("+".join(itertools.compress(FACTORS, cell)) or "none" for cell in CELLS)
+COMPONENTS = dict(zip(("no FOL", "k=1", "no credibility", "no 3-stage"), FACTORS, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class AblationRun:
-    """Every configuration on every claim."""
+class Ablation:
+    """Every configuration on every claim: rows on clean documents, and claims x cells by the rate of planted notes."""
 
     rows: pd.DataFrame
+    right: dict
+    groups: list
+    options: dict
 
-    def right(self):
-        """Give a table of claims x configurations, 1 where right, else 0."""
-        wide = self.rows.pivot_table("right", "id", "config", aggfunc="first")
-        order = self.rows["id"].drop_duplicates(), self.rows["config"].drop_duplicates()
-        return wide.loc[list(order[0]), list(order[1])].astype(float)
+    @cached_property
+    def effects(self):
+        """All effects with intervals and tests, by rate of planted notes."""
+        found = {rate: effects(right, self.groups, **self.options) for rate, right in self.right.items()}
+        return pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
-    def groups(self):
-        """Give the group of every claim, in the order of `right`, list of str."""
-        return self.rows.drop_duplicates("id")["group"].tolist()
+    def reported(self):
+        """The documented impacts, in points, beside what was measured on clean documents."""
+        ours = self.effects.query("kind == 'without' and rate == 0").set_index("effect").loc[list(COMPONENTS.values())]
+        points = -100 * ours[["value", "high", "low"]] + 0.0  # no negative zero
+        table = pd.DataFrame({"configuration": list(COMPONENTS)})
+        names = table["configuration"]
+        return table.assign(
+            reported=names.map(yaml_table("documented")["simulator"]["reported"]),
+            origin="input of a simulator",
+            **{
+                "simulated accuracy": names.map(simulated_accuracy),
+                "simulated seconds": names.map(simulated_seconds),
+                "reversed at n=10": [chance_of_reversal(name, 10) for name in names],
+                "ours": points["value"].to_numpy(),
+                "ours low": points["high"].to_numpy(),
+                "ours high": points["low"].to_numpy(),
+            },
+            p_adjusted=ours["p_adjusted"].to_numpy(),
+            n=ours["n"].to_numpy(),
+        )
 
-    def costs(self):
-        """Give accuracy beside cost: one row per configuration."""
-        table = self.rows.groupby("config", sort=False).agg(
+    def comparisons(self):
+        """The full system against the documented configurations that are no single effect."""
+        names = [name for name in documented_configs() if name not in COMPONENTS]
+        right = right_table(self.rows)[names].astype(bool)
+        compared = compare_verdicts(right["full"], right[names[1:]], clusters=self.groups, **self.options)
+        return compared.rename(columns={"rival": "configuration"})
+
+    def costs(self, names):
+        """Accuracy and crashes beside cost of some configurations."""
+        found = self.rows[self.rows["config"].isin(names)].groupby("config", sort=False)
+        return found.agg(
             accuracy=("right", "mean"),
             crashed=("verdict", lambda column: int(column.isna().sum())),
             n=("right", "size"),
             queries=("queries", "mean"),
             evidence=("evidence", "mean"),
             seconds=("seconds", "mean"),
-        )
-        return table.reset_index()
+        ).reset_index()
 
-    def comparisons(self, against, leave_out=(), **options):
-        """Compare one configuration with all others on the same claims."""
-        right = self.right().astype(bool)
-        rivals = {name: right[name] for name in right if name != against and name not in leave_out}
-        return compare_verdicts(right[against], rivals, clusters=self.groups(), **options)
+    def as_dict(self):
+        """All tables as plain values."""
+        tables = {
+            "cells": self.costs(CELL_NAMES),
+            "configurations": self.costs(documented_configs()),
+            "comparisons": self.comparisons(),
+            "effects": self.effects,
+            "reported": self.reported(),
+        }
+        tables = {name: found.astype(object) for name, found in tables.items()}
+        return {name: found.where(found.notna(), None).to_dict(orient="records") for name, found in tables.items()}
+
+    def as_text(self):
+        shown = self.effects[self.effects["kind"].isin(["main", "without", "shapley"])]
+        tables = {
+            "Cells": self.costs(CELL_NAMES),
+            "Effects by rate of planted notes": shown.drop(columns="reason"),
+            "Documented configurations, run": self.costs(documented_configs()),
+            "Documented impacts (points) and ours": self.reported(),
+        }
+        options = {"index": False, "float_format": "%.3f", "na_rep": "-"}
+        return "\n\n".join(f"{title}\n{found.to_string(**options)}" for title, found in tables.items())
+
+
+def ablation_report(*, rates=(0.0, 1.0), seeds=3, gate="low", mode="bm25_stemmed", seed=0):
+    """Run the ablation on the shipped test claims, for the command line."""
+    documents = shipped_documents()
+    claims = read_claims(documents=documents, split="test")
+    options = {"rates": rates, "seeds": range(seeds), "config": PipelineConfig(gate=gate), "seed": seed}
+    return ablate(EvidenceBase(documents, mode=mode), PublicJudge(), claims, **options)
+
+
+def ablate(base, stance, claims, *, rates=(), seeds=range(3), config=None, memo=None, seed=0, resamples=10_000):
+    """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0."""
+    cells = factorial_configs(config)
+    rows = run_configs(cells | documented_configs(config), base, stance, claims, memo=memo)
+    right = {0.0: right_table(rows)[list(cells)]}
+    for rate in filter(None, rates):
+        noisy = (EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds)
+        right[rate] = sum(right_table(run_configs(cells, other, stance, claims)) for other in noisy) / len(seeds)
+    groups = rows.drop_duplicates("id")["group"].tolist()
+    return Ablation(rows, right, groups, {"n_resamples": resamples, "seed": seed})
+
+
+def factorial_configs(config=None):
+    """Settings of all 16 cells."""
+    return {name: cell_config(cell, config) for name, cell in zip(CELL_NAMES, CELLS, strict=True)}
+
+
+def cell_config(cell, config=None):
+    """Settings of one cell: which of the four factors are on."""
+    config = config or PipelineConfig()
+    decomposition, diversity, weighting, three_stage = cell
+    return replace(
+        config,
+        decomposition=config.decomposition if decomposition else "none",
+        k=config.k if diversity else 1,
+        rule=config.rule if weighting else replace(config.rule, weights=EQUAL_WEIGHTS),
+        three_stage=config.three_stage and three_stage,
+    )
+
+
+def documented_configs(config=None):
+    """The nine documented configurations, as settings that are really run."""
+    config = config or PipelineConfig()
+    without = {name: cell_config([factor != left for factor in FACTORS], config) for name, left in COMPONENTS.items()}
+    return {
+        "full": config,
+        **without,
+        "binary credibility": replace(config, rule=replace(config.rule, weights=BINARY_WEIGHTS)),
+        "stricter threshold": replace(config, rule=replace(config.rule, upper=0.85)),
+        "lenient threshold": replace(config, rule=replace(config.rule, upper=0.55)),
+        "minimal": cell_config(CELLS[0], config),
+    }
 
 
 def run_configs(configs, base, stance, claims, *, share=True, memo=None):
-    """Run configurations on the same claims."""
+    """Run configurations on the same claims, one row a configuration and claim; what they share is done once."""
     ids = [claim.id for claim in claims]
-    if not ids or len(set(ids)) < len(ids) or not all(c.label for c in claims):
+    if not ids or len(set(ids)) < len(ids) or not all(claim.label for claim in claims):
         raise InputError("an ablation needs labelled claims with distinct ids")
-    memo, tables = Memo() if memo is None else memo, []
+    memo, tables = {} if memo is None else memo, []
     for name, config in configs.items():
-        checker = FactChecker(base, stance, config, memo=memo if share else Memo())
+        checker = FactChecker(base, stance, config, memo=memo if share else {})
         results = checker.check_all([(claim.id, claim.text) for claim in claims])
-        table = cost_rows(results)
-        table.insert(0, "config", name)
-        table["group"] = [claim.group or claim.id for claim in claims]
-        table["label"] = [claim.label for claim in claims]
-        table["verdict"] = pd.Series([r.verdict for r in results], dtype=object)
-        table["support"] = pd.Series([r.support for r in results], dtype=float)
-        table["right"] = table["verdict"] == table["label"]
-        tables.append(table)
-    return AblationRun(pd.concat(tables, ignore_index=True))
+        found = cost_rows(results).assign(
+            group=[claim.group or claim.id for claim in claims],
+            label=[claim.label for claim in claims],
+            verdict=pd.Series([result.verdict for result in results], dtype=object),
+            support=pd.Series([result.support for result in results], dtype=float),
+        )
+        found.insert(0, "config", name)
+        tables.append(found.assign(right=found["verdict"] == found["label"]))
+    return pd.concat(tables, ignore_index=True)
 
 
-@dataclass(frozen=True, eq=False)
-class NoiseStudy:
-    """The factorial under planted noise."""
-
-    right: dict
-    groups: list
-    seeds: tuple
-
-    def effects(self, **options):
-        """Give all effects by rate, one table with the column ``rate`` first."""
-        tables = []
-        for rate, table in self.right.items():
-            found = effects(table, self.groups, **options)
-            found.insert(0, "rate", rate)
-            tables.append(found)
-        return pd.concat(tables, ignore_index=True)
+def right_table(rows):
+    """Claims x configurations in their order, 1 where right, else 0."""
+    wide = rows.pivot_table("right", "id", "config", aggfunc="first").astype(float)
+    return wide.loc[rows["id"].drop_duplicates(), rows["config"].drop_duplicates()]
 
 
-def noise_study(documents, stance, claims, *, rates=(0.0, 0.5, 1.0), seeds=(0, 1, 2), config=None, **options):
-    """Run the factorial with contradicting notes planted at known rates."""
-    configs, right, groups = factorial_configs(config), {}, None
-    for rate in rates:
-        tables = []
-        for seed in seeds if rate else seeds[:1]:
-            base = EvidenceBase(plant_noise(documents, rate, seed), **options)
-            run = run_configs(configs, base, stance, claims)
-            tables.append(run.right())
-            groups = run.groups()
-        right[rate] = sum(tables) / len(tables)
-    return NoiseStudy(right, groups, tuple(seeds))
+def effect_weights():
+    """Weights that turn the 16 cells into effects, shape [16, effects].
+
+    ``main: A``: mean with A on minus mean with A off. ``interaction: A x B``: half the effect of A with B on minus
+    half that with B off. ``shapley: A``: A's mean contribution over all orders of adding factors; the four sum to
+    full minus none. ``without: A``: full minus full without A.
+    """
+    on = np.array(CELLS)
+    signs, others = np.where(on, 1.0, -1.0), on.sum(axis=1, keepdims=True) - on
+    orders = np.array([factorial(n) * factorial(3 - n) / factorial(4) for n in range(4)])
+    pairs = list(itertools.combinations(range(4), 2))
+    columns = {f"main: {name}": signs[:, place] / 8 for place, name in enumerate(FACTORS)}
+    columns |= {f"interaction: {FACTORS[a]} x {FACTORS[b]}": signs[:, a] * signs[:, b] / 8 for a, b in pairs}
+    columns |= {f"shapley: {f}": signs[:, place] * orders[others[:, place]] for place, f in enumerate(FACTORS)}
+    columns |= {f"without: {f}": signs[:, place] * (others[:, place] == 3) for place, f in enumerate(FACTORS)}
+    return pd.DataFrame(columns, index=list(CELL_NAMES))
+
+
+def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
+    """Every effect with interval and test; the effects of one kind are one family of contrasts."""
+    if list(values.columns) != list(CELL_NAMES):
+        raise InputError(f"the 16 cells are needed in order: {', '.join(CELL_NAMES)}")
+    if values.empty:
+        raise InputError("there are no claims to compare configurations on")
+    weights = effect_weights()
+    per_claim = pd.DataFrame(values.to_numpy(float) @ weights.to_numpy(), columns=list(weights)).assign(nothing=0.0)
+    tables = []
+    for kind in ("main", "interaction", "shapley", "without"):
+        pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
+        found = estimates.contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
+        found.insert(0, "kind", kind)
+        found.insert(1, "effect", found["system"].str.removeprefix(f"{kind}: "))
+        tables.append(found.drop(columns=["system", "against"]).rename(columns={"difference": "value"}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def plant_noise(documents, rate, seed=0):
+    """Add contradicting notes of low credibility on a share of the documents."""
+    if not 0 <= rate <= 1:
+        raise InputError(f"the rate of noise must be in [0, 1], got {rate}")
+    rng = np.random.Generator(stream(seed, "planted notes"))
+    chosen = np.sort(rng.permutation(np.arange(len(documents)))[: round(rate * len(documents))])
+    notes = documents.iloc[chosen].copy()
+    notes["text"] = [" ".join(contradict(text[a:b], rng) for a, b in sentences(text)) for text in notes["text"]]
+    notes["doc_id"] = notes["doc_id"] + "~note"
+    notes["kind"] = "forum"
+    return pd.concat([documents, notes], ignore_index=True)
+
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_TURNS = [(re.compile(rf"\b{word}\b"), other, 0) for word, other in WORDS["contradictions"].items()]
+_TURNS += [
+    (re.compile(r"\b(?:not|never) ", re.IGNORECASE), "", 1),
+    (re.compile(r"\bexcluded\b", re.IGNORECASE), "covered", 1),
+    (re.compile(r"\b(?:no|neither) ", re.IGNORECASE), "a ", 1),
+    (re.compile(r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)", re.IGNORECASE), r"\1 not", 1),
+]
+
+
+def contradict(sentence, rng):
+    """A sentence that contradicts another: other numbers, else a turn of its words, the first that changes it."""
+    factor = float(rng.choice([0.5, 2.0, 3.0]))
+    changed = _NUMBER.sub(lambda found: _other_number(found.group(), factor), sentence)
+    for pattern, put, count in _TURNS:
+        if changed != sentence:
+            break
+        changed = pattern.sub(put, sentence, count=count)
+    return changed
+
+
+def _other_number(number, factor):
+    """Another number of the same form, never the same."""
+    value = float(number.replace(",", ""))
+    other = value * factor if value else 7.0
+    if not value.is_integer() or "." in number:
+        return f"{other:.2f}"
+    other = round(other) if round(other) != value else value + 1
+    return f"{other:,.0f}" if "," in number else f"{other:.0f}"
+
+
+def simulated_accuracy(configuration):
+    """Probability with which the documented simulator draws a right answer for one of its nine configurations."""
+    told = yaml_table("documented")["simulator"]
+    penalty = sum(told["penalties"].get(part, 0) for part in told["changed"][configuration])
+    return max(told["least"], told["accuracy"] - penalty)
+
+
+def simulated_seconds(configuration):
+    """The constant that the documented simulator reports as time."""
+    told = yaml_table("documented")["simulator"]
+    changed = told["changed"][configuration]
+    return told["seconds"] * (1 + sum(share for part, share in told["slower"].items() if part not in changed))
+
+
+def chance_of_reversal(configuration, n):
+    """Probability that an ablated system looks at least as good as the full one on n claims of the simulator."""
+    counts = np.arange(n + 1)
+    ablated = stats.binom.pmf(counts, n, simulated_accuracy(configuration))
+    return float(ablated @ stats.binom.cdf(counts, n, simulated_accuracy("full")))

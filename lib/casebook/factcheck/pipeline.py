@@ -1,23 +1,100 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
-from dataclasses import replace
+import itertools
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
 
+import pandas as pd
+
+from casebook.data.folders import read_collection
+from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.credibility import GATES, documented_rating
-from casebook.factcheck.decompose import decompose, undivided
-from casebook.factcheck.decompose_documented import decompose_documented
-from casebook.factcheck.evidence import fuse_queries
-from casebook.factcheck.memo import Memo
-from casebook.factcheck.model import INSUFFICIENT, NOT_SUPPORTED, VERIFIABLE, Evidence, VerdictResult
-from casebook.factcheck.pipeline_config import DOCUMENTED_CONFIG, QUERY_WRITERS, PipelineConfig
-from casebook.factcheck.queries import MOST
-from casebook.factcheck.stage_clock import STAGES, StageClock, StageFailed
-from casebook.factcheck.verdict import decide, degree_of_support
+from casebook.factcheck.claims import read_claims, read_plain, shipped_documents
+from casebook.factcheck.decompose import VERIFIABLE, ModelDecomposer, decompose, decompose_documented, undivided
+from casebook.factcheck.evidence import (
+    MOST_QUERIES,
+    QUERY_WRITERS,
+    EvidenceBase,
+    documented_rating,
+    fuse_queries,
+    read_ratings,
+)
+from casebook.factcheck.explain import explain
+from casebook.factcheck.stance import EntailmentStance, ModelStance, PlaceholderStance, PublicJudge, fitted_stance
+from casebook.factcheck.verdict import (
+    DOCUMENTED,
+    INSUFFICIENT,
+    NOT_SUPPORTED,
+    Evidence,
+    Rule,
+    VerdictResult,
+    decide,
+    degree_of_support,
+)
+from casebook.files import write_text
+from casebook.models.encoders import load_encoder
+from casebook.models.language import load_language_model
+from casebook.models.rerankers import EntailmentModel
+from casebook.stats.samples import check_choice
 
-__all__ = ["DOCUMENTED_CONFIG", "STAGES", "FactChecker", "PipelineConfig"]
+STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
+GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
+OWN = "own"  # the smoke and insurance collections as one
 
-NOT_VERIFIABLE = "no_verifiable_part"
-_DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Settings of the pipeline.
+
+    Parameters
+    ----------
+    decomposition : str
+        ``rules``, ``documented``, ``none`` or the name of a further decomposer of `FactChecker`.
+    queries : {"diverse", "documented"}
+        How queries are written.
+    k : int
+        Queries per part of a claim, 1 to 5.
+    documents, passages : int
+        Documents per part (None: all that are found), and passages of each.
+    three_stage : bool
+        False: whole documents, ungated.
+    gate : {"none", "low", "medium", "high"}
+        Least credibility of a document: 0, 0.3, 0.5, 0.8.
+    rule : Rule
+        How evidence becomes a verdict.
+    parity : bool
+        Rate, extract and number evidence as documented.
+
+    Raises
+    ------
+    InputError
+        If a setting makes no sense.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.pipeline import PipelineConfig
+    >>> PipelineConfig(k=1, gate="medium").documents
+    3
+    """
+
+    decomposition: str = "rules"
+    queries: str = "diverse"
+    k: int = 3
+    documents: int | None = 3
+    three_stage: bool = True
+    gate: str = "low"
+    passages: int = 2
+    rule: Rule = field(default_factory=Rule)
+    parity: bool = False
+
+    def __post_init__(self):
+        check_choice("queries", self.queries, QUERY_WRITERS)
+        check_choice("gate", self.gate, GATES)
+        if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
+            raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
 
 
 class FactChecker:
@@ -28,161 +105,223 @@ class FactChecker:
     base : EvidenceBase
         Where evidence is searched.
     stance : object
-        Judge of passages, see `casebook.factcheck.stance`.
-    config : PipelineConfig
+        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`.
+    config : PipelineConfig, optional
         Settings.
     decomposers : dict of callable, optional
-        Further decomposers by name, such as
-        `casebook.factcheck.decompose_model.ModelDecomposer`.
-    memo : Memo, optional
+        Further decomposers by name, such as `casebook.factcheck.decompose.ModelDecomposer`.
+    memo : dict, optional
         Results shared with other configurations over the same collection and judge.
 
     Raises
     ------
     InputError
         If the decomposition is unknown.
+
+    Notes
+    -----
+    ``check(claim, claim_id)`` gives a `casebook.factcheck.verdict.VerdictResult`: verdict (SUPPORTED, NOT_SUPPORTED
+    or INSUFFICIENT_EVIDENCE), confidence and degree of support in [0, 1], sub-claims, queries, evidence with
+    document and characters, and seconds by stage. A claim that crashes has ``error`` and no verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from casebook.factcheck.evidence import EvidenceBase
+    >>> from casebook.factcheck.pipeline import FactChecker
+    >>> from casebook.factcheck.stance import PublicJudge
+    >>> documents = pd.DataFrame({"doc_id": ["a", "b"], "text": ["Money is limited to 500.", "Hail is covered."]})
+    >>> checker = FactChecker(EvidenceBase(documents), PublicJudge())
+    >>> checker.check("Money is limited to 750.").verdict
+    'NOT_SUPPORTED'
     """
 
     def __init__(self, base, stance, config=None, decomposers=None, memo=None):
         self.base, self.stance = base, stance
         self.config = config or PipelineConfig()
-        known = _DECOMPOSERS | (decomposers or {})
+        known = {"rules": decompose, "documented": decompose_documented, "none": undivided} | (decomposers or {})
         if self.config.decomposition not in known:
             raise InputError(f"unknown decomposition {self.config.decomposition!r}; one of {', '.join(known)}")
         self._decompose = known[self.config.decomposition]
-        self._memo = Memo() if memo is None else memo
+        self._memo = {} if memo is None else memo
 
     def check_all(self, claims):
-        """Check many claims, each on its own."""
+        """Check pairs of id and claim, each on its own."""
         return [self.check(text, name) for name, text in claims]
 
     def check(self, claim, claim_id="claim"):
-        """Check one claim.
-
-        Parameters
-        ----------
-        claim : str
-            Claim.
-        claim_id : str
-            Its id.
-
-        Returns
-        -------
-        VerdictResult
-            With ``verdict`` None and ``error`` set if a stage crashed.
-        """
-        clock = StageClock()
+        """Check one claim; if a stage fails, the result has its name and no verdict."""
+        stages = _Stages(self._memo)
         try:
-            return self._check(clock, claim, claim_id)
-        except StageFailed as failure:
-            return VerdictResult(claim_id, str(claim)[:200], None, timings=clock.seconds, error=str(failure)[:500])
+            return self._check(stages, claim, claim_id)
+        except Exception as error:
+            cause = f"{stages.now}: {getattr(error, 'cause', None) or type(error).__name__}: {error}"
+            return VerdictResult(claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500])
 
-    def _check(self, clock, claim, claim_id):
-        with clock.stage("decomposition"):
-            key = ("decompose", self.config.decomposition, claim)
-            parts = clock.charge(self._memo.get, key, lambda: self._decompose(claim))
+    def _check(self, stages, claim, claim_id):
+        config, documented = self.config, self.config.rule.documented
+        key = ("decomposition", config.decomposition, claim)
+        parts = stages.run(key, lambda: self._decompose(claim))
         kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
-        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=clock.seconds)
-        documented = self.config.rule.claim == "documented"
+        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not kept or (dropped and not documented):
-            return replace(
-                result,
-                verdict=NOT_SUPPORTED if documented else INSUFFICIENT,
-                confidence=0.0 if documented else None,
-                reason=NOT_VERIFIABLE,
-            )
-        asked = self._queries(clock, kept)
-        evidence = []
+            verdict, confidence = (NOT_SUPPORTED, 0.0) if documented else (INSUFFICIENT, None)
+            return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
+        write, asked, evidence = QUERY_WRITERS[config.queries], {}, []
         for part in kept:
-            texts = [query.text for query in asked if query.subclaim_id == part.id]
-            evidence += self._evidence(clock, part, texts, len(evidence))
-        return self._decided(clock, replace(result, queries=asked), tuple(evidence))
-
-    def _queries(self, clock, parts):
-        """Write the queries of all parts."""
-        write, asked = QUERY_WRITERS[self.config.queries], []
-        with clock.stage("queries"):
-            for part in parts:
-                key = ("queries", self.config.queries, part)
-                found = clock.charge(self._memo.get, key, lambda part=part: write(part, MOST))
-                asked += found[: self.config.k]
-        return tuple(asked)
-
-    def _evidence(self, clock, part, texts, before):
-        """Search, rate, extract and judge for one part."""
-        with clock.stage("search"):
-            rankings = [
-                clock.charge(self._memo.get, ("search", text), lambda text=text: self.base.search(text))
-                for text in texts
-            ]
-            most = len(self.base) if self.config.documents is None else None
-            rows = fuse_queries(rankings, most or self.config.documents)
-        with clock.stage("credibility"):
-            rows = [row for row in rows if self._passes(row)]
-        with clock.stage("extraction"):
-            passages = [p for row in rows for p in self._passages(clock, part, row)]
-        with clock.stage("stance"):
-            # Passages are judged together: what one says can depend on the others.
-            judged = clock.charge(
-                self._memo.get, ("stance", part.text, tuple(passages)), lambda: self.stance.judge(part.text, passages)
-            )
-        first = 1 if self.config.parity else before + 1
-        return [
-            self._item(f"EV{number}", part, passage, *stance)
-            for number, (passage, stance) in enumerate(zip(passages, judged, strict=True), start=first)
-        ]
-
-    def _rating(self, row):
-        if self.config.parity:
-            return documented_rating(self.base.url(row))
-        return self.base.ratings[row]
-
-    def _passes(self, row):
-        if not self.config.three_stage:
-            return True
-        return self._rating(row).score >= GATES[self.config.gate]
-
-    def _passages(self, clock, part, row):
-        if not self.config.three_stage:
-            return [self.base.whole(row)]
-        parity, most = self.config.parity, self.config.passages
-        extract = self.base.extract_documented if parity else self.base.extract
-        key = ("extract", parity, most, row, part.text)
-        return clock.charge(self._memo.get, key, lambda: extract(row, part.text, most))
-
-    def _item(self, name, part, passage, stance, probability):
-        rating, doc_id = self._rating(passage.row), self.base.doc_ids[passage.row]
-        return Evidence(
-            id=name,
-            subclaim_id=part.id,
-            doc_id=doc_id,
-            source=passage.header or doc_id,
-            url=self.base.url(passage.row),
-            passage=passage.text,
-            start=passage.start,
-            end=passage.end,
-            credibility=rating.score,
-            level=rating.level,
-            stance=stance,
-            probability=probability,
-        )
-
-    def _decided(self, clock, result, evidence):
-        with clock.stage("verdict"):
-            names = [part.id for part in result.subclaims]
-            parts, verdict, confidence = decide(names, evidence, self.config.rule)
-            support = degree_of_support(names, evidence, self.config.rule)
-        reasons = {part.reason for part in parts} - {None}
-        open_ = verdict == INSUFFICIENT
+            found = stages.run(("queries", config.queries, part), lambda part=part: write(part, MOST_QUERIES))
+            asked[part] = found[: config.k]
+        for part in kept:
+            evidence += self._evidence(stages, part, asked[part], first=1 if config.parity else len(evidence) + 1)
+        decided = stages.run(None, lambda: decide(result.parts, evidence, config.rule), "verdict")
+        subverdicts, verdict, confidence = decided
+        if verdict == INSUFFICIENT:
+            reasons = {part.reason for part in subverdicts} - {None}
+            result = replace(result, reason=", ".join(sorted(reasons)) or "mixed_evidence")
         return replace(
             result,
             verdict=verdict,
             confidence=confidence,
-            support=support,
-            evidence=evidence,
-            subverdicts=parts,
-            reason=", ".join(sorted(reasons)) or "mixed_evidence" if open_ else None,
+            support=degree_of_support(result.parts, evidence, config.rule),
+            queries=tuple(itertools.chain(*asked.values())),
+            evidence=tuple(evidence),
+            subverdicts=subverdicts,
         )
+
+    def _evidence(self, stages, part, asked, first):
+        """Search, rate, extract and judge for one part."""
+        config, base = self.config, self.base
+        rankings = [stages.run(("search", q.text), lambda text=q.text: base.search(text)) for q in asked]
+        rows = fuse_queries(rankings, config.documents or len(base))
+        passages = []
+        if config.three_stage:
+            gate = GATES[config.gate]
+            rows = stages.run(None, lambda: [r for r in rows if self._rating(r).score >= gate], "credibility")
+            extract = base.extract_documented if config.parity else base.extract
+            for row in rows:
+                key = ("extraction", config.parity, config.passages, row, part.text)
+                passages += stages.run(key, lambda row=row: extract(row, part.text, config.passages))
+        else:
+            passages = [base.whole(row) for row in rows]
+        # Passages are judged together: what one says can depend on the others.
+        key = ("stance", part.text, tuple(passages))
+        stances = stages.run(key, lambda: self.stance.judge(part.text, passages))
+        items = []
+        for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=first):
+            rating, doc_id = self._rating(passage.row), base.doc_ids[passage.row]
+            source = (doc_id, passage.header or doc_id, base.urls[passage.row])
+            place = (passage.text, passage.start, passage.end)
+            items.append(Evidence(f"EV{number}", part.id, *source, *place, rating.score, rating.level, *stance))
+        return items
+
+    def _rating(self, row):
+        return documented_rating(self.base.urls[row]) if self.config.parity else self.base.ratings[row]
+
+
+class _Stages:
+    """Seconds of every stage of one claim, and the stage that runs now.
+
+    What another configuration has found already costs a claim what it cost there: each cell of an ablation
+    bears what it would cost alone.
+    """
+
+    def __init__(self, memo):
+        self.memo, self.seconds, self.now = memo, dict.fromkeys(STAGES, 0.0), STAGES[0]
+
+    def run(self, key, compute, stage=None):
+        """Give what a stage computes; a key starts with the name of the stage, None is never remembered."""
+        self.now = stage or key[0]
+        known = self.memo.get(key) if key else None
+        if known is None:
+            start = perf_counter()
+            result = compute()
+            known = result, perf_counter() - start
+            if key:
+                self.memo[key] = known
+        self.seconds[self.now] += known[1]
+        return known[0]
+
+
+DOCUMENTED_CONFIG = PipelineConfig(
+    "documented", "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
+)
+
+
+def documents_of(names):
+    """Load collections as one: data sets, BEIR folders, or ``own``."""
+    if not names:
+        raise InputError("name a collection to search, such as --corpus own")
+    frames = []
+    for name in names:
+        if name == OWN:
+            found = shipped_documents()
+        elif "/" in str(name) or os.sep in str(name):  # a folder; judgements are not needed
+            found = read_collection(name, titles=False)
+        else:
+            found = load(name, titles=False).documents.copy()
+        if len(names) > 1 and name != OWN:
+            found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
+        frames.append(found)
+    joined = pd.concat(frames, ignore_index=True).astype(object)
+    return joined.where(joined.notna(), None)
+
+
+def judge_of(name, base):
+    """Judge of stance by the name that the command line knows."""
+    kind, _, model = name.partition(":")
+    if name == "public":
+        return PublicJudge()
+    if name in ("features", "features+maxsim"):
+        own = shipped_documents()
+        train = read_claims(documents=own, split="train")
+        encoder = load_encoder() if name.endswith("maxsim") else None
+        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
+    if name == "placeholder":
+        return PlaceholderStance()
+    if kind == "entailment" and model:
+        return EntailmentStance(EntailmentModel(model))
+    if kind == "model" and model:
+        return ModelStance(load_language_model(model))
+    known = "public, features, features+maxsim, placeholder, entailment:NAME or model:NAME"
+    raise InputError(f"unknown stance {name!r}: give {known}")
+
+
+def check_file(path, corpora, *, mode, stance, decomposition, documented=False, ratings=None, **settings):
+    """Check every claim of a file, for the command line: claims, results and settings."""
+    claims = read_plain(path)
+    rating_table = read_ratings(Path(ratings)) if ratings else None
+    base = EvidenceBase(documents_of(corpora), mode=mode, rating_table=rating_table)
+    decomposers = None
+    if decomposition.startswith("model:"):
+        decomposers = {decomposition: ModelDecomposer(load_language_model(decomposition.removeprefix("model:")))}
+    config = PipelineConfig(decomposition=decomposition, **settings)
+    if documented:
+        config, stance = replace(DOCUMENTED_CONFIG, k=config.k), "placeholder"
+    checker = FactChecker(base, judge_of(stance, base), config, decomposers)
+    return claims, checker.check_all([(claim.id, claim.text) for claim in claims]), config
+
+
+def as_report(results, config):
+    """Results as plain values: verdicts, explanations, and how checking ended."""
+    claims = []
+    for result in results:
+        told = None if result.error else explain(result, config.rule)
+        removal = list(told.removal.ids) if told and told.removal else None
+        claims.append(result.as_dict() | {"explanation": told and told.text, "removal": removal})
+    return {"outcomes": outcomes(results), "claims": claims}
+
+
+def outcomes(results):
+    """How often checking ended with each verdict, or crashed where and why."""
+    ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
+    return dict(Counter(ends).most_common())
+
+
+def write_predictions(path, results):
+    """Write verdicts for ``casebook factcheck score``, crashed ones with no label."""
+    rows = [{"id": result.claim_id, "label": result.verdict, "probability": result.support} for result in results]
+    frame = pd.DataFrame(rows).astype({"label": object})
+    return write_text(path, frame.to_json(orient="records", lines=True))

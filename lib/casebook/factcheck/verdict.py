@@ -1,21 +1,111 @@
-"""From the stances of evidence to the verdict on a claim."""
+"""From the stances of evidence to the verdict on a claim: the documented rule and the corrected one."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from casebook.errors import InputError
-from casebook.factcheck.model import INSUFFICIENT, LEVELS, NEUTRAL, NOT_SUPPORTED, SUPPORTED, SUPPORTS, SubclaimVerdict
+from casebook.stats.samples import check_choice
 
+SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = VERDICTS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE")
+SUPPORTS, REFUTES, NEUTRAL = STANCES = ("supports", "refutes", "neutral")
+LEVELS = ("high", "medium", "low")
 WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}
 NO_EVIDENCE, ONLY_NEUTRAL = "no_evidence", "only_neutral_evidence"
 DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPORTED
-_CHOICES = {"denominator": ("weight", "count"), "neutral": ("against", "ignored"), "claim": ("three_way", "documented")}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One passage that speaks to one sub-claim."""
+
+    id: str
+    subclaim_id: str
+    doc_id: str
+    source: str
+    url: str
+    passage: str
+    start: int
+    end: int
+    credibility: float
+    level: str
+    stance: str = NEUTRAL
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class SubclaimVerdict:
+    subclaim_id: str
+    verdict: str
+    confidence: float | None
+    score: float | None
+    evidence_count: int
+    high_credibility_count: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class VerdictResult:
+    """Everything that is known of one checked claim; a crashed one has an error and no verdict."""
+
+    claim_id: str
+    claim: str
+    verdict: str | None
+    confidence: float | None = None
+    support: float | None = None
+    subclaims: tuple = ()
+    dropped: tuple = ()
+    queries: tuple = ()
+    evidence: tuple = ()
+    subverdicts: tuple = ()
+    timings: dict = field(default_factory=dict)
+    reason: str | None = None
+    error: str | None = None
+
+    @property
+    def parts(self):
+        """Ids of the sub-claims that were judged."""
+        return [part.id for part in self.subclaims]
+
+    def evidence_of(self, subclaim_id):
+        return tuple(item for item in self.evidence if item.subclaim_id == subclaim_id)
+
+    def as_dict(self):
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How evidence becomes a verdict."""
+    """How evidence becomes a verdict.
+
+    Parameters
+    ----------
+    weights : dict of float
+        Weight above 0 of each level of credibility: high, medium, low.
+    upper, lower : float
+        Score in [0, 1] from which a part is SUPPORTED, and up to which it is NOT_SUPPORTED; both inclusive.
+    denominator : {"weight", "count"}
+        What the weighted support is divided by: the summed weights, or the number of items.
+    neutral : {"ignored", "against"}
+        Whether neutral evidence is left out or counts against the claim.
+    claim : {"three_way", "documented"}
+        ``documented`` has no INSUFFICIENT claim: whatever is not SUPPORTED throughout is NOT_SUPPORTED.
+
+    Raises
+    ------
+    InputError
+        If thresholds, weights or a choice make no sense.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.verdict import Evidence, Rule, decide
+    >>> place = ("SC1", "doc", "", "", "A passage.", 0, 10)
+    >>> items = [Evidence("EV1", *place, 0.9, "high", "supports"), Evidence("EV2", *place, 0.3, "low", "refutes")]
+    >>> decide(["SC1"], items, Rule())[1]
+    'SUPPORTED'
+    >>> decide(["SC1"], items, Rule(upper=0.85))[1]
+    'INSUFFICIENT_EVIDENCE'
+    """
 
     weights: dict = field(default_factory=lambda: dict(WEIGHTS))
     upper: float = 0.7
@@ -29,85 +119,79 @@ class Rule:
             raise InputError(f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}")
         if set(self.weights) != set(LEVELS) or min(self.weights.values()) <= 0:
             raise InputError(f"weights above 0 are needed for {', '.join(LEVELS)}")
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}")
+        check_choice("denominator", self.denominator, ("weight", "count"))
+        check_choice("neutral", self.neutral, ("against", "ignored"))
+        check_choice("claim", self.claim, ("three_way", "documented"))
+
+    @property
+    def documented(self):
+        return self.claim == "documented"
+
+    def counts(self, item):
+        return self.neutral == "against" or item.stance != NEUTRAL
 
     def weight(self, level):
-        """Give the weight of a level of credibility, float."""
         return self.weights.get(level, self.weights["low"])
 
 
 DOCUMENTED = Rule(neutral="against", claim="documented")
 
 
-def support_score(evidence, rule):
-    """Weigh the evidence of one sub-claim."""
-    if not evidence:
-        return None, NO_EVIDENCE
-    counted = [e for e in evidence if rule.neutral == "against" or e.stance != NEUTRAL]
-    if not counted:
-        return None, ONLY_NEUTRAL
-    weights = [rule.weight(item.level) for item in counted]
-    total = sum(weights) if rule.denominator == "weight" else len(counted)
-    pairs = zip(weights, counted, strict=True)
-    score = sum(weight for weight, item in pairs if item.stance == SUPPORTS) / total
-    # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
-    return round(score, 12), None
-
-
-def judge_subclaim(subclaim_id, evidence, rule):
-    """Decide one sub-claim."""
-    documented = rule.claim == "documented"
-    score, reason = support_score(evidence, rule)
-    if score is None:
-        verdict = NOT_SUPPORTED if documented else INSUFFICIENT
-        confidence = 0.0 if documented else None
-    else:
-        verdict = _by_threshold(score, rule)
-        against = verdict == NOT_SUPPORTED and not documented
-        confidence = 1 - score if against else score
-    high = sum(item.level == "high" for item in evidence)
-    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), high, reason)
-
-
-def _by_threshold(score, rule):
-    if score >= rule.upper:
-        return SUPPORTED
-    return NOT_SUPPORTED if score <= rule.lower else INSUFFICIENT
-
-
-def judge_claim(subverdicts, rule):
-    """Decide a claim from its sub-claims."""
-    verdicts = [part.verdict for part in subverdicts]
-    if rule.claim == "documented":
-        if not verdicts:
-            return NOT_SUPPORTED, 0.0
-        if set(verdicts) == {SUPPORTED}:
-            return SUPPORTED, sum(p.confidence for p in subverdicts) / len(verdicts)
-        return NOT_SUPPORTED, DOCUMENTED_DOUBT
-    if NOT_SUPPORTED in verdicts:
-        certain = [p.confidence for p in subverdicts if p.verdict == NOT_SUPPORTED]
-        return NOT_SUPPORTED, max(certain)
-    if verdicts and set(verdicts) == {SUPPORTED}:
-        return SUPPORTED, min(part.confidence for part in subverdicts)
-    return INSUFFICIENT, None
-
-
 def decide(subclaim_ids, evidence, rule):
-    """Decide a claim from all of its evidence."""
+    """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
     parts = tuple(judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule) for name in subclaim_ids)
     return parts, *judge_claim(parts, rule)
 
 
+def support_score(evidence, rule):
+    """Weighted share of support in [0, 1] for one sub-claim, and why there is none."""
+    if not evidence:
+        return None, NO_EVIDENCE
+    counted = [item for item in evidence if rule.counts(item)]
+    if not counted:
+        return None, ONLY_NEUTRAL
+    total = sum(rule.weight(item.level) for item in counted) if rule.denominator == "weight" else len(counted)
+    support = sum(rule.weight(item.level) for item in counted if item.stance == SUPPORTS)
+    # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
+    return round(support / total, 12), None
+
+
+def judge_subclaim(subclaim_id, evidence, rule):
+    score, reason = support_score(evidence, rule)
+    if score is None:
+        verdict, confidence = (NOT_SUPPORTED, 0.0) if rule.documented else (INSUFFICIENT, None)
+    elif score >= rule.upper:
+        verdict, confidence = SUPPORTED, score
+    elif score <= rule.lower:
+        verdict, confidence = NOT_SUPPORTED, score if rule.documented else 1 - score
+    else:
+        verdict, confidence = INSUFFICIENT, score
+    high = sum(item.level == "high" for item in evidence)
+    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), high, reason)
+
+
+def judge_claim(parts, rule):
+    """Verdict and confidence of a claim from the verdicts on its parts."""
+    verdicts = [part.verdict for part in parts]
+    supported = set(verdicts) == {SUPPORTED}
+    if rule.documented:
+        if not verdicts:
+            return NOT_SUPPORTED, 0.0
+        if supported:
+            return SUPPORTED, sum(part.confidence for part in parts) / len(parts)
+        return NOT_SUPPORTED, DOCUMENTED_DOUBT
+    if NOT_SUPPORTED in verdicts:
+        return NOT_SUPPORTED, max(part.confidence for part in parts if part.verdict == NOT_SUPPORTED)
+    return (SUPPORTED, min(part.confidence for part in parts)) if supported else (INSUFFICIENT, None)
+
+
 def degree_of_support(subclaim_ids, evidence, rule):
-    """Say how far the evidence supports a claim, for calibration and ranking."""
+    """How far the evidence supports a claim, for calibration: the least weighted mean probability of its parts."""
     degrees = []
     for name in subclaim_ids:
         sided = [item for item in evidence if item.subclaim_id == name and item.probability is not None]
         if not sided:
             return None
         weights = [rule.weight(item.level) for item in sided]
-        pairs = zip(weights, sided, strict=True)
-        degrees.append(sum(w * item.probability for w, item in pairs) / sum(weights))
+        degrees.append(sum(w * item.probability for w, item in zip(weights, sided, strict=True)) / sum(weights))
     return min(degrees, default=None)

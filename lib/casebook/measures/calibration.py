@@ -1,4 +1,9 @@
-"""Whether stated probabilities come true, and what abstaining would buy."""
+"""Whether stated probabilities come true, and what abstaining would buy.
+
+Calibration in bins of equal mass (ECE and Murphy's parts of the Brier score, each also without
+the bias of small bins), and errors by coverage (AURC), all on weighted units, so that a
+resample is a row of weights.
+"""
 
 from dataclasses import dataclass
 
@@ -7,16 +12,15 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.inference.clusters import cluster_codes
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import check_count, check_share, stream
-from casebook.measures.auroc import auroc
-from casebook.measures.calibration_statistics import CalibrationStatistics, mass_bins
-from casebook.measures.calibration_tables import bin_table, coverage_curve
-from casebook.stats.intervals import resample_counts
+from casebook.measures.classification import auroc
+from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
+from casebook.stats.samples import check_count, check_share, stream
 
 BLOCK = 2**21
+NAMES = (
+    *("ece", "ece_debiased", "reliability", "reliability_debiased"),
+    *("resolution", "uncertainty", "within_bins", "aurc", "e_aurc"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,41 +36,63 @@ class Calibration:
 
 
 def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_boot=1000, seed=0):
-    """Compare stated probabilities with what came true."""
+    """Compare stated probabilities with what came true.
+
+    Parameters
+    ----------
+    outcome : array_like of bool, shape [n]
+        Whether the statement was right.
+    probability : array_like of float, shape [n]
+        Stated probability in [0, 1]; None or NaN where none was stated.
+    n_bins : int, default 10
+        Bins of equal mass; equal probabilities are never parted.
+    clusters : array_like, shape [n], optional
+        What belongs together; whole clusters are resampled.
+    level, n_boot, seed
+        Of the intervals.
+
+    Returns
+    -------
+    Calibration
+        ``measures``: name to `Interval`; ``controls``: name to the value of a calibrated
+        forecaster, or of one who always states the base rate; ``bins`` and ``curve`` (risk
+        by coverage) as frames; ``n`` and ``missing`` statements.
+
+    Raises
+    ------
+    InputError
+        If the lengths differ or a probability lies outside [0, 1].
+
+    Examples
+    --------
+    >>> found = calibration([1, 1, 1, 0], [0.9, 0.9, 0.6, 0.6], n_bins=2)
+    >>> round(found.measures["ece"].estimate, 3), round(found.measures["brier"].estimate, 3)
+    (0.1, 0.135)
+    """
     check_share("level", level)
     check_count("n_bins", n_bins)
     y, p, groups, missing = _checked(outcome, probability, clusters)
     bins = mass_bins(p, n_bins)
-    statistics = CalibrationStatistics(y, p, bins)
-    chance = _calibrated(statistics, p, n_boot, seed)
-    draws = _bootstrap(statistics, groups, len(y), n_boot, seed)
-    measures = _binned_measures(statistics, draws, chance, level)
+    statistics = _Statistics(y, p, bins)
+    chance, controls, draws = {}, {}, {}
+    measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
+    if len(y):
+        chance = _calibrated(statistics, p, n_boot, seed)
+        draws = _resampled(statistics, groups, n_boot, seed)
+        values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
+        measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
+        controls = _controls(y.mean(), chance)
     options = {"level": level, "clusters": groups}
     measures["brier"] = bootstrap_mean((p - y) ** 2, n_boot=n_boot, seed=seed, **options)
-    measures["log_loss"] = _log_loss(y, p, n_boot=n_boot, seed=seed, **options)
+    stated = np.where(y, p, 1 - p)
+    if stated.all():
+        measures["log_loss"] = bootstrap_mean(-np.log(stated), n_boot=n_boot, seed=seed, **options)
+    else:
+        measures["log_loss"] = Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
     measures["auroc"] = auroc(y, p, **options)
     return Calibration(
-        measures, _controls(y, chance), bin_table(y, p, bins, level), coverage_curve(y, p, missing), len(y), missing
+        measures, controls, _bin_table(y, p, bins, level), _coverage_curve(y, p, missing), len(y), missing
     )
-
-
-_NAMES = (
-    "ece",
-    "ece_debiased",
-    "reliability",
-    "reliability_debiased",
-    "resolution",
-    "uncertainty",
-    "within_bins",
-    "aurc",
-    "e_aurc",
-)
-_BIASED = {
-    "ece": "ece_debiased",
-    "ece_debiased": "ece_debiased",
-    "reliability": "reliability_debiased",
-    "reliability_debiased": "reliability_debiased",
-}
 
 
 def _checked(outcome, probability, clusters):
@@ -82,30 +108,7 @@ def _checked(outcome, probability, clusters):
     return y[given], p[given], groups, int((~given).sum())
 
 
-def _bootstrap(statistics, groups, n, n_boot, seed):
-    """Give the statistics of resamples of units, or of whole clusters."""
-    codes = np.arange(n) if groups is None else groups
-    kinds, codes = np.unique(codes, return_inverse=True)
-    if len(kinds) < 2:
-        return {}
-    drawn = resample_counts(len(kinds), n_boot, seed)
-    parts = [statistics(weights[:, codes]) for weights in drawn]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _binned_measures(statistics, draws, chance, level):
-    n = len(statistics.p)
-    if not n:
-        nothing = Interval(None, None, None, level, 0, "basic", "no_units")
-        return dict.fromkeys(_NAMES, nothing)
-    values = {name: x[0] for name, x in statistics(np.ones((1, n))).items()}
-    return {name: _interval(name, values, draws, chance, n, level) for name in _NAMES}
-
-
-def _controls(y, chance):
-    if not len(y):
-        return {}
-    base = y.mean()
+def _controls(base, chance):
     return {
         "ece": float(chance["ece"].mean()),
         "reliability": float(chance["reliability"].mean()),
@@ -116,10 +119,18 @@ def _controls(y, chance):
     }
 
 
+def _resampled(statistics, groups, n_boot, seed):
+    """Give the statistics of resamples of units, or of whole clusters."""
+    codes = np.arange(len(statistics.p)) if groups is None else groups
+    kinds, codes = np.unique(codes, return_inverse=True)
+    if len(kinds) < 2:
+        return {}
+    parts = [statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def _calibrated(statistics, p, n_boot, seed):
     """Give the statistics that a calibrated forecaster would show by chance."""
-    if not len(p):
-        return {}
     parts, rows = [], max(1, BLOCK // len(p))
     for block, start in enumerate(range(0, n_boot, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
@@ -129,20 +140,19 @@ def _calibrated(statistics, p, n_boot, seed):
 
 
 def _interval(name, values, draws, chance, n, level):
-    """Interval of one statistic; see `calibration` for the three kinds."""
-    method = "shifted" if name in _BIASED else "basic"
-    estimate = float(values[name])
-    if name in _BIASED:
-        estimate = max(0.0, estimate)
+    """Basic bootstrap; for statistics that chance inflates the draws, shifted onto the debiased value."""
+    plain = name.removesuffix("_debiased")
+    biased = plain in ("ece", "reliability")
+    method = "shifted" if biased else "basic"
+    estimate = max(0.0, float(values[name])) if biased else float(values[name])
     if not draws:
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
         return Interval(estimate, None, None, level, n, method, reason)
-    found = draws[_BIASED.get(name, name)]
+    centred = f"{plain}_debiased" if biased else name
+    found = draws[centred]
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    if name in _BIASED:
-        centre = values[_BIASED[name]]
-        low, high = centre + low - found.mean(), centre + high - found.mean()
-        plain = name.removesuffix("_debiased")
+    if biased:
+        low, high = values[centred] + low - found.mean(), values[centred] + high - found.mean()
         if values[plain] <= np.quantile(chance[plain], level):
             low = 0.0
     else:
@@ -153,10 +163,110 @@ def _interval(name, values, draws, chance, n, level):
     return Interval(estimate, float(low), float(high), level, n, method, reason)
 
 
-def _log_loss(y, p, **options):
-    stated = np.where(y, p, 1 - p)
-    if not stated.all():
-        level = options["level"]
-        reason = "certain_and_wrong"
-        return Interval(None, None, None, level, len(y), "percentile", reason)
-    return bootstrap_mean(-np.log(stated), **options)
+def _bin_table(y, p, bins, level):
+    """Give the mean statement and the share that came true of every bin."""
+    rows = []
+    for b in range(bins.max(initial=-1) + 1):
+        inside = bins == b
+        share = wilson(int(y[inside].sum()), int(inside.sum()), level)
+        rows.append((share.n, p[inside].mean(), share.estimate, share.low, share.high))
+    return pd.DataFrame(rows, columns=["n", "confidence", "share", "share low", "share high"])
+
+
+def _coverage_curve(y, p, missing):
+    """Give the risk at every coverage that a threshold on the probability can give."""
+    order = np.argsort(-p, kind="stable")
+    last = np.flatnonzero(np.diff(p[order], append=-1.0))
+    covered, wrong = last + 1, np.cumsum(~y[order])[last]
+    return pd.DataFrame(
+        {
+            "threshold": p[order][last],
+            "coverage": covered / max(len(y) + missing, 1),
+            "risk": wrong / covered,
+            "n": covered,
+        }
+    )
+
+
+def mass_bins(p, n_bins):
+    """Assign probabilities to bins of equal mass, never parting equal ones."""
+    order = np.sort(p)
+    ranks = (np.searchsorted(order, p, "left") + np.searchsorted(order, p, "right")) / 2
+    bins = np.minimum((ranks * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
+    return np.unique(bins, return_inverse=True)[1] if len(p) else bins
+
+
+class _Statistics:
+    """Statistics of weighted samples: one row of weights per resample."""
+
+    def __init__(self, y, p, bins):
+        # Sorted by probability, bins and ties are runs, and sums over them are quick.
+        self.order = np.argsort(-p, kind="stable")
+        self.p, self.y = p[self.order], y[self.order].astype(float)
+        self.bins = np.flatnonzero(np.diff(bins[self.order], prepend=-1))
+        self.ties = np.flatnonzero(np.diff(-self.p, prepend=-2.0))
+
+    def __call__(self, weights):
+        """Give every statistic, shape [resamples]."""
+        w = weights[:, self.order]
+        return self._binned(w, self.y) | self._selective(w)
+
+    def with_outcomes(self, outcomes):
+        """Give the binned statistics of other outcomes, in order of the units given."""
+        return self._binned(np.ones(outcomes.shape), outcomes[:, self.order].astype(float))
+
+    def _binned(self, w, y):
+        columns = (w, w * self.p, w * y, w * (self.p - y) ** 2)
+        return _binned(*(np.add.reduceat(x, self.bins, axis=1) for x in columns))
+
+    def _selective(self, w):
+        covered = np.add.reduceat(w, self.ties, axis=1)
+        wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
+        n, errors = w.sum(axis=1), wrong.sum(axis=1)
+        aurc = area_under_risk(covered, wrong)
+        best = area_under_risk(np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1))
+        return {"aurc": aurc, "e_aurc": aurc - best}
+
+
+def area_under_risk(covered, wrong):
+    """Mean risk over all coverages, ties in expected order."""
+    before, errors = np.cumsum(covered, 1) - covered, np.cumsum(wrong, 1) - wrong
+    n = covered.sum(axis=1)
+    harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(covered > 0, wrong / covered, 0.0)
+    # The sum over j = 1 ... c of (e + j r) / (b + j) = c r + (e - b r) (H_b+c - H_b).
+    total = (covered * rate + (errors - before * rate) * harmonic).sum(axis=1)
+    return total / n
+
+
+def _binned(n, p, y, loss):
+    """ECE and the parts of the Brier score from sums by bin."""
+    total = n.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        confidence, share = (np.where(n > 0, x / n, 0.0) for x in (p, y))
+        noise = np.where(n > 1, np.sqrt(share * (1 - share) / (n - 1)), 0.0)
+    weight, gap = n / total, np.abs(confidence - share)
+    base = y.sum(axis=1, keepdims=True) / total
+    reliability = (weight * gap**2).sum(axis=1)
+    resolution = (weight * (share - base) ** 2).sum(axis=1)
+    uncertainty = (base * (1 - base))[:, 0]
+    brier = loss.sum(axis=1) / total[:, 0]
+    unbiased = 2 * gap - _folded_mean(gap, noise)
+    noise_part = (weight * noise**2).sum(axis=1)
+    return {
+        "ece": (weight * gap).sum(axis=1),
+        "ece_debiased": (weight * unbiased).sum(axis=1),
+        "reliability": reliability,
+        "reliability_debiased": reliability - noise_part,
+        "resolution": resolution,
+        "uncertainty": uncertainty,
+        "within_bins": brier - reliability + resolution - uncertainty,
+    }
+
+
+def _folded_mean(gap, noise):
+    """Mean of the magnitude of a normal with this mean and standard deviation."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(noise > 0, gap / noise, np.inf)
+    return noise * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * (1 - 2 * special.ndtr(-z))

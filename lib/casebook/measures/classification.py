@@ -1,19 +1,53 @@
-"""Scores of verdicts: as documented, and with outcomes, policies and intervals."""
+"""Verdicts against gold labels: as documented, and with outcomes, policies and intervals; AUROC.
 
-from dataclasses import dataclass
+The table of counts keeps every outcome apart: four gold labels by six predicted outcomes. All
+measures are functions of it, so that a million predictions cost one count and every bootstrap
+resample is one draw of 24 numbers. (scikit-learn scores one sample of labels at a time; its
+functions are what the tests compare with.)
+"""
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
-from casebook.inference.proportions import wilson
-from casebook.measures import confusion, verdict_labels
-from casebook.measures.classification_documented import BEHAVIOURS, documented_metrics
-from casebook.measures.classification_scorer import VerdictScorer, members
-from casebook.measures.verdict_labels import GOLD, OUTCOMES
+from casebook.stats.intervals import (
+    Interval,
+    cluster_codes,
+    percentile_interval,
+    resample_tables,
+    too_few,
+    unit_counts,
+    wilson,
+)
+from casebook.stats.samples import check_choice, check_share
 
-__all__ = ["Scores", "documented_metrics", "score_predictions"]
+SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
+INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
+OFF_LABEL, NO_VERDICT = "off_label", "no_verdict"
+GOLD = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING)
+OUTCOMES = (*GOLD, OFF_LABEL, NO_VERDICT)
+CELLS = len(GOLD) * len(OUTCOMES)
+SYNONYMS = {"INSUFFICIENT_EVIDENCE": INSUFFICIENT}
+BEHAVIOURS = ("S", "L")
+OFF_LABEL_POLICIES = ("wrong", "drop", "negative")
+CLASS_POLICIES = ("exclude", "negative", "three_class")
+REASONS = {
+    "accuracy": "no_units",
+    "balanced_accuracy": "class_without_gold",
+    "mcc": "no_variation",
+    "precision": "no_supported_predictions",
+    "recall": "no_supported_gold",
+    "f1_binary": "no_supported_gold_or_predictions",
+    "precision_not_supported": "no_not_supported_predictions",
+    "recall_not_supported": "no_not_supported_gold",
+    "f1_not_supported": "no_not_supported_gold_or_predictions",
+    "f1_insufficient": "no_insufficient_gold_or_predictions",
+    "f1_macro": "class_without_gold",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +106,7 @@ def score_predictions(
     labels : dict, optional
         Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``.
     off_label, nei, conflict : str
-        Policies of the primary measures, as for `casebook.measures.confusion.collapse`.
+        Policies of the primary measures, as for `collapse`.
     clusters : array_like, shape [n], optional
         What belongs together (source page, question); whole clusters are resampled.
     groups : dict of array_like, optional
@@ -91,44 +125,238 @@ def score_predictions(
     ------
     InputError
         If the lengths differ, a gold label is missing or unknown, or a policy is.
+
+    Examples
+    --------
+    >>> gold = ["SUPPORTED", "SUPPORTED", "NOT_SUPPORTED", "NOT_SUPPORTED"]
+    >>> scores = score_predictions(gold, ["SUPPORTED", None, "NOT_SUPPORTED", "SUPPORTED"])
+    >>> scores["accuracy"].estimate, scores.baselines["majority"]["accuracy"].estimate
+    (0.5, 0.5)
     """
-    confusion.check_policies(off_label, nei, conflict)
-    gold, predicted = verdict_labels.paired_labels(gold, predicted)
-    rows = _gold_codes(gold, labels)
-    columns, foreign = verdict_labels.encode(predicted, labels)
+    check_policies(off_label, nei, conflict)
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
-    options = {"level": level, "n_boot": n_boot, "seed": seed}
-    scorer = VerdictScorer(rows, clusters, policy, options)
+    gold, predicted = paired_labels(gold, predicted)
+    rows = _gold_codes(gold, labels)
+    columns, foreign = encode(predicted, labels)
     cells = rows * len(OUTCOMES) + columns
+    scorer = _Scorer(None if clusters is None else cluster_codes(clusters, len(rows)), policy, level, n_boot, seed)
+    units, draws = scorer.resampled(cells)
+    table = units.table.reshape(len(GOLD), len(OUTCOMES))
+    policies = {name: scorer.measured(units, draws, off_label=name) for name in OFF_LABEL_POLICIES}
+    members = {name: list(_members(values, len(gold))) for name, values in (groups or {}).items()}
+    documented = {
+        name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
+        for name, parts in members.items()
+    }
     return Scores(
         n=len(rows),
         policy=policy,
+        counts=pd.DataFrame(table, index=list(GOLD), columns=list(OUTCOMES)),
+        measures=policies[off_label],
+        policies=policies,
+        excluded=_excluded(table, policy),
+        parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(cells), level),
         foreign=foreign,
-        groups=scorer.grouped(cells, groups or {}),
-        parity=_parity(gold, predicted, groups),
-        **_overall(scorer, cells, baselines, labels),
+        baselines=scorer.blind(units, draws) | scorer.given(cells, rows, baselines, labels),
+        groups={
+            name: {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in parts}
+            for name, parts in members.items()
+        },
+        parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS} | {"groups": documented},
     )
 
 
-def _overall(scorer, cells, baselines, labels):
-    """Score all rows together: every field of the scores that one table decides."""
-    units = scorer.units(cells)
-    table = units.table.reshape(len(GOLD), len(OUTCOMES))
-    draws = scorer.resampled(units)
-    policies = scorer.under_policies(units, draws)
-    parsed = int(table[:, : len(GOLD)].sum())
+def documented_metrics(gold, predicted, behaviour="S"):
+    """Classification metrics exactly as documented, positive class SUPPORTED."""
+    check_choice("behaviour", behaviour, BEHAVIOURS)
+    gold, predicted = paired_labels(gold, predicted)
+    codes, spellings = factorise(np.concatenate([gold, predicted]))
+    # Roles: 0 SUPPORTED, 1 NOT_SUPPORTED and missing verdicts, 2 any other string.
+    known = {SUPPORTED: 0, NOT_SUPPORTED: 1, "": 1}
+    role = np.array([known.get(spelling, 2) for spelling in spellings] + [1], dtype=np.int64)[codes]
+    same = np.where(role == 1, -1, codes).reshape(2, -1)
+    role, equal, n = role.reshape(2, -1), (same[0] == same[1]).sum(), len(gold)
+    table = np.bincount(role[0] * 3 + role[1], minlength=9).reshape(3, 3)
+    if behaviour == "L":
+        table = np.array([[table[0, 0], table[0, 1:].sum()], [table[1:, 0].sum(), table[1:, 1:].sum()]])
+    tp, fn, fp, tn = (int(x) for x in table[:2, :2].ravel())
+    accuracy = int(equal) if behaviour == "L" else tp + tn
+    precision = tp / (tp + fp) if tp + fp else 0.0
+    recall = tp / (tp + fn) if tp + fn else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    found = {"tp": tp, "tn": tn, "fp": fp, "fn": fn, "n": n, "accuracy": accuracy / n if n else 0.0}
+    return found | {"precision": precision, "recall": recall, "f1": f1}
+
+
+def auroc(positive, scores, *, level=0.95, clusters=None):
+    """Probability that a positive scores above a negative, ties counting half."""
+    check_share("level", level)
+    positive, scores = np.asarray(positive, dtype=bool), np.asarray(scores, dtype=float)
+    if positive.ndim != 1 or positive.shape != scores.shape:
+        raise InputError(f"{positive.shape} classes and {scores.shape} scores: give one of each")
+    if not np.isfinite(scores).all():
+        raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
+    n, method = len(scores), "delong-logit" if clusters is None else "obuchowski-logit"
+    if positive.all() or not positive.any():
+        return Interval(None, None, None, level, n, method, "class_without_gold")
+    x, y = scores[positive], scores[~positive]
+    # Share of the other class that each unit beats (positives) or loses to.
+    above, below = _midranks(y, x) / len(y), 1 - _midranks(x, y) / len(x)
+    area = float(above.mean())
+    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
+    few = clusters is not None and too_few(len(np.unique(codes)), clusters)
+    if few:
+        return Interval(area, None, None, level, n, method, few)
+    variance = _variance(area, above, below, codes[positive], codes[~positive])
+    if not variance or area in (0.0, 1.0):
+        reason = "no_variation" if variance is not None else "fewer_than_two_clusters"
+        return Interval(area, None, None, level, n, method, reason)
+    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
+    low, high = special.expit(special.logit(area) + np.array([-half, half]))
+    return Interval(area, float(low), float(high), level, n, method)
+
+
+def _midranks(others, values):
+    ordered = np.sort(others)
+    left = np.searchsorted(ordered, values, "left")
+    return (left + np.searchsorted(ordered, values, "right")) / 2
+
+
+def _variance(area, above, below, positive_codes, negative_codes):
+    """Obuchowski's variance; None if a class lies in fewer than two clusters."""
+    m, n = len(above), len(below)
+    in_x, in_y = np.unique(positive_codes), np.unique(negative_codes)
+    if len(in_x) < 2 or len(in_y) < 2:
+        return None
+    size = max(positive_codes.max(), negative_codes.max()) + 1
+    x = np.bincount(positive_codes, above - area, minlength=size)
+    y = np.bincount(negative_codes, below - area, minlength=size)
+    clusters = len(np.union1d(in_x, in_y))
+    s10 = (x**2).sum() * len(in_x) / ((len(in_x) - 1) * m**2)
+    s01 = (y**2).sum() * len(in_y) / ((len(in_y) - 1) * n**2)
+    shared = 2 * (x * y).sum() * clusters / ((clusters - 1) * m * n)
+    # Shared clusters can cancel all variance; rounding then leaves less than nothing.
+    return max(0.0, float(s10 + s01 + shared))
+
+
+# Tables of counts, policies that collapse them to classes, and the formulas.
+
+
+def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
+    """Collapse tables of outcomes to classes under explicit policies."""
+    check_policies(off_label, nei, conflict)
+    k, dropped = 2 + ("three_class" in (nei, conflict)), -1
+    place = {"exclude": dropped, "negative": 1, "three_class": 2}
+    gold = np.array([0, 1, place[nei], place[conflict]])
+    elsewhere = {"wrong": k, "negative": 1, "drop": dropped}[off_label]
+    answers = np.append(np.where(gold == dropped, elsewhere, gold), [elsewhere] * 2)
+    rows, columns = np.arange(k)[:, None] == gold, answers[:, None] == np.arange(k + 1)
+    return rows.astype(np.int64) @ np.asarray(table) @ columns.astype(np.int64)
+
+
+def check_policies(off_label, nei, conflict):
+    """Raise InputError unless the three policies are known ones."""
+    for name, value, allowed in (
+        ("off_label", off_label, OFF_LABEL_POLICIES),
+        ("nei", nei, CLASS_POLICIES),
+        ("conflict", conflict, CLASS_POLICIES),
+    ):
+        check_choice(f"{name} policy", value, allowed)
+
+
+def formulas(table):
+    """Compute every measure on one or many collapsed tables."""
+    T = np.asarray(table, dtype=float)
+    k = T.shape[-2]
+    n, gold, columns = T.sum((-1, -2)), T.sum(-1), T.sum(-2)
+    hit, predicted = np.diagonal(T[..., :k], axis1=-2, axis2=-1), columns[..., :k]
+    recall, precision = _ratio(hit, gold), _ratio(hit, predicted)
+    f1 = _ratio(2 * hit, gold + predicted)
+    spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
+    covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
+    all_classes = np.where((gold > 0).all(-1), 1.0, np.nan)
+    found = {
+        "accuracy": _ratio(hit.sum(-1), n),
+        "balanced_accuracy": recall.mean(-1),
+        "mcc": _ratio(covariance, np.sqrt(np.maximum(spread, 0))),
+        "precision": precision[..., 0],
+        "recall": recall[..., 0],
+        "f1_binary": f1[..., 0],
+        "precision_not_supported": precision[..., 1],
+        "recall_not_supported": recall[..., 1],
+        "f1_not_supported": f1[..., 1],
+    }
+    if k == 3:
+        found["f1_insufficient"] = f1[..., 2]
+    return found | {"f1_macro": f1.mean(-1) * all_classes}
+
+
+def _ratio(above, below):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, above / below, np.nan)
+
+
+def at_prevalence(sensitivity, specificity, prevalence):
+    """Precision and F1 of SUPPORTED that the same system would have elsewhere."""
+    share = np.asarray(prevalence, dtype=float)
+    hit, false = sensitivity * share, (1 - specificity) * (1 - share)
     return {
-        "counts": pd.DataFrame(table, index=list(GOLD), columns=list(OUTCOMES)),
-        "measures": policies[scorer.policy["off_label"]],
-        "policies": policies,
-        "excluded": _excluded(table, scorer.policy),
-        "parse_rate": wilson(parsed, len(cells), scorer.options["level"]),
-        "baselines": scorer.baselines(cells, units.table, draws, baselines, labels),
+        "precision": _ratio(hit, hit + false),
+        "f1_binary": _ratio(2 * hit, hit + false + share),
+        "accuracy": hit + specificity * (1 - share),
     }
 
 
+# Labels as numbers: which strings count as which outcome.
+
+
+def encode(labels, vocabulary=None):
+    """Turn verdicts into outcome numbers by exact, case-sensitive comparison; count foreign spellings."""
+    known = {name: i for i, name in enumerate(GOLD)} | {k: GOLD.index(v) for k, v in SYNONYMS.items()}
+    for spelling, name in (vocabulary or {}).items():
+        if name not in GOLD:
+            raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
+        known[spelling] = GOLD.index(name)
+    off_label, no_verdict = OUTCOMES.index(OFF_LABEL), OUTCOMES.index(NO_VERDICT)
+    codes, spellings = factorise(as_objects(labels))
+    empty = [isinstance(s, str) and not s.strip() for s in spellings]
+    outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
+    counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
+    foreign = {str(s): int(n) for s, n, o in zip(spellings, counts, outcome, strict=True) if o == off_label}
+    return np.array([*outcome, no_verdict], dtype=np.int64)[codes], foreign
+
+
+def as_objects(labels):
+    """Copy labels into an object array, shape [n], whatever they are."""
+    values = np.empty(len(labels), dtype=object)
+    values[:] = labels if isinstance(labels, list | tuple) else list(labels)
+    return values
+
+
+def paired_labels(gold, predicted):
+    """Give gold and predicted labels as object arrays of one length."""
+    labelled = isinstance(gold, pd.Series) and isinstance(predicted, pd.Series)
+    if labelled and not gold.index.equals(predicted.index):
+        raise InputError("gold and predicted have different indices: join them by id first")
+    if len(gold) != len(predicted):
+        raise InputError(
+            f"{len(gold)} gold labels and {len(predicted)} predictions: lengths must be equal; join them by id first"
+        )
+    return as_objects(gold), as_objects(predicted)
+
+
+def factorise(values):
+    """Give each distinct label a number; missing ones get -1."""
+    try:
+        return pd.factorize(values)
+    except TypeError:
+        row = next(i for i, v in enumerate(values) if not getattr(v, "__hash__", None))
+        kind = type(values[row]).__name__
+        raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
+
+
 def _gold_codes(gold, labels):
-    codes, foreign = verdict_labels.encode(gold, labels)
+    codes, foreign = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
         named = ", ".join(f"{s!r} ({c})" for s, c in list(foreign.items())[:5])
@@ -142,21 +370,106 @@ def _gold_codes(gold, labels):
 
 def _excluded(table, policy):
     """Count the rows that no primary measure sees."""
-    left_out = {
-        "gold_insufficient": 2 if policy["nei"] == "exclude" else None,
-        "gold_conflicting": 3 if policy["conflict"] == "exclude" else None,
+    insufficient = int(table[2].sum()) if policy["nei"] == "exclude" else 0
+    conflicting = int(table[3].sum()) if policy["conflict"] == "exclude" else 0
+    used = int(collapse(table, **policy).sum())
+    return {
+        "gold_insufficient": insufficient,
+        "gold_conflicting": conflicting,
+        "dropped_predictions": int(table.sum()) - used - insufficient - conflicting,
     }
-    found = {name: int(table[row].sum()) if row is not None else 0 for name, row in left_out.items()}
-    used = confusion.collapse(table, **policy).sum()
-    dropped = int(table.sum() - used) - sum(found.values())
-    return found | {"dropped_predictions": dropped}
 
 
-def _parity(gold, predicted, groups):
-    found = {b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS}
-    return found | {
-        "groups": {
-            name: {group: documented_metrics(gold[rows], predicted[rows]) for group, rows in members(values, len(gold))}
-            for name, values in (groups or {}).items()
+def _members(values, n):
+    """Yield each group's name and rows, in order of first occurrence."""
+    if len(values) != n:
+        raise InputError(f"a grouping has {len(values)} entries for {n} rows")
+    values = as_objects(values)
+    values[pd.isna(values)] = "unknown"
+    codes, names = factorise(values)
+    for code, name in enumerate(names):
+        yield str(name), np.flatnonzero(codes == code)
+
+
+# Intervals: every resample is one draw of a table.
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Measures with intervals under one set of policies."""
+
+    clusters: np.ndarray | None
+    policy: dict
+    level: float
+    n_boot: int
+    seed: int
+
+    def resampled(self, cells, rows=slice(None)):
+        """Count the cells of some rows by unit or cluster, and draw bootstrap tables of them."""
+        units = unit_counts(cells[rows], CELLS, None if self.clusters is None else self.clusters[rows])
+        return units, resample_tables(units, n_boot=self.n_boot, seed=self.seed)
+
+    def collapsed(self, units, draws, **changes):
+        """Collapse the table of some units, and its resamples, under the policies."""
+        policy, shape = self.policy | changes, (-1, len(GOLD), len(OUTCOMES))
+        return collapse(units.table.reshape(shape), **policy), collapse(draws.reshape(shape), **policy)
+
+    def measured(self, units, draws, **changes):
+        """Give every measure of some units with its interval."""
+        flat, spread = self.collapsed(units, draws, **changes)
+        return self.intervals(flat[0], spread, units.n_units)
+
+    def intervals(self, flat, draws, n_units=0):
+        """Wilson's for shares of independent rows, the bootstrap's for all else."""
+        values, spread, found = formulas(flat), formulas(draws), {}
+        # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
+        shares = _shares(flat) if flat.dtype.kind == "i" else {}
+        for name, value in values.items():
+            hits, n = shares.get(name, (0, 0))
+            if not n:
+                n, reason = round(flat.sum()), REASONS[name]
+                found[name] = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
+            elif self.clusters is None:
+                found[name] = wilson(hits, n, self.level)
+            elif hits in (0, n):
+                clusters = min(n, n_units)
+                interval = wilson(clusters if hits else 0, clusters, self.level)
+                found[name] = replace(interval, n=n, method="wilson-clusters")
+            else:
+                found[name] = percentile_interval(hits / n, spread[name], n, level=self.level)
+        return found
+
+    def blind(self, units, draws):
+        """Give, in expectation, the measures of answers drawn with fixed probabilities."""
+        (gold,), resampled = (tables.sum(-1) for tables in self.collapsed(units, draws))
+        share = gold / max(gold.sum(), 1)
+        answers = {"majority": np.eye(len(share))[np.argmax(gold)], "prior": share}
+        return {
+            name: self.intervals(gold[:, None] * np.append(answer, 0.0), resampled[:, :, None] * np.append(answer, 0.0))
+            for name, answer in answers.items()
         }
+
+    def given(self, cells, rows, predictions, labels):
+        """Give the measures of further baselines, on the rows that count for the system."""
+        each = np.eye(CELLS, dtype=int).reshape(-1, len(GOLD), len(OUTCOMES))
+        kept = np.flatnonzero((collapse(each, **self.policy).sum((1, 2)) > 0)[cells])
+        policy = {"off_label": self.policy["off_label"].replace("drop", "wrong")}
+        found = {}
+        for name, predicted in (predictions or {}).items():
+            _, predicted = paired_labels(rows, predicted)
+            columns, _ = encode(predicted, labels)
+            found[name] = self.measured(*self.resampled(rows * len(OUTCOMES) + columns, kept), **policy)
+        return found
+
+
+def _shares(flat):
+    """Numerator and denominator of the measures that are shares of rows."""
+    hit, columns, gold = np.diagonal(flat), flat.sum(0), flat.sum(1)
+    found = {
+        "accuracy": (hit.sum(), flat.sum()),
+        "precision": (hit[0], columns[0]),
+        "recall": (hit[0], gold[0]),
+        "precision_not_supported": (hit[1], columns[1]),
+        "recall_not_supported": (hit[1], gold[1]),
     }
+    return {name: (int(a), int(b)) for name, (a, b) in found.items()}

@@ -3,56 +3,109 @@
 `documented_faithfulness` is the documented rule with all its properties, and
 `faithfulness` the corrected one. Neither understands language: they count shared words,
 and mean something only beside the same count against sources that have nothing to do
-with the explanation (`casebook.measures.faithfulness_controls`).
+with the explanation: `pair_sources` draws these, `sentence_rows` scores every sentence
+against own and foreign sources, and `separation` says whether the two can be told apart.
 """
 
 import math
+import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.legal_text import content_words, passages, sentences
+from casebook.measures.classification import auroc
+from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.samples import check_choice, check_count, stream
+from casebook.text import content_words, passages, sentences
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
+RULES = ("documented", "corrected")
+MATCHED, MISMATCHED = "matched", "mismatched"
+THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @dataclass(frozen=True)
 class Support:
-    """How far one sentence is supported."""
+    """One sentence, its number of content words, and the largest share of them in one passage."""
 
     text: str
     n_words: int
     share: float | None
-    passage: int | None
-    grounded: bool | None
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Faithfulness of one explanation."""
+    """Faithfulness of one explanation: of its claims, the sentences that have a share."""
 
     score: float | None
     mean_share: float | None
-    n_sentences: int
     n_claims: int
-    n_grounded: int
-    n_passages: int
-    longest_passage: int
     reason: str | None
     sentences: tuple
 
 
 def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None):
-    """Share of an explanation's claims that one bounded passage supports."""
+    """Share of an explanation's claims that one bounded passage supports.
+
+    Parameters
+    ----------
+    explanation : str
+        Its sentences with content words are the claims.
+    sources : str or sequence of str
+        Texts; cut into overlapping passages, so that a long text grounds no more.
+    threshold : float, default 0.4
+        Least share of a claim's content words in one passage, in (0, 1].
+    max_words : int, default 200
+        Length of a passage; None: whole texts.
+    weights : dict, optional
+        From `inverse_frequency`: rare words count more.
+
+    Returns
+    -------
+    Faithfulness
+        ``score`` in [0, 1], or None with ``reason`` ``"no_claim"`` or ``"no_source"``;
+        counts, and every sentence with its best share.
+
+    Raises
+    ------
+    InputError
+        If the threshold is outside (0, 1] or a source is no text.
+
+    Examples
+    --------
+    >>> source = "The tenant paid the deposit in March. The landlord kept it."
+    >>> faithfulness("The landlord kept the deposit. Interest was due in June.", source).score
+    0.5
+    """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    cut = [p for source in source_texts(sources) for p in passages(source, max_words)]
-    vocabularies = [content_words(passage) for passage in cut]
-    found = [
-        _support(explanation[start:end], vocabularies, threshold, weights) for start, end in sentences(explanation)
-    ]
-    return _summary(found, cut)
+    vocabularies = [content_words(p) for source in source_texts(sources) for p in passages(source, max_words)]
+    found = []
+    for start, end in sentences(explanation):
+        words = content_words(explanation[start:end])
+        shares = [_share(words, known, weights) for known in vocabularies if words]
+        found.append(Support(explanation[start:end], len(words), max(shares, default=None)))
+    shares = [support.share for support in found if support.share is not None]
+    if not shares:
+        reason = "no_source" if any(support.n_words for support in found) else "no_claim"
+        return Faithfulness(None, None, 0, reason, tuple(found))
+    grounded, n = sum(share >= threshold - 1e-12 for share in shares), len(shares)
+    return Faithfulness(grounded / n, math.fsum(shares) / n, n, None, tuple(found))
+
+
+def inverse_frequency(texts):
+    """Weigh words by how few texts hold them."""
+    texts = list(texts)
+    if not texts:
+        raise InputError("word weights need at least one passage")
+    frequency = Counter(word for text in texts for word in content_words(text))
+    weights = {word: math.log((len(texts) + 1) / (count + 1)) + 1 for word, count in frequency.items()}
+    return weights | {None: math.log(len(texts) + 1) + 1}
 
 
 def source_texts(sources):
@@ -64,16 +117,6 @@ def source_texts(sources):
     return texts
 
 
-def _support(sentence, vocabularies, threshold, weights):
-    words = content_words(sentence)
-    if not words or not vocabularies:
-        return Support(sentence, len(words), None, None, None)
-    shares = [_share(words, known, weights) for known in vocabularies]
-    best = max(range(len(shares)), key=shares.__getitem__)
-    grounded = shares[best] >= threshold - 1e-12
-    return Support(sentence, len(words), shares[best], best, grounded)
-
-
 def _share(words, known, weights):
     if weights is None:
         return len(words & known) / len(words)
@@ -83,30 +126,153 @@ def _share(words, known, weights):
     return math.fsum(weights.get(word, other) for word in words & known) / total
 
 
-def _summary(found, cut):
-    claims = [support for support in found if support.share is not None]
-    grounded = sum(support.grounded for support in claims)
-    reason = None
-    if not claims:
-        reason = "no_claim" if not any(s.n_words for s in found) else "no_source"
-    return Faithfulness(
-        grounded / len(claims) if claims else None,
-        math.fsum(s.share for s in claims) / len(claims) if claims else None,
-        len(found),
-        len(claims),
-        grounded,
-        len(cut),
-        max((len(passage.split()) for passage in cut), default=0),
-        reason,
-        tuple(found),
+# The documented rule.
+
+_DOCUMENTED_BREAK = re.compile(r"(?<=[.!?])\s+")
+_DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
+
+
+def documented_faithfulness(explanation, sources, *, threshold=THRESHOLD):
+    """Documented faithfulness: 40 % of a sentence's words stand in one source."""
+    shares = [share for share, _ in documented_shares(explanation, sources)]
+    if not shares:
+        return 1.0
+    return sum(share >= threshold for share in shares) / len(shares)
+
+
+def documented_shares(explanation, sources):
+    """Give each sentence's best share of words under the documented rule."""
+    vocabularies = [documented_words(source) for source in source_texts(sources)]
+    found = []
+    for sentence in _DOCUMENTED_BREAK.split(explanation.strip()):
+        words = documented_words(sentence)
+        if sentence and not words:
+            found.append((1.0, sentence))
+        elif sentence:
+            common = max((len(words & known) for known in vocabularies), default=0)
+            found.append((common / len(words), sentence))
+    return found
+
+
+def documented_words(text):
+    """Give what the documented rule counts as words."""
+    return frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
+
+
+# The same count against foreign sources, as control.
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Explanations with their own and with foreign sources."""
+
+    explanations: dict
+    sources: dict
+    own: dict
+    foreign: dict
+
+
+def pair_sources(explanations, sources, own, *, draws=3, seed=0):
+    """Give each explanation sources that belong to others."""
+    check_count("draws", draws)
+    lost = [key for key in explanations if own.get(key) not in sources]
+    if lost:
+        raise InputError(f"{len(lost)} explanation(s) have no source, first {lost[0]!r}")
+    used = sorted({own[key] for key in explanations}, key=str)
+    if len({sources[key] for key in used}) < 2:
+        raise InputError("mismatched sources need at least two different sources")
+    rng = np.random.Generator(stream(seed, "mismatched sources"))
+    foreign = {}
+    for key in explanations:
+        others = [s for s in used if sources[s] != sources[own[key]]]
+        chosen = rng.permutation(len(others))[:draws]
+        foreign[key] = tuple(others[i] for i in chosen)
+    return Pairing(dict(explanations), dict(sources), dict(own), foreign)
+
+
+def sentence_rows(pairing, *, max_words=PASSAGE_WORDS, weights=None):
+    """Score every sentence against its own and foreign sources under both rules."""
+    rows = []
+    for key, text in pairing.explanations.items():
+        conditions = [(MATCHED, pairing.own[key])]
+        conditions += [(MISMATCHED, other) for other in pairing.foreign[key]]
+        for condition, source in conditions:
+            own = pairing.sources[source]
+            place = (condition, key, source)
+            for number, (share, sentence) in enumerate(documented_shares(text, own)):
+                words = len(documented_words(sentence))
+                rows.append((RULES[0], *place, number, words, share))
+            found = faithfulness(text, own, max_words=max_words, weights=weights)
+            for number, support in enumerate(found.sentences):
+                rows.append((RULES[1], *place, number, support.n_words, support.share))
+    columns = ["rule", "condition", "explanation", "source", "sentence", "words", "share"]
+    return pd.DataFrame(rows, columns=columns).astype({"share": float})
+
+
+def separation(rows, rule, *, level=0.95):
+    """AUROC of the share of words: own sources against foreign ones."""
+    part = _rows_of_rule(rows, rule)
+    # A foreign row depends on its explanation, hence on the explanation's own source.
+    return auroc(
+        part["condition"] == MATCHED, part["share"], level=level, clusters=_source_clusters(rows, part["explanation"])
     )
 
 
-def inverse_frequency(texts):
-    """Weigh words by how few texts hold them."""
-    texts = list(texts)
-    if not texts:
-        raise InputError("word weights need at least one passage")
-    frequency = Counter(word for text in texts for word in content_words(text))
-    weights = {word: math.log((len(texts) + 1) / (count + 1)) + 1 for word, count in frequency.items()}
-    return weights | {None: math.log(len(texts) + 1) + 1}
+def _rows_of_rule(rows, rule):
+    """Give the rows of one rule that have a share."""
+    check_choice("rule", rule, RULES)
+    return rows[(rows["rule"] == rule) & rows["share"].notna()]
+
+
+def _source_clusters(rows, explanations):
+    """Give the source that each explanation is matched to."""
+    matched = rows[rows["condition"] == MATCHED].drop_duplicates("explanation")
+    return explanations.map(matched.set_index("explanation")["source"]).astype(str).tolist()
+
+
+# Sweeps: by threshold, by length of the source and by length of the sentence.
+
+
+def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
+    """Score of own and of foreign sources at several thresholds."""
+    found = []
+    for rule in RULES:
+        part = _rows_of_rule(rows, rule)
+        total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
+        for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
+            chosen = part[part["condition"] == condition]
+            grounded = chosen["share"].ge(threshold - 1e-12).groupby(chosen["explanation"], sort=False).mean()
+            means = grounded.rename("share").reset_index()
+            found.append((rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means)))
+    columns = ["rule", "threshold", "condition", "score", "low", "high", "n"]
+    return pd.DataFrame(found, columns=[*columns, "without_claim"])
+
+
+def length_sweep(pairing, lengths, *, threshold=0.4, n_boot=10_000, seed=0):
+    """Score at several source lengths: what a longer source grounds by itself."""
+    parts = []
+    for length in lengths:
+        check_count("length", length)
+        cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
+        own = [len(cut[source].split()) for source in pairing.own.values()]
+        rows = sentence_rows(replace(pairing, sources=cut))
+        found = threshold_sweep(rows, [threshold], n_boot=n_boot, seed=seed)
+        parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_sentence_length(rows, edges=(0, 5, 10, 20, 40), *, n_boot=10_000, seed=0):
+    """Mean share by number of words in the sentence."""
+    labels = [*(f"{a}-{b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
+    bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
+    claims = rows.assign(length=bins).dropna(subset=["share"])
+    groups = claims.groupby(["rule", "condition", "length"], observed=True)
+    found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
+    return pd.DataFrame(found, columns=["rule", "condition", "words", "share", "low", "high", "n"])
+
+
+def _mean(rows, part, n_boot, seed):
+    """Mean share, its interval by sources, and n."""
+    clusters = _source_clusters(rows, part["explanation"])
+    found = bootstrap_mean(part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
+    return found.estimate, found.low, found.high, len(part)

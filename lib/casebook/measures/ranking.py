@@ -1,42 +1,84 @@
 """Evaluate a ranking against relevance judgements, query by query.
 
-The measures are listed by `list_measures` and explained by `describe`. All of them see
-the same ranking: score descending, ties by document id descending in byte order, which
-is trec_eval's rule. `casebook.measures.ranking_ties` says how much the ties matter.
+The measures stand in `casebook.measures.ranking_measures`; `list_measures` lists them and
+`describe` explains one. All of them see the same ranking: score descending, ties by document
+id descending in byte order, which is trec_eval's rule. `tie_bounds` says how much ties matter.
+
+Of the hundreds of documents retrieved for a query only the few judged ones can change a
+measure. Each of them is looked up, and its rank is one more than the number of documents
+scored higher, found by bisection; ids are compared only where a judged document is tied.
 """
 
-from dataclasses import dataclass
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
+import pandas as pd
 
-from casebook.errors import InputError
-from casebook.measures.ranking_inputs import Accounting, look_up
-from casebook.measures.ranking_names import Measure, describe, list_measures, parse_measure
-from casebook.measures.ranking_ranks import rank_judged
+from casebook.errors import InputError, MeasureNote
+from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
+from casebook.trec import GRADE_LIMIT, Columns, read_qrels, run_table
 
-__all__ = ["DEFAULT", "Evaluation", "describe", "evaluate", "list_measures"]
+__all__ = [
+    "DEFAULT",
+    "ORIGINAL",
+    "Evaluation",
+    "TieBounds",
+    "describe",
+    "evaluate",
+    "list_measures",
+    "parse_measure",
+    "tie_bounds",
+]
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
+# Spellings of a document, or of trec_eval, under which another measure is found here.
+_NOTES = {
+    "map@1": "AP@1; EmbeddingShift's map@1 is original:map@1, which is RR",
+    "ndcg@3": "the standard nDCG@3; EmbeddingShift's ndcg@3 is original:ndcg@3",
+    "rbp": "RBP(p=0.8), binary; trec_eval's rbp is RBP(p=0.9) on grades 0 and 1",
+}
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """Which queries were judged, retrieved and counted."""
+
+    judged: int
+    retrieved: int
+    evaluated: int
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    empty: tuple[str, ...]
+    no_relevant: tuple[str, ...]
+
+    def counts(self):
+        """Every entry as a number."""
+        return {name: value if isinstance(value, int) else len(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of some measures for every query of one run."""
+    """Values of some measures for every query of one run; `matrix` has shape [queries, measures]."""
 
     query_ids: list[str]
-    measures: tuple[Measure, ...]
+    measures: tuple
     matrix: np.ndarray
     accounting: Accounting
 
     @property
     def names(self):
-        """Names of the measures as requested, list of str."""
+        """Names of the measures as requested."""
         return [measure.name for measure in self.measures]
 
     @cached_property
     def per_query(self):
-        """Values as {query id: {measure name: value}}, made when first asked for."""
+        """Values as {query id: {measure name: value}}."""
         names = self.names
         return {
             query: dict(zip(names, values, strict=True))
@@ -45,26 +87,22 @@ class Evaluation:
 
     @property
     def mean(self):
-        """Summary over the queries by measure name, dict of str to float."""
-        columns = zip(self.measures, self.matrix.T, strict=True)
-        return {measure.name: measure.summarise(values) for measure, values in columns}
+        """Summary over the queries by measure name: a mean, a sum for counts, gm_map's geometric mean."""
+        return {measure.name: measure.summarise(self.values(measure.name)) for measure in self.measures}
 
     def values(self, name):
-        """Give the values of one measure."""
+        """Values of one measure, one per query."""
         if name not in self.names:
             raise InputError(f"{name!r} was not evaluated: {', '.join(self.names)}")
         return self.matrix[:, self.names.index(name)]
 
     def frame(self):
-        """Give the values as a table."""
-        import pandas as pd  # most callers need no frame and start faster without
-
-        index = pd.Index(self.query_ids, name="query_id")
-        return pd.DataFrame(self.matrix, index=index, columns=self.names)
+        """Values as a DataFrame of queries x measures."""
+        return pd.DataFrame(self.matrix, pd.Index(self.query_ids, name="query_id"), self.names)
 
 
 def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
-    """Evaluate a run.
+    """Evaluate a run, query by query.
 
     Parameters
     ----------
@@ -88,6 +126,9 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
     Returns
     -------
     Evaluation
+        ``mean`` (dict by measure), ``per_query``, ``frame()`` and ``matrix`` (shape
+        [queries, measures]; values of 0 to 1, except counts), and ``accounting``: which
+        queries were missing, extra, empty or without a relevant document.
 
     Raises
     ------
@@ -99,45 +140,149 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
     ----------
     Buckley, C. and Voorhees, E. M. (2005). Retrieval system evaluation. In TREC:
     Experiment and Evaluation in Information Retrieval, MIT Press.
+
+    Examples
+    --------
+    >>> qrels = {"q": {"a": 2, "b": 1, "c": 0}}
+    >>> run = {"q": {"c": 5.0, "a": 4.0, "x": 2.0, "b": 1.0}}
+    >>> evaluate(qrels, run, ["RR", "AP", "P@4"]).mean
+    {'RR': 0.5, 'AP': 0.5, 'P@4': 0.5}
     """
-    parsed = parse_measures(measures)
-    judged, accounting = load_judged(qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant)
-    columns = [measure.formula.score(judged) for measure in parsed]
-    return Evaluation(judged.query_ids, parsed, np.column_stack(columns), accounting)
+    parsed = _parsed(measures)
+    judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
+    return Evaluation(judged.query_ids, parsed, _scores(parsed, judged), accounting)
 
 
-def parse_measures(measures):
-    """Parse measure names, one or several, each once."""
+@dataclass(frozen=True)
+class TieBounds:
+    """Values of some measures over all orders of tied documents, each of shape [queries, measures].
+
+    ``expected`` is the mean over all orders, NaN for measures without a closed form;
+    ``tie_mass`` is the share of the judged documents found that are tied.
+    """
+
+    query_ids: list[str]
+    measures: tuple
+    low: np.ndarray
+    expected: np.ndarray
+    actual: np.ndarray
+    high: np.ndarray
+    tie_mass: np.ndarray
+    accounting: Accounting
+
+    def frame(self):
+        """Summary over the queries: a row per measure."""
+        kinds = ("low", "expected", "actual", "high")
+        rows = {
+            measure.name: {kind: measure.summarise(getattr(self, kind)[:, i]) for kind in kinds}
+            for i, measure in enumerate(self.measures)
+        }
+        table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure")
+        geometric = [measure.aggregate == "geometric" for measure in self.measures]
+        table.loc[geometric, "expected"] = np.nan
+        return table
+
+
+def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
+    """Bound the measures of a run over all orders of its tied documents.
+
+    A run that gives several documents one score leaves their order to the evaluator: the
+    value under a fixed rule is then one of many.
+
+    Parameters
+    ----------
+    qrels, run, measures, judged_only, missing, no_relevant
+        As in `evaluate`.
+
+    Returns
+    -------
+    TieBounds
+        ``low``, ``expected``, ``actual`` and ``high``, each of shape [queries, measures] and
+        in the measure's range; ``tie_mass`` (share of the judged documents found that are
+        tied, 0 to 1, NaN without any); ``frame()`` summarises over the queries.
+
+    Raises
+    ------
+    InputError
+        As `evaluate`.
+
+    References
+    ----------
+    McSherry, F. and Najork, M. (2008). Computing information retrieval performance
+    measures efficiently in the presence of tied scores. ECIR.
+
+    Examples
+    --------
+    >>> bounds = tie_bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "RR")
+    >>> bounds.frame().loc["RR"].to_dict()
+    {'low': 0.5, 'expected': 0.75, 'actual': 0.5, 'high': 1.0}
+    """
+    parsed = _parsed(measures)
+    judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
+    shared = judged.total(judged.found & (judged.tied > 1))
+    found = judged.total(judged.found)
+    unknown = np.full(len(judged.query_ids), np.nan)
+    means = [measure.formula.expected(judged) for measure in parsed]
+    return TieBounds(
+        judged.query_ids,
+        parsed,
+        low=_scores(parsed, judged.within_ties(best=False)),
+        expected=np.column_stack([unknown if mean is None else mean for mean in means]),
+        actual=_scores(parsed, judged),
+        high=_scores(parsed, judged.within_ties(best=True)),
+        tie_mass=np.divide(shared, found, out=found * np.nan, where=found > 0),
+        accounting=accounting,
+    )
+
+
+def _parsed(measures):
+    """Parse measure names, one or several, each once; say where a document means something else."""
     names = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
     if not names:
         raise InputError("no measure requested")
-    return tuple(parse_measure(name) for name in names)
+    parsed = tuple(map(parse_measure, names))
+    for name in names:
+        said = _NOTES.get(name.lower())
+        if name.startswith("NDCG@"):
+            said = f"the graded nDCG; COUNTERCASE's binary one is original:{name}"
+        if said and name not in ("nDCG@3", "RBP"):
+            warnings.warn(f"{name} is {said}", MeasureNote, stacklevel=3)
+    return parsed
 
 
-def load_judged(qrels, run, *, judged_only, missing, no_relevant):
-    """Rank the judged documents of the queries to be evaluated."""
-    _check_policy("missing", missing)
-    _check_policy("no_relevant", no_relevant)
-    lookup, run_ids, empty = look_up(qrels, run)
-    judged = rank_judged(lookup)
-    absent = lookup.run_query < 0
+def _scores(measures, judged):
+    return np.column_stack([measure.formula.score(judged) for measure in measures])
+
+
+# Judgements and runs in any accepted form, checked and joined on the judged side
+
+
+def _judged(qrels, run, judged_only, missing, no_relevant):
+    """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
+    for name, value in (("missing", missing), ("no_relevant", no_relevant)):
+        if value not in ("zero", "skip"):
+            raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")
+    qrels = _table(qrels, read_qrels, "relevance", "qrels")
+    run = _table(run, run_table, "score", "run")
+    regular = isinstance(run, Columns)
+    run_ids = dict.fromkeys(run.query_ids) if regular else run
+    if not qrels.keys() & run_ids.keys():
+        theirs = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run_ids))!r}"
+        raise InputError(f"qrels and run share no query id: {theirs}")
+    judged = _ranked(qrels, run)
+    absent = np.array([query not in run_ids for query in qrels])
     irrelevant = judged.total(judged.grade >= 1) == 0
-    keep = np.ones(len(absent), dtype=bool)
-    if missing == "skip":
-        keep &= ~absent
-    if no_relevant == "skip":
-        keep &= ~irrelevant
+    keep = ~(absent & (missing == "skip")) & ~(irrelevant & (no_relevant == "skip"))
     if not keep.any():
         raise InputError("no query is left to evaluate")
     names = np.array(judged.query_ids, dtype=object)
-    known = set(judged.query_ids)
     accounting = Accounting(
         judged=len(names),
         retrieved=len(run_ids),
         evaluated=int(keep.sum()),
         missing=tuple(names[absent]),
-        extra=tuple(query for query in run_ids if query not in known),
-        empty=tuple(empty),
+        extra=tuple(query for query in run_ids if query not in qrels),
+        empty=() if regular else tuple(query for query, row in run.items() if not row),
         no_relevant=tuple(names[irrelevant]),
     )
     if not keep.all():
@@ -145,6 +290,266 @@ def load_judged(qrels, run, *, judged_only, missing, no_relevant):
     return judged.without_unjudged() if judged_only else judged, accounting
 
 
-def _check_policy(name, value):
-    if value not in ("zero", "skip"):
-        raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")
+def _table(source, read, value, what):
+    """Dictionary of dictionaries from a path, a frame or one such."""
+    if isinstance(source, str | os.PathLike):
+        return read(source)
+    if isinstance(source, pd.DataFrame):
+        source = _from_frame(source, value, what)
+    if not isinstance(source, Mapping):
+        raise InputError(f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}")
+    for kind in set(map(type, source.values())):
+        if not issubclass(kind, Mapping):
+            raise InputError(f"{what}: each query must map document ids to numbers, not be a {kind.__name__}")
+    if not any(map(len, source.values())):
+        raise InputError(f"{what}: empty, no document for any query")
+    return source
+
+
+def _from_frame(frame, value, what):
+    wanted = ["query_id", "doc_id", value]
+    absent = [name for name in wanted if name not in frame.columns]
+    if absent:
+        raise InputError(f"{what}: the DataFrame lacks the columns {absent}")
+    repeated = frame.duplicated(["query_id", "doc_id"]).to_numpy()
+    if repeated.any():
+        place = int(np.argmax(repeated))
+        pair = frame.iloc[place][["query_id", "doc_id"]].tolist()
+        raise InputError(f"{what}: row {place} repeats query and document {pair}")
+    table = {}
+    for query, document, number in zip(*(frame[name].tolist() for name in wanted), strict=True):
+        table.setdefault(str(query), {})[str(document)] = number
+    return table
+
+
+def _grades(qrels):
+    """All grades in order; what is not an integer is refused."""
+    flat = chain.from_iterable(row.values() for row in qrels.values())
+    try:
+        numbers = np.fromiter(flat, np.float64, sum(map(len, qrels.values())))
+        if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
+            return numbers.astype(np.int64)
+    except (TypeError, ValueError):
+        pass
+    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
+
+
+def _number_error(table, what, wanted, accepts):
+    """The error that names the first number that is not acceptable."""
+    return next(
+        InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
+        for query, row in table.items()
+        for document, number in row.items()
+        if not accepts(number)
+    )
+
+
+def _is_finite(number):
+    try:
+        return bool(np.isfinite(float(number)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_grade(number):
+    return _is_finite(number) and float(number).is_integer() and abs(float(number)) < GRADE_LIMIT
+
+
+# Ranks of the judged documents: all that a measure needs to know of a run
+
+
+@dataclass(frozen=True)
+class JudgedRanks:
+    """Judged documents of every query in rank order, end to end; rank is inf where not retrieved.
+
+    ``ahead`` counts the documents scored higher and ``tied`` those of the same score,
+    itself included; ``retrieved`` counts the documents of each query's list.
+    """
+
+    query_ids: list[str]
+    row: np.ndarray
+    grade: np.ndarray
+    rank: np.ndarray
+    ahead: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+    @cached_property
+    def bounds(self):
+        """Bounds of the judged documents of each query, shape [queries + 1]."""
+        return _offsets(np.bincount(self.row, minlength=len(self.query_ids)))
+
+    @cached_property
+    def found(self):
+        """Whether each judged document is retrieved."""
+        return np.isfinite(self.rank)
+
+    @cached_property
+    def by_grade(self):
+        """Order of the judged documents by descending grade within each query."""
+        span = int(self.grade.max(initial=0)) - int(self.grade.min(initial=0)) + 1
+        return np.argsort(self.row * span - self.grade, kind="stable")
+
+    @cached_property
+    def ties(self):
+        """Number of the tie that each judged document is in, and the first of each tie."""
+        keys = np.stack([self.row, self.ahead, self.found])
+        new = np.ones(len(self.row), dtype=bool)
+        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+        return np.cumsum(new) - 1, np.flatnonzero(new)
+
+    def total(self, values):
+        """Sum over the judged documents of each query."""
+        return np.bincount(self.row, values, minlength=len(self.query_ids))
+
+    def running(self, mask):
+        """Count marked documents of the same query up to and including each one."""
+        counts = _offsets(mask)
+        return counts[1:] - counts[self.bounds[self.row]]
+
+    def relevant(self, level):
+        """Number of relevant documents of each query."""
+        return self.total(self.grade >= level)
+
+    def select(self, keep):
+        """Keep some queries."""
+        kept = keep[self.row]
+        columns = (column[kept] for column in (self.grade, self.rank, self.ahead, self.tied))
+        names = [name for name, wanted in zip(self.query_ids, keep, strict=True) if wanted]
+        return JudgedRanks(names, (np.cumsum(keep) - 1)[self.row[kept]], *columns, self.retrieved[keep])
+
+    def without_unjudged(self):
+        """The ranks that remain when unjudged documents leave the run."""
+        kept = self.found & (self.grade >= 0)
+        group, first = self.ties
+        place = self.running(kept)
+        return replace(
+            self,
+            rank=np.where(kept, place, np.inf),
+            ahead=np.where(kept, (place - kept)[first][group], 0),
+            tied=np.where(kept, np.bincount(group, kept)[group], 1).astype(np.int64),
+            retrieved=self.total(kept).astype(np.int64),
+        ).sorted_by_rank()
+
+    def within_ties(self, best):
+        """Judged documents first in each tie by descending grade, or last by ascending grade."""
+        group, first = self.ties
+        order = np.lexsort((-self.grade if best else self.grade, group))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order)) - first[group]
+        unjudged = 0 if best else self.tied - np.bincount(group)[group]
+        rank = np.where(self.found, self.ahead + 1.0 + unjudged + place, np.inf)
+        return replace(self, rank=rank).sorted_by_rank()
+
+    def sorted_by_rank(self):
+        """Restore the order of ascending rank within each query."""
+        last = np.max(self.rank, where=self.found, initial=0) + 1
+        key = self.row * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
+        order = np.argsort(key)
+        columns = {name: getattr(self, name)[order] for name in ("grade", "rank", "ahead", "tied")}
+        return replace(self, **columns)
+
+
+def _ranked(qrels, run):
+    """Look the judged documents up in a run and rank them."""
+    scores, offsets, place, wanted, items = (_in_columns if isinstance(run, Columns) else _in_dicts)(qrels, run)
+    ordered = _descending(scores, offsets)
+    begin = np.where(place < 0, 0, offsets[place])
+    length = np.where(place < 0, 0, offsets[place + 1] - begin)
+    row = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
+    present = np.flatnonzero(~np.isnan(wanted))
+    first, size, score = begin[row[present]], length[row[present]], wanted[present]
+    above = _count_leading(ordered, first, size, score, np.greater)
+    follower = np.minimum(first + above + 1, len(ordered) - 1)
+    shared = (above + 1 < size) & (ordered[follower] == score)
+    alike = np.ones(len(present), dtype=np.int64)
+    reach = _count_leading(ordered, first[shared], size[shared], score[shared], np.greater_equal)
+    alike[shared] = reach - above[shared]
+    rank = np.full(len(wanted), np.inf)
+    ahead, tied = np.zeros(len(rank), np.int64), np.ones(len(rank), np.int64)
+    rank[present], ahead[present], tied[present] = above + 1.0, above, alike
+    entries = present[shared]
+    if len(entries):
+        ids = [str(name) for grades in qrels.values() for name in grades]
+        rank[entries] += _places_in_ties(items, row[entries], wanted[entries], [ids[entry] for entry in entries])
+    return JudgedRanks(list(qrels), row, _grades(qrels), rank, ahead, tied, length).sorted_by_rank()
+
+
+def _in_dicts(qrels, run):
+    """Scores of a run end to end, their offsets, the place of each judged query among them (-1: absent),
+    the score of each judged document (NaN: not retrieved), and a function that lists a query's items.
+    """
+    rows = [run.get(query, {}) for query in qrels]
+    sizes = np.array([(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)])
+    # All numbers of a query in one pass: its scores, then those of its judged documents.
+    # A document that is not retrieved is None here, which numpy stores as NaN.
+    parts = ((row.values(), map(row.get, grades)) for row, grades in zip(rows, qrels.values(), strict=True))
+    try:
+        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum())
+    except (TypeError, ValueError) as error:
+        raise _number_error(run, "run", "a finite number", _is_finite) from error
+    in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
+    scores, wanted = numbers[in_run], numbers[~in_run]
+    if not np.isfinite(scores).all():
+        raise _number_error(run, "run", "a finite number", _is_finite)
+    return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), wanted, lambda row: rows[row].items()
+
+
+def _in_columns(qrels, run):
+    """The same for a run as columns."""
+    known = {query: number for number, query in enumerate(run.query_ids)}
+    place = np.array([known.get(query, -1) for query in qrels])
+    query = np.repeat(place, [len(grades) for grades in qrels.values()])
+    rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
+    wanted = np.where(rows < 0, np.nan, run.value[rows])
+
+    def items(row):
+        low, high = run.offsets[place[row] : place[row] + 2]
+        return zip(run.document_ids(low, high), run.value[low:high].tolist(), strict=True)
+
+    return run.value, run.offsets, place, wanted, items
+
+
+def _offsets(sizes):
+    """Bounds of rows of the given sizes that are stored end to end."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _descending(scores, offsets):
+    """Sort the scores of each query, unless they are in order already."""
+    rising = scores[1:] > scores[:-1]
+    inner = offsets[1:-1]
+    rising[inner[(inner > 0) & (inner < len(scores))] - 1] = False
+    if not rising.any():
+        return scores
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return scores[np.lexsort((-scores, row))]
+
+
+def _count_leading(values, first, size, target, precedes):
+    """Count the leading elements of sorted rows that precede a target, by bisection."""
+    count = np.zeros(len(target), dtype=np.int64)
+    if not len(target):
+        return count
+    step = 1 << int(size.max()).bit_length()
+    while step := step >> 1:
+        reach = count + step
+        probe = values[np.minimum(first + reach, len(values)) - 1]
+        count += step * ((reach <= size) & precedes(probe, target))
+    return count
+
+
+def _places_in_ties(items, numbers, scores, names):
+    """Count the tied documents whose id is greater than that of each entry."""
+    places = np.zeros(len(numbers), dtype=np.int64)
+    for number in np.unique(numbers).tolist():
+        mine = slice(*np.searchsorted(numbers, [number, number + 1]))
+        wanted, groups = set(scores[mine].tolist()), defaultdict(list)
+        for name, score in items(number):
+            if score in wanted:
+                groups[score].append(str(name))
+        place = {name: i for group in groups.values() for i, name in enumerate(sorted(group, reverse=True))}
+        places[mine] = [place[name] for name in names[mine]]
+    return places

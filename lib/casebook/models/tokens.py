@@ -1,5 +1,6 @@
-"""Token vectors of many texts in one ragged array."""
+"""Texts as models take them, and token vectors of many texts in one ragged array."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +13,9 @@ from casebook.errors import InputError
 class TokenVectors:
     """Vectors of n texts, one row per token, the texts one after the other."""
 
-    vectors: np.ndarray
-    token_ids: np.ndarray
-    lengths: np.ndarray
+    vectors: np.ndarray  # (tokens, dimensions)
+    token_ids: np.ndarray  # (tokens,)
+    lengths: np.ndarray  # (n,): tokens of each text
 
     def __post_init__(self):
         total = int(self.lengths.sum())
@@ -28,7 +29,7 @@ class TokenVectors:
 
     @cached_property
     def offsets(self):
-        """Where each text starts, and the end: array of int, shape (n + 1,)."""
+        """Where each text starts, and the end: shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
@@ -41,26 +42,30 @@ class TokenVectors:
         return TokenVectors(self.vectors[index], self.token_ids[index], lengths)
 
     @classmethod
-    def of_outputs(cls, outputs, special):
-        """Keep the ordinary tokens of what an encoder returned for some texts."""
-        vectors, ids = [], []
-        for output in outputs:
-            text_ids = output["input_ids"].numpy()
-            keep = (output["attention_mask"].numpy() > 0) & ~np.isin(text_ids, special)
-            kept = unit_rows(output["token_embeddings"].float().numpy()[keep])
-            vectors.append(kept.astype(np.float16))
-            ids.append(text_ids[keep].astype(np.int64))
-        lengths = np.array([len(kept) for kept in ids], dtype=np.int64)
-        return cls(np.concatenate(vectors), np.concatenate(ids), lengths)
-
-    @classmethod
     def concatenate(cls, parts):
         """Put several blocks of texts one after the other."""
-        return cls(
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.token_ids for part in parts]),
-            np.concatenate([part.lengths for part in parts]),
-        )
+        names = ("vectors", "token_ids", "lengths")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def checked_texts(texts):
+    """List of texts; one string, something else than text, or half a character is an error."""
+    if isinstance(texts, str):
+        raise InputError("expected a list of texts, got one string: put it in a list")
+    texts = list(texts)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"text {row} is {type(text).__name__}, expected a string")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"text {row} holds half a surrogate pair") from error
+    return texts
+
+
+def text_key(text):
+    """Key of a text in caches: 32 bytes."""
+    return hashlib.sha256(text.encode()).digest()
 
 
 def unit_rows(vectors):
@@ -70,7 +75,7 @@ def unit_rows(vectors):
 
 
 def document_frequencies(token_ids, size):
-    """Count in how many texts each token occurs."""
+    """Count in how many texts each of `size` tokens occurs."""
     counts = np.zeros(size, dtype=np.int64)
     for ids in token_ids:
         counts[np.unique(ids)] += 1
@@ -78,6 +83,6 @@ def document_frequencies(token_ids, size):
 
 
 def inverse_document_frequencies(frequencies, n_texts):
-    """Weight tokens by rarity: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
+    """Weight tokens by rarity, as Lucene does: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
     frequencies = np.asarray(frequencies, dtype=np.float64)
     return np.log1p((n_texts - frequencies + 0.5) / (frequencies + 0.5))

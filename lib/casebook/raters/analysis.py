@@ -1,23 +1,119 @@
-"""The whole analysis of a panel, as tables."""
+"""The whole analysis of a panel that compared two systems: its tables, and what they say in sentences."""
 
+import itertools
 from dataclasses import dataclass, field
 
-from casebook.inference.position import position_effect
-from casebook.inference.preference import item_tests, preference_lines, win_tie_loss_table
-from casebook.inference.preference_rates import preference_intervals
-from casebook.raters import agreement_tables as agreement
-from casebook.raters import checks, likert_tests, preference_tables, rater_checks
-from casebook.raters.blinding_tables import content_audit, guesses
-from casebook.raters.defects import defect_table
-from casebook.raters.panel import Panel, panel_of
-from casebook.raters.unblinding import Votes
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from casebook.errors import InputError
+from casebook.measures.agreement import agreement_table, leave_one_rater_out
+from casebook.raters import preference, ratings
+from casebook.raters.blinding import content_audit, guesses
+from casebook.raters.forms import SCALES
+from casebook.raters.power import power_table
+from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
+from casebook.raters.read import Votes, defect_table
+from casebook.stats.intervals import FEWEST, bounded, bounds_text
+from casebook.stats.samples import number_or_none
+from casebook.stats.tests import holm
+
+VOTES = (-1, 0, 1)
+COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
+NOMINAL = (
+    "percent_agreement",
+    "fleiss_kappa",
+    "conger_kappa",
+    "light_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "krippendorff_alpha",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What a panel said of two systems; votes, left, place and ratings are frames of items x raters."""
+
+    focus: str
+    other: str
+    votes: pd.DataFrame
+    left: pd.DataFrame
+    place: pd.DataFrame
+    ratings: dict
+    strata: pd.Series
+    texts: pd.DataFrame
+    rows: pd.DataFrame
+
+    @property
+    def raters(self):
+        """Raters, in order."""
+        return list(self.votes.columns)
+
+    def differences(self, scale):
+        """Ratings of the focus system minus those of the other."""
+        return self.ratings[scale, self.focus] - self.ratings[scale, self.other]
+
+    def long_ratings(self):
+        """Give a row per rating: item, rater, rating, system, scale."""
+        parts = [
+            table.rename_axis(index="item", columns="rater")
+            .melt(ignore_index=False, value_name="rating")
+            .reset_index()
+            .assign(system=system, scale=scale)
+            for (scale, system), table in self.ratings.items()
+        ]
+        return pd.concat(parts, ignore_index=True).dropna(subset="rating")
+
+
+def panel_of(votes, other=None):
+    """Arrange the judgements on the focus and one other system."""
+    focus = votes.focus
+    others = [system for system in votes.systems if system != focus]
+    if other is None and len(others) == 1:
+        other = others[0]
+    if other not in others:
+        raise InputError(f"say which system {focus} is held against: {others}")
+    sides = votes.frame[["left", "right"]].isin([focus, other])
+    rows = votes.frame[sides.all(axis=1)]
+    if rows.empty:
+        raise InputError(f"there is no judgement on {focus} and {other}")
+    rows = rows.assign(focus_left=rows["left"] == focus)
+    table = rows.rename(columns={"item_id": "item", "choice": "preference"})
+    matrix = preference.vote_matrix(table, win=focus, loss=other)
+    matrix = matrix[[rater for rater in votes.raters if rater in matrix]]
+
+    def wide(values):
+        found = table.assign(wide=values).pivot(index="item", columns="rater", values="wide")  # noqa: PD010
+        return found.reindex(index=matrix.index, columns=matrix.columns)
+
+    left, given = rows["focus_left"].to_numpy(bool), {}
+    for scale in SCALES:
+        by_side = [rows[f"{scale}_{side}"].to_numpy(float) for side in ("left", "right")]
+        given[scale, focus] = wide(np.where(left, *by_side))
+        given[scale, other] = wide(np.where(left, *by_side[::-1]))
+    first = rows.drop_duplicates("item_id").set_index("item_id")
+    one, two, focus_left = first["text_left"], first["text_right"], first["focus_left"]
+    texts = {"prompt": first["prompt"], focus: one.where(focus_left, two), other: two.where(focus_left, one)}
+    return Panel(
+        focus=focus,
+        other=other,
+        votes=matrix,
+        left=wide(rows["focus_left"]),
+        place=wide(rows["place"]),
+        ratings=given,
+        strata=first["stratum"].reindex(matrix.index),
+        texts=pd.DataFrame(texts).reindex(matrix.index),
+        rows=rows,
+    )
 
 
 @dataclass(frozen=True)
 class Options:
     """How an analysis is made."""
 
-    margin: tuple = (0.45, 0.55)
+    margin: tuple = MARGIN
     alpha: float = 0.05
     resamples: int = 10_000
     permutations: int = 200
@@ -26,7 +122,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What came out."""
+    """What came out: the votes, the panel, and the tables by name."""
 
     votes: Votes
     panel: Panel
@@ -34,80 +130,335 @@ class Analysis:
 
     def win_rate(self, unit, ties="drop"):
         """Give the row of one interval of the win rate."""
-        table = self.tables["intervals"]
-        chosen = (table["unit"] == unit) & (table["ties"] == ties)
-        return table[chosen].iloc[0]
-
-    def side(self):
-        """Give the effect of the side over all raters."""
-        votes = self.panel.votes
-        sides = self.panel.left.where(votes.notna(), False).astype(bool)
-        return position_effect(votes.to_numpy(), sides.to_numpy())
+        return self.tables["intervals"].set_index(["unit", "ties"]).loc[(unit, ties)]
 
     def line(self, scope):
         """Give the row of the win rate, ties as half, for these or for new raters."""
         return self.tables["lines"].set_index("scope").loc[scope]
 
+    def side(self):
+        """Give the effect of the side over all raters."""
+        return _position(self.panel, self.panel.raters)
+
 
 def analyse(votes, other=None, options=None):
-    """Analyse the judgements of a panel on two systems."""
-    options = options or Options()
-    panel = panel_of(votes, other)
+    """Analyse the judgements of a panel on two systems.
+
+    Parameters
+    ----------
+    votes : casebook.raters.read.Votes
+        As `casebook.raters.read.open_forms` gives them.
+    other : str, optional
+        System to hold the focus against; needed if there are several.
+    options : Options, optional
+        ``margin`` (win rates that count as no difference), ``alpha``, ``resamples``, ``permutations`` (of the content
+        audit) and ``seed``.
+
+    Returns
+    -------
+    Analysis
+        ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
+        intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
+        rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
+        order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
+        [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
+        a reason.
+
+    Raises
+    ------
+    InputError
+        If there is no judgement on the two systems, or it is not clear which two are meant.
+
+    Examples
+    --------
+    >>> from casebook.raters.documented import example_votes
+    >>> found = analyse(example_votes(), options=Options(resamples=200, permutations=19))
+    >>> print(answer(found)[0][:91])
+    Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706] of the votes, ties
+    >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
+    0.13
+    """
+    options, panel = options or Options(), panel_of(votes, other)
     boot = {"n_boot": options.resamples, "seed": options.seed}
+    flips = {"n_resamples": options.resamples, "seed": options.seed}
+    depends = preference.dependence(panel.votes, **boot)
+    effect = depends.set_index("measure").loc["design effect", "value"]
+    held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
     tables = {
-        **_preference(panel, options, boot),
-        **_agreement(panel, boot),
-        **_ratings(panel, boot),
-        **_validity(panel, options, boot),
+        "preference": preference.win_tie_loss_table(panel.votes),
+        "lines": preference.preference_lines(panel.votes, level=1 - options.alpha, **flips),
+        "intervals": preference.preference_intervals(panel.votes, **boot),
+        "item_tests": preference.item_tests(panel.votes, **flips),
+        "dependence": depends,
+        "equivalence": pd.DataFrame([held]),
+        "power": power_table(alpha=options.alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))),
+        "agreement": vote_agreement(panel, **boot),
+        "vote_shares": _vote_shares(panel),
+        "pairwise": pairwise_agreement(panel, **boot),
+        "leave_one_out": without_each_rater(panel),
+        "rating_agreement": ratings.rating_agreement(panel, **boot),
+        "rating_means": ratings.rating_means(panel, **boot),
+        "rating_counts": ratings.rating_counts(panel),
+        "rating_tests": ratings.rating_tests(panel, **boot),
+        "rater_rating_tests": ratings.rater_rating_tests(panel),
+        "correlation": ratings.preference_rating_correlation(panel, **boot),
+        "position": position_table(panel),
+        "length": length_effect(panel, **boot),
+        "order": order_drift(panel),
+        "duplicates": duplicate_raters(panel),
+        "consistency": consistency(panel),
+        "strata": by_stratum(panel, **boot),
+        **content_audit(panel, options.permutations, options.seed),
+        "guesses": guesses(panel),
         "defects": defect_table(votes.defects),
     }
     return Analysis(votes, panel, tables)
 
 
-def _preference(panel, options, boot):
-    dependence = preference_tables.dependence(panel, **boot)
-    flips = {"n_resamples": options.resamples, "seed": options.seed}
-    level = {"level": 1 - options.alpha}
-    held = {"alpha": options.alpha, **boot}
-    return {
-        "preference": win_tie_loss_table(panel.votes),
-        "lines": preference_lines(panel.votes, **level, **flips),
-        "intervals": preference_intervals(panel.votes, **boot),
-        "item_tests": item_tests(panel.votes, **flips),
-        "dependence": dependence,
-        "equivalence": preference_tables.equivalence_row(panel, options.margin, **held),
-        "power": preference_tables.power(dependence, options.alpha),
+# --- agreement ------------------------------------------------------------------
+
+
+def vote_agreement(panel, *, n_boot=1000, seed=0):
+    """Measure agreement on the preferences with every coefficient."""
+    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
+    tables = [agreement_table(panel.votes, "nominal", coefficients=NOMINAL, **options)]
+    for level in ("ordinal", "interval"):
+        table = agreement_table(panel.votes, level, coefficients=["krippendorff_alpha"], **options)
+        tables.append(table.assign(coefficient=f"krippendorff_alpha_{level}"))
+    tables.append(agreement_table(panel.votes, coefficients=["gwet_ac2"], **options))
+    table = pd.concat(tables, ignore_index=True)
+    return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
+
+
+def _vote_shares(panel):
+    """Shares of wins, ties and losses: the prevalence behind every kappa."""
+    counts = count_votes(panel.votes)
+    names = {panel.focus: "wins", panel.other: "losses", "Tie": "ties"}
+    cast = sum(counts[key] for key in names.values())
+    return pd.DataFrame([{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()])
+
+
+def pairwise_agreement(panel, *, n_boot=1000, seed=0):
+    """Measure Cohen's kappa of every two raters, unweighted and weighted."""
+    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
+    options["coefficients"] = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
+    tables = []
+    for one, two in itertools.combinations(panel.raters, 2):
+        table = agreement_table(panel.votes[[one, two]], **options)
+        table.insert(0, "rater_a", one)
+        table.insert(1, "rater_b", two)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def kappa_pairs(analysis):
+    """Cohen's kappa of every two raters on one row, with its interval, and the weighted ones."""
+    table = analysis.tables["pairwise"]
+    if table.empty:  # one rater
+        return table
+    one, linear, quadratic = (
+        table[table["coefficient"] == f"cohen_kappa{weights}"].reset_index(drop=True)
+        for weights in ("", "_linear", "_quadratic")
+    )
+    names = {"rater_a": "rater", "rater_b": "and rater", "estimate": "kappa", "panel_low": "kappa low"}
+    found = one[[*names, "panel_high"]].rename(columns=names | {"panel_high": "kappa high"})
+    reason = one["reason"].where(one["panel_low"].isna(), None)
+    weighted = {"linear": linear["estimate"], "quadratic": quadratic["estimate"]}
+    return found.assign(**weighted, **{"same votes": one["percent_agreement"]}, n=one["n_items"], reason=reason)
+
+
+def without_each_rater(panel):
+    """Measure agreement on the preferences without each rater in turn."""
+    chosen = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
+    tables = [
+        leave_one_rater_out(panel.votes, name, chosen=options, categories=VOTES, wide=True).assign(coefficient=name)
+        for name, options in chosen.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+# --- validity ------------------------------------------------------------------
+
+
+def _position(panel, raters):
+    votes = panel.votes[raters]
+    return preference.position_effect(votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool))
+
+
+def position_table(panel):
+    """Measure what the side of an answer does, for every rater and for all."""
+    rows = []
+    for name, raters in [*((rater, [rater]) for rater in panel.raters), ("all", panel.raters)]:
+        if panel.votes[raters].isna().to_numpy().all():
+            rows.append({"rater": name, "p": None, "n": 0})
+            continue
+        found = _position(panel, raters)
+        rates = {"win_rate_left": found.win_rate_left.estimate, "win_rate_right": found.win_rate_right.estimate}
+        row = {"rater": name, **bounded("left_choice", found.left_choice), "p": found.left_test.pvalue, **rates}
+        row |= bounded("difference", found.difference) | bounded("side_balanced", found.side_balanced)
+        rows.append(row | {"n": found.left_test.n, "focus_left": found.left_share})
+    table = pd.DataFrame(rows)
+    table.insert(5, "p_holm", pd.Series([*holm(list(table["p"])[:-1]), None], dtype=object))
+    return table
+
+
+def length_effect(panel, *, n_boot=10_000, seed=0):
+    """Ask whether the longer answer wins, and whether one system is the longer."""
+    lengths = panel.texts[[panel.focus, panel.other]].map(len)
+    if not lengths.to_numpy().any():
+        return pd.DataFrame(columns=["what", "share", "share low", "share high", "n"])
+    longer = np.sign(lengths[panel.focus] - lengths[panel.other])
+    wins = (panel.votes.mean(axis=1) + 1) / 2
+    for_longer = (panel.votes.mul(longer, axis=0).mean(axis=1) + 1) / 2
+    parts = {
+        f"{panel.focus} is the longer answer": (longer + 1) / 2,
+        "votes for the longer answer, ties as half": for_longer[longer != 0],
+        f"votes for {panel.focus} where it is longer": wins[longer > 0],
+        f"votes for {panel.focus} where it is shorter": wins[longer < 0],
     }
+    parts = {what: values.dropna() for what, values in parts.items()}
+    return pd.DataFrame(
+        {"what": what, **ratings.bounded_mean("share", values, n_boot=n_boot, seed=seed), "n": len(values)}
+        for what, values in parts.items()
+    )
 
 
-def _agreement(panel, boot):
-    return {
-        "agreement": agreement.vote_agreement(panel, **boot),
-        "vote_shares": agreement.vote_shares(panel),
-        "pairwise": agreement.pairwise_agreement(panel, **boot),
-        "leave_one_out": agreement.without_each_rater(panel),
-        "rating_agreement": agreement.rating_agreement(panel, **boot),
+def order_drift(panel):
+    """Ask whether judgements change from the first to the last row of a form."""
+    outcomes = {
+        "vote": panel.votes,
+        "left answer": panel.votes.where(panel.left == True, -panel.votes),  # noqa: E712 - NaN where nothing was asked
+        "mean rating": sum(panel.ratings.values()) / len(panel.ratings),
     }
+    rows = []
+    for (name, values), rater in itertools.product(outcomes.items(), panel.raters):
+        pair = pd.DataFrame({"x": panel.place[rater].astype(float), "y": values[rater]}).dropna()
+        row = {"rater": rater, "of": name, "rho": None, "p": None, "n": len(pair)}
+        if len(pair) > 2 and pair.nunique().min() > 1:
+            found = stats.spearmanr(pair["x"], pair["y"])
+            row |= {"rho": number_or_none(found.statistic), "p": number_or_none(found.pvalue)}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    table.insert(4, "p_holm", holm(list(table["p"])))
+    return table
 
 
-def _ratings(panel, boot):
-    return {
-        "rating_means": likert_tests.rating_means(panel, **boot),
-        "rating_counts": likert_tests.rating_counts(panel),
-        "rating_tests": likert_tests.rating_tests(panel, **boot),
-        "rater_rating_tests": likert_tests.rater_rating_tests(panel),
-        "correlation": likert_tests.preference_rating_correlation(panel, **boot),
-    }
+def by_stratum(panel, *, n_boot=10_000, seed=0):
+    """Give the preference in each stratum of items."""
+    rows = []
+    for stratum, votes in panel.votes.groupby(panel.strata):
+        row = {"stratum": stratum, "items": len(votes), **count_votes(votes)}
+        if votes.notna().to_numpy().any():
+            found = preference.win_rate(votes, unit="item", ties="half", n_boot=n_boot, seed=seed)
+            row |= {"net": float(preference.item_means(votes).mean()), **bounded("win_rate", found)}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _validity(panel, options, boot):
-    return {
-        "position": checks.position_table(panel),
-        "length": checks.length_effect(panel, **boot),
-        "order": checks.order_drift(panel),
-        "duplicates": rater_checks.duplicate_raters(panel),
-        "consistency": rater_checks.consistency(panel),
-        "strata": checks.by_stratum(panel, **boot),
-        **content_audit(panel, options.permutations, options.seed),
-        "guesses": guesses(panel),
-    }
+def duplicate_raters(panel):
+    """Compare all pairs of raters, in case one copied the other."""
+    rows = []
+    for one, two in itertools.combinations(panel.raters, 2):
+        votes = panel.votes[[one, two]].dropna()
+        rated = [table[[one, two]] for table in panel.ratings.values()]
+        known = np.all([pair.notna().all(axis=1) for pair in rated], axis=0)
+        equal = np.all([pair[one] == pair[two] for pair in rated], axis=0)[known]
+        same = float(equal.mean()) if len(equal) else None
+        shares = [votes[rater].value_counts(normalize=True) for rater in (one, two)]
+        rows.append(
+            {
+                "rater_a": one,
+                "rater_b": two,
+                "n": len(votes),
+                "same_votes": float((votes[one] == votes[two]).mean()) if len(votes) else None,
+                "expected": float(shares[0].mul(shares[1], fill_value=0).sum()),
+                "same_ratings": same,
+                "suspicious": bool(len(equal) >= 10 and same > COPIED),
+            }
+        )
+    columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings", "suspicious"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def consistency(panel):
+    """Hold votes against the sums of the ratings of the same judgement."""
+    total, rows = np.sign(sum(panel.differences(scale) for scale in SCALES)), []
+    for rater in panel.raters:
+        pair = pd.DataFrame({"vote": panel.votes[rater], "rated": total[rater]}).dropna()
+        agree = int((pair["vote"] == pair["rated"]).sum())
+        contradict = int((pair["vote"] * pair["rated"] < 0).sum())
+        tied = len(pair) - agree - contradict
+        rows.append({"rater": rater, "agree": agree, "contradict": contradict, "one_tied": tied, "n": len(pair)})
+    return pd.DataFrame(rows)
+
+
+# --- what came out ------------------------------------------------------------------
+
+
+def answer(analysis):
+    """Answer the question of the study in a few sentences."""
+    panel, tables = analysis.panel, analysis.tables
+    these, new, held = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS), tables["equivalence"].iloc[0]
+    naive = tables["preference"].set_index("rater").loc["pooled"]
+    items, raters = panel.votes.shape
+    cast = int(naive[["wins", "losses", "ties"]].sum())
+    lines = [
+        f"Primary, for these {raters} raters and new items: {panel.focus} wins "
+        f"{_bounds(these, 'win_rate', 'ci_low', 'ci_high')} of the votes, ties as half ({items} items, {cast} votes, "
+        f"{int(naive['ties'])} ties; chance is 0.5); {_tested(panel, these)}.",
+        f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. "
+        f"{_scope(new)}",
+        f"The pooled sign test says p = {naive['p_sign']:.2g}, as if all "
+        f"{int(naive['n'])} untied votes were independent, which they are not.",
+        f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
+        f"count as no difference, ties as half, these raters: {held['verdict']}.",
+    ]
+    row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
+    if pd.isna(row["estimate"]):
+        lines.append(f"Agreement on the preference is undefined: {row['reason']}.")
+    else:
+        lines.append(
+            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for this "
+            f"panel, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for a new one; "
+            "0 is chance, 1 agreement."
+        )
+    for row in tables["rating_tests"].to_dict("records"):
+        if row["n"]:
+            lines.append(
+                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} "
+                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, with other raters too "
+                f"{bounds_text(row['both low'], row['both high'], '+z.2f')} ({row['n']} items)."
+            )
+    side = tables["position"].set_index("rater").loc["all"]
+    share = _bounds(side, "left_choice", "left_choice low", "left_choice high")
+    lines.append(f"The left answer gets {share} of the {int(side['n'])} untied votes.")
+    guess = tables["arm_guess"].iloc[0]
+    if guess["reason"] is None:
+        lines.append(
+            f"A classifier tells the two systems apart by their text for {guess['accuracy']:.2f} "
+            f"{bounds_text(guess['accuracy low'], guess['accuracy high'])} of {guess['n']} items "
+            f"(chance 0.5, p = {guess['p']:.2g})."
+        )
+    return lines
+
+
+def _bounds(row, value, low, high):
+    return f"{row[value]:.3f} {bounds_text(row[low], row[high])}"
+
+
+def _tested(panel, row):
+    winner = panel.focus if row["win_rate"] > 0.5 else panel.other
+    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
+    if pd.isna(row["p"]):
+        return f"no test ({row['reason']}): {verdict}"
+    error = row["mc_error"]
+    drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
+    return f"p = {row['p']:.2g}{drawn}: {verdict}"
+
+
+def _scope(row):
+    """Say what so many raters can and cannot show."""
+    if row["reason"] == "fewer_than_three_raters":
+        return "So few raters show nothing of others."
+    few = "" if row["raters"] >= FEWEST else f" From {row['raters']} raters that cannot be checked."
+    return f"This takes the raters for a random draw, their leanings for normal.{few}"

@@ -1,74 +1,214 @@
-"""Could raters have known? The blinding indices of what they guessed."""
+"""Could raters know which system wrote an answer? Leaks in forms, telling words in texts, and what raters guessed."""
 
+import io
 import math
+import re
+import zipfile
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.inference.intervals import Interval
+from casebook.models.logistic import logistic_regression
+from casebook.raters.forms import GUESS, SHEET
+from casebook.raters.read import OWN_SHEETS, read_form
+from casebook.sheets import read_book
+from casebook.stats.intervals import Interval, bounded, wilson
+from casebook.stats.samples import check_count, stream
+
+FOLDS = 10
+MOST_FEATURES = 20_000
+LEAST_WEIGHT = 1e-6  # below it a weight is the rounding of 0
+_SUSPECT = re.compile(r"side|key|mapping|answer_?key|system_?name|solution|arm", re.I)
+
+
+def scan_forms(paths, words, columns=None):
+    """Look for what tells the systems (`words`: their names) in forms, before they go out or after they came back."""
+    # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an id or a file name.
+    anywhere = "|".join(rf"_?{re.escape(word)}_?" for word in words) or r"(?!)"
+    alone, anywhere = re.compile(rf"\b(?:{anywhere})\b", re.I), re.compile(anywhere, re.I)
+    rows = []
+    for path in paths:
+        form, book = read_form(path, columns), read_book(path)
+        found = [("file name", "word", word) for word in _words(anywhere, form.path.name)]
+        for grid in book.grids:
+            place, size = f"sheet {grid.name}", f"{len(grid.rows)} rows"
+            found += [(place, "hidden_sheet", size)] if grid.hidden else []
+            found += [(place, "extra_sheet", size)] if grid.name not in {form.sheet, *OWN_SHEETS} else []
+            if grid.name not in {SHEET, form.path.name}:
+                found += [("sheet name", "suspect_name", grid.name)] if _SUSPECT.search(grid.name) else []
+                found += [("sheet name", "word", word) for word in _words(anywhere, grid.name)]
+        found += [*_scan_rows(form, alone, anywhere), *_scan_parts(form.path, alone)]
+        rows += [(str(form.path), *row) for row in found]
+    return pd.DataFrame(rows, columns=["file", "where", "kind", "found"])
+
+
+def _words(pattern, text):
+    return sorted({match.group(0) for match in pattern.finditer(text)})
+
+
+def _scan_rows(form, alone, anywhere):
+    own = {"row", *form.layout.names}
+    for name in (name for name in form.rows if name not in own):
+        if _SUSPECT.search(name) or anywhere.search(name):
+            yield f"column {name}", "suspect_name", name
+        values = {str(value).strip() for value in form.rows[name].dropna()}
+        if values and values <= {"S1", "S2"}:
+            yield f"column {name}", "key_column", f"{len(form.rows)} rows of S1, S2"
+    for column in form.layout.columns:
+        if column.kind == "id":
+            for number, cell in zip(form.rows["row"], form.rows[column.name], strict=True):
+                for word in _words(anywhere, cell):
+                    yield f"row {number}, {column.name}", "word", word
+    for name in form.layout.texts:
+        cells = form.rows[name]
+        for word in _words(alone, "\n".join(cells)):
+            count = int(cells.str.contains(word, regex=False).sum())
+            yield f"column {name}", "word_in_text", f"{word}, {count} rows"
+
+
+def _scan_parts(path, alone):
+    """Search what a workbook holds besides its cells: properties, names, comments."""
+    if path.suffix.lower() not in {".xlsx", ".xlsm"}:
+        return
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        for name in archive.namelist():
+            if not name.startswith(("xl/worksheets/", "xl/sharedStrings")):
+                text = archive.read(name).decode("utf-8", errors="replace")
+                for word in _words(alone, re.sub(r"</?[a-zA-Z:]+", " ", text)):
+                    yield name, "word", word
+
+
+# --- what the texts give away ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class BlindingIndex:
-    """Success of blinding, from what raters guessed."""
+class ArmGuess:
+    """How well a model that saw other items tells the systems apart by their text."""
 
-    bang: dict
-    james: Interval
+    accuracy: Interval
+    pvalue: float | None
     n: int
+    words: pd.DataFrame
+    reason: str | None = None
+
+
+def content_audit(panel, permutations=200, seed=0):
+    """Ask whether the texts alone give the systems away."""
+    texts = panel.texts[[panel.focus, panel.other]].fillna("")
+    both = texts[(texts != "").all(axis=1)]
+    found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
+    row = bounded("accuracy", found.accuracy) | {"chance": 0.5, "p": found.pvalue, "n": found.n, "reason": found.reason}
+    return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
+
+
+def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
+    """Train a classifier to tell two systems by their texts, item by item; p by exchanging labels within items."""
+    check_count("folds", folds, least=2)
+    check_count("n_permutations", n_permutations)
+    focus, other = list(focus), list(other)
+    if len(focus) != len(other):
+        raise InputError(f"{len(focus)} and {len(other)} answers do not pair")
+    n, reason = len(focus), None
+    if n < folds:
+        reason = "fewer_than_folds"
+    elif not any(text.strip() for text in (*focus, *other)):
+        reason = "no_text"
+    if reason:
+        empty = Interval(None, None, None, 0.95, n, "wilson", reason)
+        return ArmGuess(empty, None, n, pd.DataFrame({"word": [], "weight": []}), reason)
+    rng = np.random.Generator(stream(seed, "arm guess"))
+    fold = rng.permutation(np.arange(n) % folds)
+    parts = [_features(focus, other, fold == k) for k in range(folds)]
+    signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
+    right = _right(parts, np.ones(n)).sum()
+    hits = 1 + sum(_right(parts, row).sum() >= right for row in signs)
+    words = _telling_words(focus, other)
+    return ArmGuess(wilson(float(right), n), float(hits / (n_permutations + 1)), n, words)
+
+
+def _vectorizer():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES)
+
+
+def _features(focus, other, held_out):
+    """Differences of the answers' vectors as inner products, for one fold."""
+    texts = np.array([focus, other], dtype=object)
+    vectors = _vectorizer().fit(texts[:, ~held_out].ravel())
+    difference = vectors.transform(texts[0]) - vectors.transform(texts[1])
+    train, test = difference[~held_out], difference[held_out]
+    return held_out, (train @ train.T).toarray(), (test @ train.T).toarray()
+
+
+def _right(parts, labels):
+    """Mark the items of which the right answer is picked; a draw counts half."""
+    right = np.zeros(len(labels))
+    for held_out, gram, cross in parts:
+        margins = (cross @ dual_weights(gram, labels[~held_out])) * labels[held_out]
+        right[held_out] = (np.sign(margins) + 1) / 2
+    return right
+
+
+def dual_weights(gram, labels, penalty=1.0):
+    """Logistic regression without intercept, by Newton's method on inner products of fewer items than words."""
+    weights = np.zeros(len(labels))
+    for _ in range(25):
+        scores = gram @ weights
+        share = special.expit(-labels * scores)
+        curvature = np.maximum(share * (1 - share), 1e-12)
+        target = scores + labels * share / curvature
+        updated = np.linalg.solve(gram + np.diag(penalty / curvature), target)
+        if np.abs(updated - weights).max() < 1e-8:
+            return updated
+        weights = updated
+    return weights
+
+
+def _telling_words(focus, other, count=10):
+    """Words with the largest weights of a model of all items, for either system."""
+    vectors = _vectorizer()
+    X = vectors.fit_transform([*focus, *other])
+    weights = logistic_regression().fit(X, np.repeat([1, 0], len(focus))).coef_[0]
+    names = vectors.get_feature_names_out()
+    order = np.lexsort((names, -np.abs(weights)))[:count]
+    order = order[np.abs(weights[order]) > LEAST_WEIGHT]
+    return pd.DataFrame({"word": names[order], "weight": weights[order]})
+
+
+# --- what raters guessed ------------------------------------------------------------------
+
+
+def guesses(panel):
+    """Give Bang's blinding index for either side, if raters were asked for a guess."""
+    left, guess = panel.rows["focus_left"], panel.rows["guess"]
+    if guess.isna().all():
+        return pd.DataFrame([{"index": "Bang", "n": 0, "reason": "not_asked"}])
+    counts = [[((left == side) & (guess == g)).sum() for g in GUESS.choices] for side in (True, False)]
+    arms = (f"{panel.focus} left", f"{panel.focus} right")
+    rows = [
+        {"index": "Bang", "arm": arm, **bounded("value", interval), "n": interval.n, "reason": interval.reason}
+        for arm, interval in blinding_index(counts, arms).items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def blinding_index(counts, arms=("S1", "S2")):
-    """Bang's and James' index of a table of guesses."""
+    """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
     table = np.asarray(counts, dtype=float)
     if table.shape != (2, 3) or (table < 0).any():
         raise InputError("guesses must be a table of two arms and three answers")
-    bang = {arm: _bang(table[k], k) for k, arm in enumerate(arms)}
-    return BlindingIndex(bang, _james(table), int(table.sum()))
+    counts = {arm: (int(row.sum()), row[k], row[1 - k]) for k, (arm, row) in enumerate(zip(arms, table, strict=True))}
+    return {arm: _bang(*count) for arm, count in counts.items()}
 
 
-def _bang(row, arm, level=0.95):
-    n = int(row.sum())
+def _bang(n, right, wrong, level=0.95):
     if n == 0:
         return Interval(None, None, None, level, 0, "normal", "no_units")
-    right, wrong = row[arm] / n, row[1 - arm] / n
-    index = right - wrong
-    error = math.sqrt(max(0.0, right + wrong - index**2) / n)
-    return _normal(index, error, -1.0, n, level)
-
-
-def _james(table, level=0.95):
-    n = int(table.sum())
-    guessed = table[:, :2].sum()
-    if guessed == 0:
-        reason = "nobody_guessed"
-        return Interval(1.0 if n else None, None, None, level, n, "delta", reason)
-    estimate = _james_value(table.ravel())
-    # Delta method for a multinomial, with a numerical gradient.
-    shares, step = table.ravel() / n, 1e-6
-    gradient = np.array(
-        [(_james_value(shares + step * unit) - _james_value(shares - step * unit)) / (2 * step) for unit in np.eye(6)]
-    )
-    variance = (gradient**2 @ shares - (gradient @ shares) ** 2) / n
-    return _normal(estimate, math.sqrt(max(0.0, variance)), 0.0, n, level)
-
-
-def _james_value(cells):
-    table = np.asarray(cells).reshape(2, 3)
-    shares = table / table.sum()
-    unknown = shares[:, 2].sum()
-    guessed = shares[:, :2]
-    weights = np.array([[0, 0.5], [0.5, 0]])
-    known = 1 - unknown
-    observed = (weights * guessed).sum() / known
-    expected = weights * np.outer(guessed.sum(axis=1), guessed.sum(axis=0))
-    chance = expected.sum() / known**2
-    kappa = (observed - chance) / chance if chance > 0 else 0.0
-    return float((1 + unknown + known * kappa) / 2)
-
-
-def _normal(estimate, error, least, n, level):
-    half = special.ndtri((1 + level) / 2) * error
-    low, high = max(least, estimate - half), min(1.0, estimate + half)
-    return Interval(float(estimate), float(low), float(high), level, n, "normal")
+    index = (right - wrong) / n
+    half = special.ndtri((1 + level) / 2) * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
+    low, high = max(-1.0, index - half), min(1.0, index + half)
+    return Interval(float(index), float(low), float(high), level, n, "normal")

@@ -1,80 +1,118 @@
-"""Who rates what, in which order and on which side: drawn, balanced, connected."""
+"""Design of a blind study: which items are judged, by whom, in which order and on which side.
 
+Sides, order and ids follow from the secret of the study: from the public seed a rater could compute them.
+"""
+
+import hashlib
+import hmac
 import itertools
-from dataclasses import dataclass
+import json
+import secrets
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.inference.samples import check_count
-from casebook.raters.balance import balanced_sides
-from casebook.raters.sealing import hidden_chance
+from casebook.stats.samples import check_count, stream
 
-ATTEMPTS = 200
+ID_DIGITS = 12
+ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
-@dataclass(frozen=True)
-class Design:
-    """Which rater sees which comparison, where, and with which answer on the left."""
+def new_secret():
+    """Draw a secret of 256 bits."""
+    return secrets.token_hex(32)
 
-    items: tuple
-    systems: tuple
-    raters: tuple
-    pairs: tuple
-    comparisons: tuple
-    cells: np.ndarray
 
-    def frame(self):
-        """Give one row per presentation."""
-        rows = []
-        for rater, comparison, place, first_left in self.cells.tolist():
-            item, pair = self.comparisons[comparison]
-            left, right = self.pairs[pair][:: 1 if first_left else -1]
-            rows.append((self.raters[rater], place, self.items[item], left, right))
-        columns = ["rater", "place", "item_id", "left", "right"]
-        return pd.DataFrame(rows, columns=columns)
+def opaque_id(secret, *parts):
+    """Name something so that nobody without the secret can tell what it is."""
+    return _digest(secret, parts).hex()[:ID_DIGITS]
 
-    def balance(self):
-        """Count how often each system stands left in each form."""
-        frame = self.frame()
-        rows = [
-            {"rater": rater, "system": system, "n": len(part), "left": left}
-            for rater, form in frame.groupby("rater", sort=False)
-            for system in self.systems
-            for part in [form[(form[["left", "right"]] == system).any(axis=1)]]
-            for left in [int((part["left"] == system).sum())]
-        ]
-        table = pd.DataFrame(rows)
-        return table.assign(off=(table["left"] - table["n"] / 2).abs())
+
+def hidden_chance(secret, purpose):
+    """Random numbers that follow from the secret, not from the public seed."""
+    entropy = int.from_bytes(_digest(secret, ("chance", purpose)))
+    return np.random.Generator(np.random.PCG64(entropy))
+
+
+def _digest(secret, parts):
+    if len(secret) < 32:
+        raise InputError("the secret must have at least 32 characters")
+    # JSON keeps ("a", "bc") and ("ab", "c") apart.
+    message = json.dumps([str(part) for part in parts]).encode()
+    return hmac.digest(secret.encode(), message, hashlib.sha256)
+
+
+def text_hash(text):
+    """Hash a text, so that an edited cell is found without keeping the text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def draw_items(items, count=None, strata=None, seed=0):
+    """Draw items at random, in proportion to the strata if there are any; one row per item, drawn or not."""
+    count = len(items) if count is None else count
+    check_count("items", count)
+    if count > len(items):
+        raise InputError(f"{count} items are asked for, but there are {len(items)}")
+    strata = np.array(["all"] * len(items) if strata is None else list(strata))
+    names, sizes = np.unique(strata, return_counts=True)
+    shares = sizes * count / len(strata)
+    quotas = np.floor(shares).astype(int)
+    largest_rests = np.argsort(quotas - shares, kind="stable")
+    quotas[largest_rests[: count - quotas.sum()]] += 1
+    rng = np.random.Generator(stream(seed, "draw of items"))
+    drawn = np.zeros(len(items), dtype=bool)
+    for name, quota in zip(names, quotas, strict=True):
+        drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True
+    return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": drawn})
 
 
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters, with order and sides."""
-    items, systems, raters = tuple(items), tuple(systems), tuple(raters)
-    _check_names(items=items, systems=systems, raters=raters)
+    """Assign comparisons to raters: a row per presentation, with its place in the form and the systems' sides."""
+    items, systems, raters = list(items), list(systems), list(raters)
+    for kind, names in {"items": items, "systems": systems, "raters": raters}.items():
+        repeated = sorted({name for name in names if names.count(name) > 1})[:3]
+        if not names or repeated:
+            raise InputError(f"{kind}: " + (f"named twice: {', '.join(repeated)}" if repeated else "none given"))
     if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
-    pairs = tuple(itertools.combinations(systems, 2))
+    pairs = list(itertools.combinations(range(len(systems)), 2))
     per_item = _within("raters per item", per_item, len(raters))
     pairs_per_item = _within("pairs per item", pairs_per_item, len(pairs))
     rng = hidden_chance(secret, "design")
     comparisons = _comparisons(len(items), len(pairs), pairs_per_item, rng)
-    assigned = _linked_teams(len(comparisons), len(raters), per_item, rng)
-    used = [pairs[pair] for _, pair in comparisons]
-    numbers = {name: i for i, name in enumerate(systems)}
-    links = [tuple(numbers[name] for name in pair) for pair in used]
-    _check_linked(links, len(systems), "systems", "raise the pairs per item")
-    cells = _cells(comparisons, assigned, len(pairs), len(raters), rng)
-    return Design(items, systems, raters, pairs, comparisons, cells)
+    teams = _linked_teams(len(comparisons), len(raters), per_item, rng)
+    if apart := _unlinked([pairs[pair] for _, pair in comparisons], len(systems)):
+        raise InputError(_apart(apart, len(systems), "systems", "pairs"))
+    rater, comparison = np.array([(r, c) for c, team in enumerate(teams) for r in team]).T
+    item, pair = np.array(comparisons)[comparison].T
+    first_left = balanced_sides(rater * len(pairs) + pair, comparison, rng)
+    place = np.zeros(len(rater), dtype=int)
+    for number in range(len(raters)):
+        mine = np.flatnonzero(rater == number)
+        place[mine] = rng.permutation(len(mine))
+    first, second = np.array(systems, dtype=object)[np.array(pairs)[pair]].T
+    frame = pd.DataFrame(
+        {
+            "rater": np.array(raters, dtype=object)[rater],
+            "place": place,
+            "item_id": np.array(items, dtype=object)[item],
+            "left": np.where(first_left, first, second),
+            "right": np.where(first_left, second, first),
+        }
+    )
+    return frame.iloc[np.lexsort((place, rater))].reset_index(drop=True)
 
 
-def _check_names(**lists):
-    for kind, names in lists.items():
-        repeated = sorted({name for name in names if names.count(name) > 1})[:3]
-        if not names or repeated:
-            problem = f"named twice: {', '.join(repeated)}" if repeated else "none given"
-            raise InputError(f"{kind}: {problem}")
+def balance(design, systems):
+    """Count how often each system stands left in each form."""
+    rows = []
+    for rater, form in design.groupby("rater", sort=False):
+        for system in systems:
+            left = int((form["left"] == system).sum())
+            n = left + int((form["right"] == system).sum())
+            rows.append({"rater": rater, "system": system, "n": n, "left": left, "off": abs(left - n / 2)})
+    return pd.DataFrame(rows)
 
 
 def _within(name, value, most):
@@ -86,23 +124,22 @@ def _within(name, value, most):
 
 
 def _comparisons(n_items, n_pairs, pairs_per_item, rng):
-    """Give every item its pairs, so that all pairs are used equally often."""
+    """Give every item its pairs of systems, so that all pairs are used equally often."""
     shuffled, order = rng.permutation(n_pairs), rng.permutation(n_items)
     chosen = {}
     for turn, item in enumerate(order.tolist()):
-        start = turn * pairs_per_item
-        places = np.arange(start, start + pairs_per_item) % n_pairs
+        places = np.arange(turn * pairs_per_item, (turn + 1) * pairs_per_item) % n_pairs
         chosen[item] = sorted(shuffled[places].tolist())
-    return tuple((item, pair) for item in range(n_items) for pair in chosen[item])
+    return [(item, pair) for item in range(n_items) for pair in chosen[item]]
 
 
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
     """Assign raters; of few comparisons only some assignments link them all."""
     for _ in range(ATTEMPTS):
         teams = _assign(n_comparisons, n_raters, per_item, rng)
-        if not _unlinked(teams, n_raters):
+        if not (apart := _unlinked(teams, n_raters)):
             return teams
-    _check_linked(teams, n_raters, "raters", "raise the raters per item")
+    raise InputError(_apart(apart, n_raters, "raters", "raters"))
 
 
 def _assign(n_comparisons, n_raters, per_item, rng):
@@ -134,19 +171,42 @@ def _unlinked(groups, size):
     return size - len(linked)
 
 
-def _check_linked(groups, size, kind, remedy):
-    """Refuse a design in which some never meet the others."""
-    if apart := _unlinked(groups, size):
-        raise InputError(f"{apart} of {size} {kind} share no item with the others: {remedy} or draw more items")
+def _apart(apart, size, kind, what):
+    return f"{apart} of {size} {kind} share no item with the others: raise the {what} per item or draw more items"
 
 
-def _cells(comparisons, assigned, n_pairs, n_raters, rng):
-    cells = np.array([(r, c) for c, team in enumerate(assigned) for r in team])
-    pair = np.array([p for _, p in comparisons])[cells[:, 1]]
-    first_left = balanced_sides(cells[:, 0] * n_pairs + pair, cells[:, 1], rng)
-    place = np.zeros(len(cells), dtype=int)
-    for rater in range(n_raters):
-        mine = np.flatnonzero(cells[:, 0] == rater)
-        place[mine] = rng.permutation(len(mine))
-    table = np.column_stack([cells, place, first_left.astype(int)])
-    return table[np.lexsort((place, cells[:, 0]))]
+def balanced_sides(rows, columns, rng):
+    """Colour the cells of an incomplete table so that every row and every column has half of each colour.
+
+    Cells are paired at random within rows and within columns, and the two of a pair get opposite colours: the pairs
+    form paths and even cycles, so this always succeeds (de Werra 1971).
+    """
+    links = [_pairs(rows, rng), _pairs(columns, rng)]
+    coins = rng.integers(0, 2, len(rows)).astype(bool).tolist()
+    sides = [None] * len(rows)
+    for start in range(len(rows)):
+        if sides[start] is not None:
+            continue
+        sides[start] = coins[start]
+        # From a cell in the middle of a path the walk goes both ways.
+        for first in (0, 1):
+            cell, kind = start, first
+            while (following := links[kind][cell]) >= 0 and sides[following] is None:
+                sides[following] = not sides[cell]
+                cell, kind = following, 1 - kind
+    return np.array(sides, dtype=bool)
+
+
+def _pairs(groups, rng):
+    """Pair cells within groups at random; -1 for the odd one out."""
+    groups = np.asarray(groups)
+    order = rng.permutation(len(groups))
+    order = order[np.argsort(groups[order], kind="stable")]
+    partner, previous = [-1] * len(groups), None
+    for cell in order.tolist():
+        if previous is not None and groups[previous] == groups[cell]:
+            partner[previous], partner[cell] = cell, previous
+            previous = None
+        else:
+            previous = cell
+    return partner

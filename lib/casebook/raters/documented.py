@@ -1,77 +1,231 @@
-"""Forms in the documented layout, which carry their key in a column."""
+"""The documented analysis, reproduced line by line for parity, and the study that it was made for.
 
+What it leaves out stands beside it in `casebook.raters.analysis`: votes of one item are dependent, ties carry
+information, and a mean or a kappa without an interval says little.
+"""
+
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 
+from casebook.data import load
+from casebook.data.sources import Absent
 from casebook.errors import InputError
-from casebook.formats.grids import value_of
-from casebook.raters.defects import LOST, Defect, shortened
-from casebook.raters.unblinding import SIDE_COLUMN, Votes, judgement
+from casebook.paths import DATA
+from casebook.raters.forms import PAIRED, SCALES
+from casebook.raters.preference import count_votes
+from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, judgement, renamed
+from casebook.sheets import header_of, read_book, sheet_records
+from casebook.stats.tests import documented_sign_test
 
-RAG, BASE = "RAG", "BASE"
+PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
+AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
+RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
+AGREEMENT = "Inter-rater agreement on common prompts"
+RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
+RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
 _OTHER = {"S1": "S2", "S2": "S1"}
 
-
-def key_column(form, side_column=None, *, last_column=False):
-    """Find the column that says which side is the system under study."""
-    wanted = side_column or SIDE_COLUMN
-    columns = [name for name in form.rows if name != "row"]
-    if wanted in columns:
-        return wanted
-    if last_column and columns:
-        return columns[-1]
-    raise InputError(
-        f"{form.path}: sheet {form.sheet!r} has no key column {wanted!r} (which side, "
-        f"S1 or S2, is the system under study); it has {', '.join(columns)}: name it "
-        "with --side-col, give the sealed key with --key, or allow the last column "
-        "with --last-column"
-    )
+EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
+SUFFIX = "_answers.xlsx"  # of the documented file names
+RECONSTRUCTION = "reconstruction"
 
 
-def read_votes(forms, side_column=None, *, last_column=False):
-    """Give the judgements of forms that carry their key."""
-    defects, rows = [], []
-    for form in forms:
-        defects += form.defects
-        column = key_column(form, side_column, last_column=last_column)
-        if form.rows.empty:
-            raise InputError(f"{form.path}: sheet {form.sheet!r} has no rows")
-        rows += _votes(form, column, defects)
-    frame = pd.DataFrame(rows)
-    raters = tuple(form.rater for form in forms)
-    return Votes(frame, (RAG, BASE), RAG, raters, tuple(defects))
+def documented_analysis(forms):
+    """Compute everything that the document prints, under its keys, from (name, rows) of each form."""
+    every = [row for _, rows in forms for row in rows]
+    return {
+        PER_RATER: {name: documented_preference(_votes(rows)) for name, rows in forms},
+        AGGREGATE: documented_preference(_votes(every)),
+        RATINGS: _ratings(every),
+        AGREEMENT: _agreement(forms),
+        RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
+    }
 
 
-def _votes(form, column, defects):
-    def report(row, name, kind, found):
-        place = (str(form.path), form.sheet, row, name)
-        defects.append(Defect(*place, kind, found, LOST))
-
-    seen, name = set(), _item_column(form)
-    for place, shown in enumerate(form.rows.to_dict("records"), start=1):
-        item = " ".join(shown[name].split())
-        if item in seen:
-            report(shown["row"], name, "duplicate", shortened(item))
-            continue
-        seen.add(item)
-        key = value_of(form.path, form.sheet, shown["row"], column, shown[column])
-        side = key.strip() if isinstance(key, str) else None
-        if side not in _OTHER:
-            report(shown["row"], column, "no_key", shortened(key))
-        left, right = {"S1": (RAG, BASE), "S2": (BASE, RAG)}.get(side, (None, None))
-        row = {"rater": form.rater, "item_id": item, "place": place}
-        yield row | judgement(shown, left, right) | {"stratum": "all"}
+def documented_preference(votes):
+    """Preference figures of one rater or of all, under the document's names."""
+    counts = count_votes(votes)
+    return {
+        "rag_wins": counts["wins"],
+        "rag_losses": counts["losses"],
+        "ties": counts["ties"],
+        "n_effective": counts["wins"] + counts["losses"],
+        "p_value_sign_test": documented_sign_test(counts["wins"], counts["losses"]),
+        "unmapped_or_missing": counts["missing"],
+    }
 
 
-def _item_column(form):
-    """Give the column that names an item for all raters: its prompt, else its id."""
-    if form.rows["prompt_text"].str.strip().any():
-        return "prompt_text"
-    gone = {d.column for d in form.defects if d.kind == "missing_column"}
-    if "prompt_id" in gone:
-        names = ", ".join(name for name in form.rows if name not in {"row", *gone})
-        raise InputError(
-            f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or "
-            f"'prompt_id', which name the items; it has {names}: name one with --map "
-            "prompt_text=COLUMN"
+def documented_lines(analysis):
+    """Write the numbers as the document prints them."""
+    lines = []
+    for heading, content in analysis.items():
+        parts = {f"{name}: ": row for name, row in content.items()} if "per rater" in heading else {"": content}
+        shown = [name + str(row).replace("None", "nan") for name, row in parts.items()]
+        lines += ["", f"=== {heading} ===", *shown]
+    return lines[1:]
+
+
+def impossible(forms, values):
+    """Name what cannot be, which the documented analysis computes without a word."""
+    found = []
+    kappa, raw = (values[AGREEMENT][key] for key in ("fleiss_kappa", "raw_observed_agreement"))
+    if (raw is not None and not 0 <= raw <= 1) or abs(kappa or 0) > 1:
+        found.append(
+            f"agreement of {raw:.1%}, kappa {kappa}: not all items have the votes of "
+            "all raters, and the documented formula counts those of the first item"
         )
-    return "prompt_id"
+    names = [name for name, _ in forms]
+    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+        found.append(f"{name}: files of one name count as one rater for kappa")
+    for name, rows in forms:
+        for column in RATING_COLUMNS:
+            given = pd.to_numeric(pd.Series([row.get(column) for row in rows], dtype=object), errors="coerce").dropna()
+            wrong = given[~given.isin(range(1, 6))]
+            if len(wrong):
+                found.append(
+                    f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 "
+                    f"({wrong.iloc[0]:g}), and count in its mean"
+                )
+    return found
+
+
+def _stripped(value):
+    return value.strip() if isinstance(value, str) else value
+
+
+def _votes(rows):
+    """Give 1 for RAG, -1 for BASE, 0 for a tie; NaN if key or preference is not spelt as documented."""
+    votes = []
+    for row in rows:
+        side, preferred = _stripped(row["side"]), _stripped(row.get("preferred"))
+        meaning = {side: 1.0, _OTHER.get(side): -1.0, "Tie": 0.0} if side in _OTHER else {}
+        votes.append(meaning.get(preferred, np.nan))
+    return np.array(votes)
+
+
+def _ratings(rows):
+    """Mean ratings; a cell that is no number drops what comes after it in its row, a blank one makes the mean nan."""
+    found = {(system, scale): [] for system in (RAG, BASE) for scale in SCALES}
+    for row in rows:
+        side = _stripped(row["side"])
+        if side not in _OTHER:
+            continue
+        try:
+            for system, scale in found:
+                value = row.get(f"{scale}_{(side if system == RAG else _OTHER[side]).lower()}")
+                found[system, scale].append(float("nan") if value is None else float(value))
+        except (TypeError, ValueError):
+            continue
+    means = {key: float(np.mean(values)) if values else np.nan for key, values in found.items()}
+    means = {key: None if np.isnan(mean) else round(mean, 3) for key, mean in means.items()}
+    return {
+        system: {f"{scale}_mean": means[system, scale] for scale in SCALES} | {"n": len(found[system, "usefulness"])}
+        for system in (RAG, BASE)
+    }
+
+
+def _agreement(forms):
+    """Fleiss' kappa as documented: files of one base name collapse into one rater, the first item's raters count."""
+    labels = {
+        name: dict(zip((" ".join(str(row["prompt_text"]).split()) for row in rows), _votes(rows), strict=True))
+        for name, rows in forms
+    }
+    first, *others = labels.values()
+    common = [item for item in first if all(item in other for other in others)]
+    votes = np.array([[by[item] for by in labels.values()] for item in common]).reshape(-1, len(labels))
+    counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
+    kappa = observed = None
+    raters = counts[0].sum() if len(counts) else 0
+    if raters >= 2:
+        observed = float((((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))).mean())
+        chance = float(((counts.sum(axis=0) / (len(counts) * raters)) ** 2).sum())
+        kappa = 1.0 if chance == 1 else float((observed - chance) / (1 - chance))
+    return {
+        "fleiss_kappa": None if kappa is None else round(kappa, 3),
+        "raw_observed_agreement": None if observed is None else round(observed, 3),
+        "raw_observed_agreement_pct": None if observed is None else round(observed * 100, 1),
+        "n_items": len(common),
+        "n_raters_expected": len(forms),
+    }
+
+
+# --- rows in the shape that the documented analysis reads ------------------------------
+
+
+def read_records(paths, side_column=None, *, last_column=False, columns=None):
+    """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
+    side_column, found = side_column or SIDE_COLUMN, []
+    for path in map(Path, paths):
+        grid = renamed(path, read_book(path).grids[:1], columns or {})[0]
+        names = [name for name in header_of(grid)[1] if name]
+        if side_column not in names and not last_column:
+            raise InputError(
+                f"{path}: no key column {side_column!r} among {', '.join(names)}: name it "
+                "with --side-col, or allow the last column with --last-column"
+            )
+        key = side_column if side_column in names else names[-1]
+        needed = {*(column.name for column in PAIRED.answers), key}
+        rows = [record for _, record in sheet_records(path, grid, needed)]
+        found.append((path.name, [row | {"side": row[key]} for row in rows]))
+    return found
+
+
+def records_of(votes, suffix=""):
+    """Give unblinded votes in the form that the documented analysis reads."""
+    frame = votes.frame.assign(
+        prompt_text=votes.frame["item_id"],
+        side=votes.frame["left"].eq(votes.focus).map({True: "S1", False: "S2"}),
+        **{
+            f"{scale}_{side}": votes.frame[f"{scale}_{place}"]
+            for side, place in (("s1", "left"), ("s2", "right"))
+            for scale in SCALES
+        },
+    )
+    other = ~(frame[["left", "right"]] == votes.focus).any(axis=1)
+    frame["side"] = frame["side"].mask(other, None)
+    kept = frame[["prompt_text", "preferred", *RATING_COLUMNS, "side"]]
+    return [(f"{rater}{suffix}", kept[frame["rater"] == rater].to_dict("records")) for rater in votes.raters]
+
+
+# --- the documented study ------------------------------------------------------------------
+
+
+def votes_of(dataset):
+    """Give the votes of a data set and its name, or the reconstruction if it is not here."""
+    if dataset is not None:
+        try:
+            data = load(dataset, kind="votes")
+        except Absent:
+            return example_votes(), RECONSTRUCTION
+        table = data.votes.merge(data.items, on="item", validate="many_to_one")
+        return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
+    return example_votes(), RECONSTRUCTION
+
+
+def example_votes():
+    """Give the reconstruction of the documented example, which is not its data."""
+    table = pd.read_csv(EXAMPLE)
+    rag_left, choice = table["rag_side"] == "S1", table["preference"]
+    for scale in SCALES:
+        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
+        table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(rag_left, base), base.where(rag_left, rag)
+    left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
+    table["preferred"] = left.where(choice != "Tie", "Tie")
+    table[["prompt", "rag", "base", "comment"]] = ""
+    return _study_votes(table)
+
+
+def _study_votes(table):
+    """Make votes of a table in the columns of `casebook.data.splits.VoteSet`."""
+    rows = []
+    for row in table.to_dict("records"):
+        left, right = (RAG, BASE) if row["rag_side"] == "S1" else (BASE, RAG)
+        texts = {RAG: row["rag"], BASE: row["base"]}
+        shown = row | {"row": row["row"] + 1, "prompt_text": row["prompt"]}
+        shown |= {"system1_output": texts[left], "system2_output": texts[right]}
+        known = {"rater": row["rater"], "item_id": f"item{row['item']:02d}", "place": row["row"]}
+        rows.append(known | judgement(shown, left, right) | {"stratum": "all"})
+    frame = pd.DataFrame(rows).astype({f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")})
+    return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())

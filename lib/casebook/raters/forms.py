@@ -1,27 +1,144 @@
-"""Blind forms for pairwise preference: from systems' answers to one form per rater."""
+"""Blind forms: from answers of systems, or explanations, to one form per rater and a sealed key."""
 
+import csv
+import io
 import itertools
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+import pandas as pd
+from openpyxl import Workbook
+from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.datavalidation import DataValidation
+
+from casebook import sheets as celltext
 from casebook.errors import InputError
-from casebook.formats.celltext import clean
-from casebook.inference.preference_power import simulated_power
-from casebook.inference.preference_study import RECOMMENDED
-from casebook.inference.samples import check_share
-from casebook.raters.design import make_design
-from casebook.raters.item_draw import draw_items
-from casebook.raters.layouts import PAIRED, PAIRED_WITH_GUESS
-from casebook.raters.packing import Form, Packing, pack
-from casebook.raters.sealing import new_secret, opaque_id
+from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
+from casebook.paths import DATA, valid_name
+from casebook.raters.design import balance, draw_items, hidden_chance, make_design, new_secret, opaque_id, text_hash
+from casebook.raters.power import PRIMARY, simulated_power
+from casebook.readers import read_records, read_yaml
+from casebook.stats.samples import check_share
 
-STUDIES = 400
-TEST = "paired randomisation of item net votes, two-sided"
+FORMS, SEALED = "for_raters", "sealed"
+KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"
+KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-1", "casebook-preregistration-1"
+SHEET, RUBRIC_SHEET, ABOUT_SHEET = "ratings", "rubric", "about"
+KINDS, FORMATS = ("lay", "expert"), ("xlsx", "csv")
+SCALES = ("factuality", "usefulness")
+RATINGS = (1, 2, 3, 4, 5)
+EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
+STUDIES = 400  # simulated, for the power that is registered
+ROW_HEIGHT = 180
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a form: an id, a text, a choice, a rating or a note."""
+
+    name: str
+    kind: str
+    width: int = 14
+    choices: tuple = ()
+    required: bool = True
+
+    @property
+    def locked(self):
+        """Whether the rater must leave the column alone."""
+        return self.kind in {"id", "text"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one kind of form, and which of them names a row."""
+
+    name: str
+    key: str
+    columns: tuple
+
+    @property
+    def names(self):
+        """Names of the columns, in order."""
+        return [column.name for column in self.columns]
+
+    @property
+    def texts(self):
+        """Names of the columns that show text to the rater."""
+        return [column.name for column in self.columns if column.kind == "text"]
+
+    @property
+    def answers(self):
+        """Columns that the rater fills, notes left out."""
+        return [column for column in self.columns if column.kind in {"choice", "rating"}]
+
+
+def _rating(name, width=13):
+    return Column(name, "rating", width, RATINGS)
+
+
+_PAIRED = (
+    Column("prompt_id", "id", 15),
+    Column("prompt_text", "text", 40),
+    Column("system1_output", "text", 60),
+    Column("system2_output", "text", 60),
+    Column("preferred", "choice", 11, ("S1", "S2", "Tie")),
+    *(_rating(f"{scale}_{side}") for side in ("s1", "s2") for scale in SCALES),
+    Column("comment", "note", 40, required=False),
+)
+GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
+PAIRED = Layout("paired", "prompt_id", _PAIRED)
+PAIRED_WITH_GUESS = Layout("paired", "prompt_id", (*_PAIRED, GUESS))
+LIKERT = Layout(
+    "likert",
+    "chunk_id",
+    (
+        Column("case_id", "id", 15),
+        Column("chunk_id", "id", 15),
+        Column("explanation_text", "text", 60),
+        Column("source_chunk_text", "text", 60),
+        _rating("clarity_1_to_5", 14),
+        _rating("legal_accuracy_1_to_5", 20),
+        _rating("usefulness_1_to_5", 16),
+        Column("annotator_id", "id", 14),
+        Column("notes", "note", 40, required=False),
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study of preferences is to be."""
+    """What a study is to be.
+
+    Attributes
+    ----------
+    study : str
+        Name; raters read it.
+    raters : dict of str
+        Label to kind (``lay`` or ``expert``).
+    focus : str or None
+        System whose wins are counted; the first one by default.
+    items : int or None
+        How many items to draw; all by default.
+    per_item : int or None
+        Raters of each comparison; all by default.
+    pairs_per_item : int or None
+        Pairs of systems compared on each item; all by default.
+    seed : int
+        Public seed of the draw of items.
+    margin : float
+        Half width, in (0, 0.5), of the range of win rates around 1/2 that counts as no difference.
+    alpha : float
+        Level of the primary test.
+    win_rate : float
+        Win rate for which the power is stated.
+    guess : str or None
+        Question for an extra column in which raters guess the system.
+    formats : tuple of str
+        ``xlsx``, ``csv`` or both.
+    """
 
     study: str
     raters: dict
@@ -38,56 +155,73 @@ class Plan:
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
-    """Write blind forms, the sealed key and the pre-registration of a study.
+    """Write blind forms, the sealed key and the pre-registration of a comparison of systems.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        Columns item_id, prompt, stratum, and one per system, from
-        `casebook.raters.answers.read_answers`.
+        One row per item: ``item_id``, ``prompt``, ``stratum``, and a column of answers per system, as `read_answers`
+        gives them.
     folder : path-like
-        New folder.
+        New folder. ``for_raters`` goes to the raters, ``sealed`` is kept back.
     plan : Plan
         The study.
     secret : str, optional
-        Secret; drawn anew by default. The same secret and plan give the same bytes.
+        At least 32 characters; drawn anew by default. The same secret and plan give the same forms.
     account : dict, optional
-        Account of the join, kept in the report.
+        Account of the join of the answers, kept in the report.
 
     Returns
     -------
     dict
-        The report: the draw, balance of sides, texts that had to be changed, answers
-        that name a system, and the pre-registration.
+        The report: the draw, the balance of sides, texts that had to be changed, answers that name a system or are
+        identical, and the pre-registration with the power of the primary test.
 
     Raises
     ------
     InputError
         If the plan does not fit the answers; nothing is written then.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> answers = pd.DataFrame({"item_id": [f"q{n}" for n in range(8)], "prompt": "May I?", "stratum": "all"})
+    >>> answers = answers.assign(new=[f"Yes, s. {n}." for n in range(8)], old="It depends.")
+    >>> with TemporaryDirectory() as place:
+    ...     report = make_forms(answers, Path(place, "pilot"), Plan("pilot", {"r1": "lay", "r2": "expert"}))
+    ...     sorted(path.name for path in Path(place, "pilot").iterdir())
+    ['for_raters', 'preregistration.json', 'sealed']
+    >>> [(row["rater"], row["system"], row["left"]) for row in report["balance"]][:2]
+    [('r1', 'new', 4), ('r1', 'old', 4)]
     """
     systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
     focus = plan.focus or systems[0]
     _check(plan, focus, systems)
     secret = secret or new_secret()
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
-    design = make_design(
-        draw.loc[draw["drawn"], "item_id"],
-        systems,
-        plan.raters,
-        secret,
-        per_item=plan.per_item,
-        pairs_per_item=plan.pairs_per_item,
-    )
-    texts, changes = _clean_texts(answers.set_index("item_id"), design.items, systems)
-    alike = _identical(texts, design.items, systems)
+    items = draw.loc[draw["drawn"], "item_id"].tolist()
+    overlap = {"per_item": plan.per_item, "pairs_per_item": plan.pairs_per_item}
+    design = make_design(items, systems, plan.raters, secret, **overlap)
+    by_item, texts, changes = answers.set_index("item_id"), {}, []
+    for item, column in itertools.product(items, ("prompt", *systems)):
+        texts[item, column], changed = celltext.clean(by_item.loc[item, column])
+        if changed:
+            changes.append({"item": item, "column": column, "changes": changed})
+    names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
+    report = {
+        "account": account or {},
+        "draw": draw.to_dict("records"),
+        "balance": balance(design, systems).to_dict("records"),
+        "text_changes": changes,
+        "texts_with_a_system_name": [{"item": i, "column": c} for (i, c), text in texts.items() if names.search(text)],
+        "identical_answers": _identical(texts, items, systems),
+    }
+    forms = {rater: _paired_form(form, texts, secret) for rater, form in design.groupby("rater", sort=False)}
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
-    packing = Packing(plan.study, layout, secret, tuple(systems), plan.formats, plan.guess)
-    forms = _forms(design, texts, plan, secret)
-    report = _report(draw, design, changes, texts, systems, account)
-    report["identical_answers"] = alike
-    key = {"focus": focus, "seed": plan.seed, "draw": report["draw"]}
-    registered = pack(folder, packing, forms, key, planned(plan, design), report)
-    return report | {"preregistration": registered}
+    key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed, "draw": report["draw"]}
+    return report | {"preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)}
 
 
 def _check(plan, focus, systems):
@@ -99,18 +233,6 @@ def _check(plan, focus, systems):
         raise InputError(f"margin must be below 0.5, not {plan.margin}")
     if plan.guess and len(systems) > 2:
         raise InputError("the guess column needs exactly two systems")
-
-
-def _clean_texts(answers, items, systems):
-    """Clean what raters will read; list what had to be changed."""
-    texts, changes = {}, []
-    for item in items:
-        for column in ("prompt", *systems):
-            text, changed = clean(answers.at[item, column])
-            texts[item, column] = text
-            if changed:
-                changes.append({"item": item, "column": column, "changes": changed})
-    return texts, changes
 
 
 def _identical(texts, items, systems):
@@ -127,72 +249,306 @@ def _identical(texts, items, systems):
     return found
 
 
-def _forms(design, texts, plan, secret):
-    forms = []
-    for rater, part in design.frame().groupby("rater", sort=False):
-        rows, sealed = [], []
-        for item, left, right in part[["item_id", "left", "right"]].itertuples(index=False, name=None):
-            pair = sorted((left, right))
-            rows.append(
-                {
-                    "prompt_id": opaque_id(secret, "row", item, *pair, rater),
-                    "prompt_text": texts[item, "prompt"],
-                    "system1_output": texts[item, left],
-                    "system2_output": texts[item, right],
-                }
-            )
-            sealed.append({"item": item, "left": left, "right": right})
-        forms.append(Form(rater, plan.raters[rater], rows, sealed))
-    return forms
-
-
-def _report(draw, design, changes, texts, systems, account):
-    names = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in systems), re.I)
-    mentions = [{"item": item, "column": column} for (item, column), text in texts.items() if names.search(text)]
-    return {
-        "account": account or {},
-        "draw": draw.to_dict("records"),
-        "balance": design.balance().to_dict("records"),
-        "text_changes": changes,
-        "texts_with_a_system_name": mentions,
-    }
+def _paired_form(form, texts, secret):
+    """Give the rows of one rater's form, each with what is sealed of it."""
+    for row in form.itertuples():
+        shown = {
+            "prompt_id": opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater),
+            "prompt_text": texts[row.item_id, "prompt"],
+            "system1_output": texts[row.item_id, row.left],
+            "system2_output": texts[row.item_id, row.right],
+        }
+        yield shown, {"item": row.item_id, "left": row.left, "right": row.right}
 
 
 def planned(plan, design):
     """Say what will be tested, before any form is out."""
-    per_item = plan.per_item or len(design.raters)
+    pair = design[["left", "right"]].apply(sorted, axis=1).map(tuple)
+    sizes = {"items": design["item_id"].nunique(), "raters": dict(plan.raters)}
+    sizes["raters_per_comparison"] = plan.per_item or len(plan.raters)
+    sizes["comparisons"] = len(set(zip(design["item_id"], pair, strict=True)))
+    sizes["systems"] = len({*design["left"], *design["right"]})
+    size = {"items": (sizes["items"],), "raters": (sizes["raters_per_comparison"],), "win_rates": (plan.win_rate,)}
+    power = simulated_power(**size, alpha=plan.alpha, studies=STUDIES).set_index("test").loc[PRIMARY]
+    assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
-        "design": {
-            "items": len(design.items),
-            "raters": dict(plan.raters),
-            "raters_per_comparison": per_item,
-            "comparisons": len(design.comparisons),
-            "systems": len(design.systems),
-            "seed_of_the_draw": plan.seed,
-        },
+        "design": sizes | {"seed_of_the_draw": plan.seed},
         "primary": {
             "scope": "these raters, new items",
             "unit": "item",
             "statistic": "mean over items of (votes for - votes against) / votes",
-            "test": TEST,
+            "test": "paired randomisation of item net votes, two-sided",
             "alpha": plan.alpha,
             "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
         },
         "secondary": ["new raters and items: t of a two-way layout", "per-rater exact sign tests, corrected by Holm"],
-        "power": _power(plan, design, per_item),
+        "power": {
+            "estimate": float(power["rejected"]),
+            "ci": [float(power["ci_low"]), float(power["ci_high"])],
+            "simulated_studies": STUDIES,
+            "assumed": {name: float(power[name]) for name in assumed},
+        },
     }
 
 
-def _power(plan, design, per_item):
-    """Simulate the primary test for the planned sizes, with the spreads assumed."""
-    found = simulated_power(
-        items=(len(design.items),), raters=(per_item,), win_rates=(plan.win_rate,), alpha=plan.alpha, studies=STUDIES
-    )
-    row = found.set_index("test").loc[RECOMMENDED]
-    assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
+def make_likert_forms(explanations, folder, study, raters, *, secret=None, formats=("csv",)):
+    """Write blind Likert forms for explanations, and the sealed key."""
+    missing = [name for name in EXPLANATIONS if name not in explanations]
+    if missing:
+        raise InputError(f"explanations lack the column {', '.join(missing)}")
+    if not len(explanations):
+        raise InputError("there are no explanations")
+    frame = explanations.assign(system=explanations.get("system", "")).astype(str)
+    names = frame[["case_id", "chunk_id", "system"]].set_axis(["item", "chunk", "system"], axis=1)
+    twice = names[names.duplicated()]
+    if len(twice):
+        raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
+    secret, changes, texts = secret or new_secret(), [], frame[list(EXPLANATIONS[2:])].copy()
+    for number, column in itertools.product(range(len(frame)), range(2)):
+        texts.iloc[number, column], changed = celltext.clean(texts.iloc[number, column])
+        if changed:
+            where = {"case": names["item"].iloc[number], "chunk": names["chunk"].iloc[number]}
+            changes.append(where | {"column": texts.columns[column], "changes": changed})
+
+    def form(rater):
+        for number in hidden_chance(secret, f"order of {rater}").permutation(len(frame)):
+            item, chunk, system = names.iloc[number]
+            ids = {"case_id": opaque_id(secret, "case", item, rater), "annotator_id": rater}
+            ids["chunk_id"] = opaque_id(secret, "row", item, chunk, system, rater)
+            yield ids | texts.iloc[number].to_dict(), names.iloc[number].to_dict()
+
+    report = {"text_changes": changes, "explanations": len(frame)}
+    plan = {
+        "design": {"explanations": len(frame), "raters": dict(raters)},
+        "primary": {"unit": "explanation", "statistic": "mean rating per scale; Krippendorff's alpha, ordinal"},
+    }
+    # One unnamed system has no name to hide.
+    key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
+    forms = {rater: form(rater) for rater in raters}
+    study = Plan(study, raters, formats=formats)
+    return report | {"preregistration": _write(folder, study, LIKERT, forms, key, plan, report)}
+
+
+def _write(folder, plan, layout, forms, key, registered, report):
+    """Write the folder of a study, whole or not at all; give the pre-registration."""
+    _check_names(plan, key["systems"])
+    forms = {rater: list(rows) for rater, rows in forms.items()}
+    sealed = {
+        rater: {
+            "form": opaque_id(key["secret"], "form", rater),
+            "kind": plan.raters[rater],
+            "rows": [
+                {"id": row[layout.key], **known, "texts": {name: text_hash(row[name]) for name in layout.texts}}
+                for row, known in rows
+            ],
+        }
+        for rater, rows in forms.items()
+    }
+    common = {"study": plan.study, "layout": layout.name}
+    with new_folder(folder) as temporary:
+        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed} | common | key)
+        digest = {"SHA-256 of the sealed key": sha256_file(path)}
+        for rater, rows in forms.items():
+            path = temporary / FORMS / f"{plan.study}_{rater}"
+            rows = [row for row, _ in rows]
+            if "xlsx" in plan.formats:
+                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]} | digest
+                told = instructions(layout, plan.guess), scales(layout, plan.raters[rater])
+                _write_workbook(path.with_name(f"{path.name}.xlsx"), layout, rows, *told, about)
+            if "csv" in plan.formats:
+                _write_csv(path.with_name(f"{path.name}.csv"), layout, rows)
+        for kind in sorted(set(plan.raters.values())) if "csv" in plan.formats else ():
+            # CSV has no second sheet, so the rubric stands in a text file.
+            text = _rubric_text(instructions(layout, plan.guess), scales(layout, kind), {"study": plan.study} | digest)
+            write_text(temporary / FORMS / f"{plan.study}_rubric_{kind}.txt", text)
+        write_json(temporary / SEALED / REPORT, report)
+        hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
+        known = {"key_sha256": digest["SHA-256 of the sealed key"], "forms_sha256": hashes}
+        registered = {"schema": PLAN_SCHEMA} | common | known | registered
+        write_json(temporary / PREREGISTRATION, registered)
+    return registered
+
+
+def _check_names(plan, systems):
+    """Refuse names of study and raters that are not safe, or that tell a system."""
+    unknown = sorted(set(plan.formats) - set(FORMATS))
+    if unknown or not plan.formats:
+        raise InputError(f"formats are {' and '.join(FORMATS)}, not {unknown}")
+    for kind in sorted(set(plan.raters.values()) - set(KINDS)):
+        raise InputError(f"raters are {' or '.join(KINDS)}, not {kind!r}")
+    for name, system in itertools.product([plan.study, *plan.raters], [None, *systems]):
+        valid_name(name, "study or rater")
+        if system and system.casefold() in name.casefold():
+            raise InputError(
+                f"the name {name!r}, which raters read, contains that of the system {system!r}; choose another"
+            )
+
+
+@cache
+def _rubric():
+    return read_yaml(DATA / "raters" / "rubric.yml")
+
+
+def instructions(layout, guess=None):
+    """Give the task, one sentence a line."""
+    asked = [f"guess, after the ratings: {guess} S1, S2, or DK (do not know)."] if guess else []
+    return [*_rubric()[layout.name]["task"], *asked, _rubric()["return"]]
+
+
+def scales(layout, kind):
+    """Give what each point of each scale means, to raters of a kind."""
     return {
-        "estimate": float(row["rejected"]),
-        "ci": [float(row["ci_low"]), float(row["ci_high"])],
-        "simulated_studies": STUDIES,
-        "assumed": {name: float(row[name]) for name in assumed},
+        scale: [
+            f"{level}. {anchor}" if anchor else level
+            for level, anchor in zip(told["levels"], told.get(kind, [""] * len(RATINGS)), strict=True)
+        ]
+        for scale, told in _rubric()[layout.name]["scales"].items()
     }
+
+
+def _rubric_text(told, anchors, about):
+    lines = list(told)
+    for scale, points in anchors.items():
+        lines += ["", scale, *(f"  {n}  {text}" for n, text in zip(RATINGS, points, strict=True))]
+    return "\n".join([*lines, "", *(f"{name}: {value}" for name, value in about.items())]) + "\n"
+
+
+def _write_csv(path, layout, rows):
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(layout.names)
+    for row in rows:
+        writer.writerow([celltext.for_csv(row[c.name]) if c.locked else "" for c in layout.columns])
+    write_text(path, "\ufeff" + buffer.getvalue())  # without the mark spreadsheets take it for Latin-1
+
+
+def _write_workbook(path, layout, rows, told, anchors, about):
+    """Write one rater's form: given cells locked, answers with lists of choices, rubric and hash on more sheets."""
+    book = Workbook()
+    book.properties.creator = "casebook"
+    grey, top = PatternFill("solid", start_color="FFE7E6E6"), Alignment(wrap_text=True, vertical="top")
+    free = Protection(locked=False)
+    for style in (
+        NamedStyle("head", font=Font(bold=True), fill=grey, alignment=top),
+        NamedStyle("given", fill=grey, alignment=top, number_format="@"),
+        NamedStyle("rating", alignment=top, protection=free),
+        NamedStyle("note", alignment=top, number_format="@", protection=free),
+    ):
+        book.add_named_style(style)
+    sheet = book.active
+    sheet.title, sheet.freeze_panes, sheet.print_title_rows = SHEET, "B2", "1:1"
+    for number, column in enumerate(layout.columns, start=1):
+        letter = get_column_letter(number)
+        sheet.column_dimensions[letter].width = column.width
+        _put(sheet.cell(1, number), column.name, "head")
+        for line, row in enumerate(rows, start=2):
+            sheet.row_dimensions[line].height = ROW_HEIGHT
+            if column.locked:
+                _put(sheet.cell(line, number), row[column.name], "given")
+            else:
+                sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"
+        if column.choices and rows:
+            choices = [str(choice) for choice in column.choices]
+            rule = DataValidation("list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True)
+            rule.errorTitle, rule.error = column.name, f"Choose one of {', '.join(choices)}."
+            rule.add(f"{letter}2:{letter}{len(rows) + 1}")
+            sheet.add_data_validation(rule)
+    lines = [(text,) for text in told]
+    for scale, points in anchors.items():
+        lines += [(), (scale, "what it means"), *zip(map(str, RATINGS), points, strict=True)]
+    _put_lines(book.create_sheet(RUBRIC_SHEET), lines, (26, 90))
+    _put_lines(book.create_sheet(ABOUT_SHEET), list(about.items()), (26, 70))
+    for sheet in book:
+        sheet.protection.sheet = True
+        # Print all columns on one page: a torn row cannot be judged on paper.
+        sheet.page_setup.orientation = "landscape"
+        sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+        sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    book[SHEET].protection.formatColumns = book[SHEET].protection.formatRows = False
+    with replacing(path) as temporary:
+        book.save(temporary)
+
+
+def _put_lines(sheet, lines, widths):
+    for line, texts in enumerate(lines, start=1):
+        for number, text in enumerate(texts, start=1):
+            _put(sheet.cell(line, number), text, "given")
+        if len(texts) == 1:
+            sheet.merge_cells(start_row=line, end_row=line, start_column=1, end_column=2)
+            sheet.row_dimensions[line].height = 32
+    for number, width in enumerate(widths, start=1):
+        sheet.column_dimensions[get_column_letter(number)].width = width
+
+
+def _put(cell, text, style):
+    cell.value = celltext.for_workbook(text)
+    cell.data_type = "s"  # text that begins with "=" would become a formula
+    cell.style = style
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where the parts of an answer stand in a record; dots lead into objects."""
+
+    item: str = "item_id"
+    prompt: str = "prompt"
+    answer: str = "answer"
+    stratum: str | None = None
+
+
+PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
+
+
+def read_answers(files, fields=None, *, common=False):
+    """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
+    if not files:
+        raise InputError("give the answers of two systems or more, each with its name")
+    read = {name: _read_answers(Path(path), fields or Fields()) for name, path in files.items()}
+    every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
+    missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}
+    missing = {name: items for name, items in missing.items() if items}
+    if missing and not common:
+        name, items = next(iter(missing.items()))
+        raise InputError(
+            f"{files[name]}: {name} lacks {len(items)} of {len(every)} items (first: "
+            f"{items[0]}); use only the common items (--common), or complete the file"
+        )
+    kept = [item for item in every if all(item in frame.index for frame in read.values())]
+    if not kept:
+        raise InputError("the systems have no item in common; check the item field")
+    first = next(iter(read))
+    joined = read[first].loc[kept, ["prompt", "stratum"]].rename_axis("item_id").reset_index()
+    for name, frame in read.items():
+        other = (frame.loc[kept, "prompt"].to_numpy() != joined["prompt"]).to_numpy()
+        if other.any():
+            raise InputError(
+                f"{files[name]}: item {kept[other.argmax()]} asks another question than in "
+                f"{files[first]}; answers to different questions cannot be compared"
+            )
+        joined[name] = frame.loc[kept, "answer"].to_numpy()
+    return joined, {"items": len(kept), "left_out": missing}
+
+
+def _read_answers(path, fields):
+    """Give prompt, answer and stratum by item."""
+    rows = {}
+    for line, record in read_records(path)[0]:
+        found = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
+        item = found.pop("item")
+        if not item.strip():
+            raise InputError.at(path, line, f"field {fields.item!r} is blank")
+        if item in rows:
+            raise InputError.at(path, line, f"item {item} occurs a second time")
+        rows[item] = {"stratum": "all"} | found
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _text(path, line, record, field):
+    value = record
+    for part in [field] if field in record else field.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise InputError.at(path, line, f"has no field {field!r}; it has {', '.join(map(str, record))}")
+        value = value[part]
+    if isinstance(value, dict | list):
+        raise InputError.at(path, line, f"field {field!r} is not text")
+    return "" if value is None else str(value)

@@ -1,34 +1,165 @@
-"""The retrieval ablation: the same queries through many systems, query by query."""
+"""The retrieval ablation: the same queries through many systems, scored query by query, and compared."""
 
-from dataclasses import dataclass
+import itertools
+import math
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
+from casebook.data import load
+from casebook.data.cards import may_show
+from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.inference.bootstrap import bootstrap_mean
-from casebook.retrieval.config import MODES
+from casebook.frames import BETTER, WORSE, compare_systems, estimates, tie_classes
+from casebook.measures.ranking import evaluate
+from casebook.paths import DATA
+from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.scoring import ScoredSystems, retrieve, score
+from casebook.retrieval.pipeline import DEPTH, HybridRetriever
+from casebook.runs.manifest import Preprocessing, write_manifest
+from casebook.runs.outputs import MOST_BYTES, fitting, shortened
+from casebook.stats.intervals import bounds_text, mean_intervals
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROLS = ("random", "constant")
-FULL = "full"
 CONTROL = "random"  # whose score stands beside every number
 
-# Names that the documented systems print, and the standard measure beside each.
-PARITY = {
-    "original:MRR@10": "RR@10",
-    "original:NDCG@10": "nDCG@10",
-    "original:Recall@10": "R@10",
-    "original:map@1": "RR",
-    "original:ndcg@3": "nDCG@3",
-}
+
+def run_ablation(dataset, systems, measures=MEASURES):
+    """Put every query through every system, and score what comes back.
+
+    Parameters
+    ----------
+    dataset : RetrievalDataset
+        Documents, queries and judgements, as `casebook.data.load` gives them.
+    systems : dict of str to HybridRetriever or callable
+        What is compared. A callable takes the list of query texts and a depth, and gives for each query its
+        document ids, best first, and their scores: two lists of lists. The system named ``random``, if there is one, is
+        the control beside every number.
+    measures : sequence of str
+        Ranking measures, such as ``nDCG@10``.
+
+    Returns
+    -------
+    Ablation
+        ``scores``: for each measure a frame, queries x systems; ``results``: what each system returned, with the lists
+        and costs of all stages; ``numbers``, ``rows``, ``compare``.
+
+    Raises
+    ------
+    InputError
+        If there are no judgements or a measure is unknown.
+
+    Examples
+    --------
+    >>> from casebook.data import load
+    >>> data = load("smoke")
+    >>> def longest(queries, k):
+    ...     rows = data.documents.assign(size=data.documents["text"].str.len())
+    ...     rows = rows.sort_values("size", ascending=False).head(k)
+    ...     return [rows["doc_id"].tolist()] * len(queries), [rows["size"].tolist()] * len(queries)
+    >>> systems = {"BM25": HybridRetriever(data.documents, mode="bm25"), "longest": longest}
+    >>> run_ablation(data, systems).scores["nDCG@10"].mean().round(2).to_dict()
+    {'BM25': 0.59, 'longest': 0.13}
+    """
+    if not dataset.qrels:
+        raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
+    results = {name: retrieve(dataset, system) for name, system in systems.items()}
+    return Ablation(dataset, results, score(dataset, results, measures))
+
+
+def retrieve(dataset, system):
+    """Put all queries of a dataset through one system; where it names candidates, only those are ranked."""
+    queries, pools = dataset.queries, None
+    texts = queries["text"].tolist()
+    if dataset.candidates is not None:
+        pools = [dataset.candidates[query] for query in queries["query_id"]]
+    if isinstance(system, HybridRetriever):
+        return system.retrieve_many(texts, candidates=pools)
+    return Answers(*system(texts, DEPTH), pools)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a callable returned: ids and scores of each query, best first."""
+
+    ids: list
+    scores: list
+    pools: list | None = None
+
+    def run(self, query_ids):
+        """Scores by query id and document id."""
+        answers = zip(query_ids, self.ids, self.scores, map(set, self.pools or self.ids), strict=True)
+        return {
+            query: {doc: float(score) for doc, score in zip(ids, scores, strict=True) if doc in pool}
+            for query, ids, scores, pool in answers
+        }
+
+
+def score(dataset, results, measures):
+    """Score results against the judgements: for each measure a frame, queries x systems."""
+    queries, measures = dataset.queries["query_id"], list(measures)
+    frames = {name: evaluate(dataset.qrels, result.run(queries), measures).frame() for name, result in results.items()}
+    return {name: pd.DataFrame({system: frame[name] for system, frame in frames.items()}) for name in measures}
+
+
+class ScoredSystems:
+    """What an experiment that scores systems on queries offers: `dataset` and `scores`, and all of the below."""
+
+    control = ""
+    controls = ()
+
+    @property
+    def clusters(self):
+        """Group of each query; None where queries are independent."""
+        groups = self.dataset.groups
+        return None if groups is None else [groups[query] for query in next(iter(self.scores.values())).index]
+
+    def rows(self):
+        """Tidy rows, one per query and system, with a column for each measure."""
+        first = next(iter(self.scores.values()))
+        rows = pd.DataFrame(
+            {"query_id": np.tile(first.index, first.shape[1]), "system": np.repeat(first.columns, len(first))}
+        )
+        for measure, frame in self.scores.items():
+            rows[measure] = frame.to_numpy().ravel(order="F")
+        groups = self.dataset.groups
+        rows.insert(1, "group", rows["query_id"] if groups is None else rows["query_id"].map(groups))
+        return rows
+
+    def compare(self, measure, focus, n_boot=10_000, seed=0):
+        """Compare all pairs on one measure, controls left out: those of `focus` are one family, all others another."""
+        frame = self.scores[measure]
+        rest = [name for name in frame if name not in self.controls and name != focus]
+        frame = frame[[focus, *rest]]
+        families = {"planned": [(focus, name) for name in rest], "other": list(itertools.combinations(rest, 2))}
+        options = {"clusters": self.clusters, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
+        parts = {name: compare_systems(frame, pairs=pairs, **options) for name, pairs in families.items()}
+        found = [part.pairs.assign(family=name) for name, part in parts.items()]
+        pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
+        systems = parts["planned"].systems
+        place = {name: k for k, name in enumerate(systems["system"])}
+        apart = np.zeros((len(place), len(place)), dtype=bool)
+        for a, b in pairs.loc[pairs["verdict"].isin([BETTER, WORSE]), ["system_a", "system_b"]].to_numpy():
+            apart[place[a], place[b]] = apart[place[b], place[a]] = True
+        systems = systems.assign(tie_class=tie_classes(apart))
+        return replace(parts["planned"], systems=systems, pairs=pairs)
+
+    def numbers(self, **options):
+        """Every mean with interval, n and control, as in ``numbers.json``: by system and measure."""
+        table = {system: {} for system in next(iter(self.scores.values()))}
+        options = {"clusters": self.clusters, **options}
+        for measure, frame in self.scores.items():
+            control = frame[self.control].mean() if self.control in frame else None
+            for system, interval in zip(frame, mean_intervals(frame, **options), strict=True):
+                table[system][measure] = interval.number(control)
+        return table
 
 
 @dataclass(frozen=True)
 class Ablation(ScoredSystems):
-    """What each system returned for each query of one dataset."""
+    """What each system returned for each query of one dataset, and its scores."""
 
     dataset: object
     results: dict
@@ -37,54 +168,178 @@ class Ablation(ScoredSystems):
     control = CONTROL
     controls = CONTROLS
 
-    @property
-    def systems(self):
-        """System keys, in the order they were run."""
-        return list(self.results)
 
-    def attrition(self, system="full"):
-        """Count the relevant documents that are still there after each stage."""
-        result, queries = self.results[system], self.dataset.queries["query_id"]
-        config, wanted = result.config, _relevant(self.dataset)
-        cuts = {name: (name, config.pool) for name in config.lists}
-        cuts["fused: any list"] = ("fused", None)
-        if config.mmr:
-            cuts["kept by MMR"] = ("mmr", config.mmr_pool)
-        cuts[f"returned: top {result.top_k}"] = ("final", result.top_k)
-        rows = [(f"judged relevant: {len(wanted)}", len(wanted))]
-        for label, (stage, depth) in cuts.items():
-            run = result.run(queries, stage)
-            found = {(q, d) for q, row in run.items() for d in list(row)[:depth]}
-            rows.append((label, len(wanted & found)))
-        frame = pd.DataFrame(rows, columns=["stage", "relevant"])
-        return frame.assign(share=frame["relevant"] / len(wanted))
+def means_table(numbers, measures=MEASURES):
+    """Means of `ScoredSystems.numbers` as a table: system, n, and value, low and high of each measure."""
+    rows = []
+    for system, known in numbers.items():
+        row = {"system": system, "n": known[measures[0]]["n"]}
+        for name in measures:
+            low, high = known[name]["ci"]
+            row |= {name: known[name]["value"], f"{name} low": low, f"{name} high": high}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    return table.astype(dict.fromkeys(table.columns[2:], float))  # None, for no interval, becomes NaN
 
-    def times(self, system="full"):
-        """Give what each stage cost."""
-        result = self.results[system]
-        costs = result.costs.reset_index()
-        return costs.assign(milliseconds=1000 * costs["cpu_s"] / len(result.queries))
 
-    def rescore(self, system, measures, **options):
-        """Score one system's results on further measures."""
-        result = {system: self.results[system]}
-        frames = score(self.dataset, result, measures)
+def best_sentence(comparison, where):
+    """Name the best system, whichever it is, and those it is not told apart from."""
+    table = comparison.systems
+    best, classes = table.iloc[0], table["tie_class"].str.split(",").map(set)
+    tied = table["system"].iloc[1:][[bool(classes[0] & other) for other in classes.iloc[1:]]].tolist()
+    groups = f" in {int(best['groups'])} groups of dependent ones" if best["groups"] < best["n"] else ""
+    text = (
+        f"On {int(best['n'])} queries{groups} of {where} the best of {len(table)} systems is "
+        f"**{best['system']}**, nDCG@10 {mean_text(best)}"
+    )
+    if len(table) == 1:
+        return f"{text}."
+    shown = "all others" if 1 < len(tied) == len(table) - 1 else ", ".join(tied) or "none"
+    return f"{text}; not told apart from it: {shown}."
+
+
+def contrast_sentence(comparison, focus, other):
+    """Say the planned contrast with another system: interval, corrected p and verdict."""
+    pairs = comparison.pairs
+    pair = pairs[(pairs["system_a"] == focus) & (pairs["system_b"] == other)].iloc[0]
+    bounds, why = bounds_text(pair["ci_low"], pair["ci_high"], "+z.3f"), ""
+    if pd.isna(pair["ci_low"]):
+        bounds, why = bounds.strip("[]"), f": {str(pair['reason']).replace('_', ' ')}"
+    return (
+        f"{focus.capitalize()} minus {other}: {pair['difference']:+z.3f} {bounds}, "
+        f"corrected p {pair['p_max_t']:.2g}, {pair['verdict']}{why}"
+    )
+
+
+def mean_text(row):
+    """A mean with its interval, from a row of `compare`'s systems."""
+    return f"{row['mean']:.3f} {bounds_text(row['ci_low'], row['ci_high'])}"
+
+
+def halves(data):
+    """Divide a dataset's queries into two halves that share no group."""
+    parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
+    if not all(parts.values()):
+        raise InputError(f"{data.name}: too few groups of queries for two halves")
+    names = ("first", "second")
+    return [data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)]
+
+
+def published_figures(key, index, **draws):
+    """Figures that others published for a data set (data/retrieval/published.yml), beside ours under their settings."""
+    rows = []
+    for figure in read_yaml(DATA / "retrieval" / "published.yml").get(key, []):
+        dataset = load(key, figure["split"])
+        systems = {"ours": HybridRetriever(index, **figure["settings"])}
+        study = run_ablation(dataset, systems, list(figure["values"]))
+        kind = "reproduced" if figure.get("reproduces", True) else "reference"
+        for measure, value in figure["values"].items():
+            found = estimates(study.scores[measure], study.clusters, **draws).iloc[0]
+            where = [figure[name] for name in ("source", "system", "split")]
+            ours = (found["value"], found["low"], found["high"], found["n"], found["value"] - value)
+            rows.append((*where, measure, value, *ours, kind))
+    columns = ["source", "system", "split", "measure", "published"]
+    columns += ["ours", "ours low", "ours high", "n", "difference", "kind"]
+    return pd.DataFrame(rows, columns=columns).astype({"ours low": float, "ours high": float})
+
+
+def data_table(dataset):
+    """Describe a dataset in a few rows of item and value."""
+    rows = list(dataset.counts.items())
+    rows.append(("ranked for each query", "all documents" if dataset.candidates is None else "judged documents only"))
+    titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
+    if titles.any():
+        pairs = zip(titles, dataset.documents["text"], strict=True)
+        read = all(text.startswith(title.strip()) for title, text in pairs)
+        rows.append(("titles", "searched with the texts" if read else "not searched"))
+    if dataset.missing:
+        rows.append(("judged but missing", dataset.missing))
+    if dataset.groups is not None:
+        count = len({dataset.groups[query] for query in dataset.queries["query_id"]})
+        rows.append(("groups of dependent queries", count))
+    if dataset.card is not None:
+        licence = dataset.card.licence
+        use = "non-commercial only" if licence.non_commercial else "permissive"
+        rows.append(("licence", f"{licence.name} ({use})"))
+    rows.append(("fingerprint", dataset.fingerprint[:16]))
+    return pd.DataFrame(rows, columns=["item", "value"])
+
+
+def ingest(folder, dataset, vectors, provider, passages=None):
+    """Write the manifest of what was indexed: `Passages` with their vectors, by default whole documents."""
+    passages = passages or CorpusIndex(dataset.documents).passages()
+    doc_ids, owner = dataset.documents["doc_id"].tolist(), passages.owner
+    number = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    rows = [row for row, text in enumerate(passages.texts) if text.strip()]
+    cut = {}
+    if passages.cut:
+        cut = {"chunker": "words", "chunk_size": passages.cut[0], "chunk_overlap": passages.cut[1]}
+    return write_manifest(
+        folder,
+        dataset.key,
+        "refs",
+        [(doc_ids[owner[row]], int(number[row]), passages.texts[row]) for row in rows],
+        vectors=np.asarray(vectors)[rows],
+        provider=provider,
+        input_root=dataset.name,
+        preprocessing=Preprocessing(loader=dataset.card.loader if dataset.card else "beir", **cut),
+    )
+
+
+SHOWN = ("full", "bm25", "dense", "random")
+SHOWN_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")
+SHOWN_RANKS = 10
+OPENINGS = (160, 80)  # characters of a document; the second where room is short
+
+
+def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
+    """Collect what a reader needs to judge single questions; those on which systems differ least are left out first."""
+    systems = [name for name in systems if name in study.results]
+    tested = [name for name in systems if name not in study.controls]
+    queries = study.dataset.queries["query_id"].tolist()
+    runs = {name: study.results[name].run(queries) for name in systems}
+    tops = {name: [list(run[query])[:SHOWN_RANKS] for query in queries] for name, run in runs.items()}
+    measures = [name for name in SHOWN_MEASURES if name in study.scores]
+    values = np.stack([study.scores[name].reindex(queries)[systems].to_numpy(float) for name in measures], 2)
+    scores = study.scores["nDCG@10"].reindex(queries)[tested]
+    spread = (scores.max(axis=1) - scores.min(axis=1)).fillna(0).to_numpy()
+    order = np.argsort(-spread, kind="stable").tolist()
+    shown = may_show(study.dataset.card)
+
+    def collect(rows, opening):
+        places, opened, items = {}, set(), []
+
+        def numbered(documents):
+            return [places.setdefault(document, len(places)) for document in documents]
+
+        for row in rows:
+            relevant = [doc for doc, grade in study.dataset.qrels.get(queries[row], {}).items() if grade > 0]
+            opened.update(relevant, *(tops[name][row] for name in tested))
+            text = study.dataset.queries["text"].iloc[row]
+            items.append(
+                {
+                    "id": queries[row],
+                    "text": shortened(text) if "items" in shown else None,
+                    "relevant": numbered(relevant),
+                    "scores": [[round(v, 3) if math.isfinite(v) else None for v in s] for s in values[row].tolist()],
+                    "top": [numbered(tops[name][row]) for name in systems],
+                }
+            )
+        texts = study.dataset.documents.set_index("doc_id")["text"]
+        # A judged document that the collection lacks has an id and no opening.
+        seen = opened.intersection(texts.index) if "documents" in shown else set()
         return {
-            name: bootstrap_mean(frame[system].to_numpy(), clusters=self.clusters, **options)
-            for name, frame in frames.items()
+            "kind": "questions",
+            "dataset": study.dataset.name,
+            "card": study.dataset.card.key if study.dataset.card else None,
+            "texts": sorted(shown),
+            "systems": systems,
+            "controls": [name for name in systems if name in study.controls],
+            "measures": measures,
+            "depth": SHOWN_RANKS,
+            "asked": len(queries),
+            "documents": [[name, shortened(texts[name], opening) if name in seen else None] for name in places],
+            "items": items,
         }
 
-
-def run_ablation(dataset, systems=None, index=None, measures=MEASURES, **settings):
-    """Run every system on every query and score it."""
-    if not dataset.qrels:
-        raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
-    index = index or CorpusIndex(dataset.documents, settings.pop("encoder", None))
-    names = list(dict.fromkeys([FULL, *(systems or MODES), CONTROL]))
-    results = {name: retrieve(dataset, HybridRetriever(index, mode=name, **settings)) for name in names}
-    return Ablation(dataset, results, score(dataset, results, measures))
-
-
-def _relevant(dataset):
-    """Give all pairs of a query and a document judged relevant to it."""
-    return {(q, d) for q, row in dataset.qrels.items() for d, g in row.items() if g > 0}
+    return fitting(collect, order, OPENINGS, most_bytes)

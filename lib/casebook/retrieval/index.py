@@ -1,158 +1,257 @@
-"""What a collection needs to be searched: built once, shared by all systems."""
+"""What a collection needs to be searched: passages, encoders, indexes; built once, shared by all systems."""
 
+import bisect
 import itertools
+import re
+from collections import namedtuple
+from functools import cache, cached_property
 
 import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.cross_encoder import CrossEncoderReranker
-from casebook.models.load import load_encoder
-from casebook.models.remembered import RememberedScores
-from casebook.models.rerankers import MaxSimReranker
-from casebook.retrieval.checks import checked_documents
-from casebook.retrieval.chunking import Chunks, chunk_documents
-from casebook.retrieval.config import CROSS_ENCODER
-from casebook.retrieval.dense import DenseIndex
-from casebook.retrieval.query_windows import WindowedQueries
-from casebook.retrieval.sparse import BM25Index
+from casebook.models.encoders import load_encoder
+from casebook.models.tokens import TokenVectors, unit_rows
+from casebook.retrieval.rerank import build_reranker
+from casebook.retrieval.search import BM25Index, DenseIndex
+
+MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 
 
 class CorpusIndex:
-    """Lazily built indexes of one collection.
+    """A collection and its encoders. Parts are built on first use and kept.
 
     Parameters
     ----------
     documents : pandas.DataFrame
-        Columns ``doc_id`` (unique) and ``text``; other columns are metadata, which
-        filters use and hits carry. A result is a row position.
-    encoder, second_encoder : str or encoder, optional
-        Encoders of the lists ``dense`` and ``dense2``: names for
-        :func:`casebook.models.load.load_encoder`, or objects. The first is the
-        packaged one by default; the second is needed by ``dense2`` alone.
-    remember_scores : bool
-        Keep the late-interaction score of every pair of query and document, for
-        experiments that put the same queries through many settings.
+        Columns ``doc_id`` (unique) and ``text``; other columns are metadata, which filters use and hits carry.
+        Results are row positions.
+    encoder : str or encoder, optional
+        A name for :func:`casebook.models.encoders.load_encoder`, or an object; the packaged encoder by default.
+    remember_scores : bool, default False
+        Keep the late-interaction score of every pair of query and document, for experiments that put the same
+        queries through many settings.
 
     Raises
     ------
     InputError
-        If a column is missing, ids repeat, a text is not a string, or there is no
-        document.
+        If a column is missing, ids repeat, a text is not a string, or there is no document.
+
+    Examples
+    --------
+    >>> clauses = pd.DataFrame({"doc_id": ["a", "b"], "text": ["You may cancel.", "We may sue."]})
+    >>> index = CorpusIndex(clauses)
+    >>> len(index), index.positions(["b"]).tolist()
+    (2, [1])
     """
 
-    def __init__(self, documents, encoder=None, second_encoder=None, remember_scores=False):
-        self.documents = checked_documents(documents)
+    def __init__(self, documents, encoder=None, remember_scores=False):
+        self.documents = _checked_documents(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
-        self._encoders = {"dense": encoder or "minilm", "dense2": second_encoder}
-        self._remember = remember_scores
-        self._built = {}
+        self.remember_scores = remember_scores
+        self._encoder, self._passages = encoder or "minilm", {}
 
     def __len__(self):
         return len(self.texts)
 
-    def _once(self, key, build):
-        """Build a part on first use."""
-        if key not in self._built:
-            self._built[key] = build()
-        return self._built[key]
+    def encoder(self):
+        """The encoder, loaded when it is first asked for; it reads long queries whole."""
+        if not isinstance(self._encoder, WindowedQueries):
+            loaded = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
+            self._encoder = WindowedQueries(loaded)
+        return self._encoder
 
-    def encoder(self, name="dense"):
-        """Give the encoder of a dense list."""
-        given = self._encoders[name]
-        if given is None:
-            raise InputError("list dense2 needs a second_encoder")
+    def passages(self, cut=None):
+        """The collection cut by (max_words, overlap, max_passages), or whole documents; see `PipelineConfig.cut`."""
+        return self._passages.setdefault(cut, Passages(self, cut))
 
-        def build():
-            loaded = load_encoder(given) if isinstance(given, str) else given
-            return WindowedQueries(loaded)
-
-        return self._once(("encoder", name), build)
-
-    def passages(self, config):
-        """Give the texts that encoder and reranker read."""
-        if not config.chunking:
-            return self._once(("passages", None), self._whole_documents)
-
-        def build():
-            encoder = self.encoder()
-            chunks = chunk_documents(
-                self.texts,
-                max_words=config.max_words,
-                overlap=config.overlap,
-                token_counter=lambda text: int(encoder.count_tokens([text])[0]),
-                max_tokens=encoder.max_tokens,
-            )
-            return most_central(chunks, config.max_passages)
-
-        return self._once(("passages", config.passage_key), build)
-
-    def _whole_documents(self):
-        """Give every document as one passage."""
-        rows = np.arange(len(self.texts))
-        ends = np.array([len(text) for text in self.texts])
-        return Chunks(self.texts, rows, np.zeros_like(rows), ends)
-
-    def bm25(self, config, name="bm25"):
-        """Give the BM25 index and the document of each of its texts."""
-        chunked = config.bm25_chunks and config.chunking
-        passages = self.passages(config) if chunked else self._once(("passages", None), self._whole_documents)
-        preset = config.bm25_preset if name == "bm25" else "leaderboard"
-        key = ("bm25", preset, config.passage_key if chunked else None)
-        index = self._once(key, lambda: BM25Index.from_preset(passages.texts, preset))
-        return index, passages.owner
-
-    def vectors(self, config, name="dense"):
-        """Give the passage vectors of a dense list."""
-
-        def build():
-            if name == "dense" and str(config.reranker).startswith("maxsim"):
-                self.reranker(config).prepare()
-            return self.encoder(name).encode_documents(self.passages(config).texts)
-
-        return self._once(("vectors", name, config.passage_key), build)
-
-    def dense(self, config, name="dense"):
-        """Give the nearest-neighbour index of a dense list."""
-        return self._once(("index", name, config.passage_key), lambda: DenseIndex(self.vectors(config, name)))
-
-    def reranker(self, config):
-        """Give the reranker."""
-        passages, name = self.passages(config), config.reranker
-
-        def build():
-            if name.startswith(CROSS_ENCODER):
-                model = name.removeprefix(CROSS_ENCODER)
-                return CrossEncoderReranker(model, passages.texts)
-            weighting = "mean" if name == "maxsim-mean" else "idf"
-            reranker = MaxSimReranker(self.encoder(), passages.texts, passages.owner, weighting)
-            return RememberedScores(reranker) if self._remember else reranker
-
-        return self._once(("reranker", name, config.passage_key), build)
+    @cached_property
+    def _rows(self):
+        return {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
 
     def positions(self, doc_ids):
         """Find documents by id."""
-        rows = self._once("rows", lambda: {d: i for i, d in enumerate(self.doc_ids)})
-        missing = [doc_id for doc_id in doc_ids if doc_id not in rows]
+        missing = [doc_id for doc_id in doc_ids if doc_id not in self._rows]
         if missing:
             raise InputError(f"{len(missing)} candidate ids are not in the collection, the first is {missing[0]!r}")
-        return np.array([rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
+        return np.array([self._rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
+
+
+def _checked_documents(documents):
+    missing = {"doc_id", "text"} - set(documents.columns)
+    if missing:
+        raise InputError(f"documents lack the column {min(missing)!r}")
+    if documents.empty:
+        raise InputError("a collection needs at least one document")
+    documents = pd.DataFrame(documents).reset_index(drop=True)
+    repeated = documents["doc_id"].duplicated()
+    if repeated.any():
+        raise InputError(f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice")
+    for doc_id, text in zip(documents["doc_id"], documents["text"], strict=True):
+        if not isinstance(text, str):
+            raise InputError(f"document {doc_id!r} has no text: expected a string")
+    return documents
+
+
+class Passages:
+    """One way of cutting a collection, and what is built on it, once: BM25, vectors, nearest neighbours, rerankers."""
+
+    def __init__(self, index, cut):
+        self.index, self.cut, self.encoder = index, cut, index.encoder
+        # By instance, so that a collection that nobody holds any more is forgotten with its indexes.
+        self.bm25 = cache(lambda preset: BM25Index.from_preset(self.texts, preset))
+        self.vectors = cache(lambda: self.encoder().encode_documents(self.texts))
+        self.dense = cache(lambda: DenseIndex(self.vectors()))
+        self.reranker = cache(lambda name: build_reranker(name, self))
+
+    def __len__(self):
+        return len(self.texts)
+
+    @cached_property
+    def chunks(self):
+        """Texts with their documents and places, cut so that the encoder reads each whole."""
+        texts = self.index.texts
+        if self.cut is None:
+            rows = np.arange(len(texts))
+            return Chunks(texts, rows, np.zeros_like(rows), np.array([len(text) for text in texts]))
+        max_words, overlap, most = self.cut
+        encoder = self.encoder()
+        return most_central(chunk_documents(texts, max_words, overlap, _counter(encoder), encoder.max_tokens), most)
+
+    texts = property(lambda self: self.chunks.texts)
+    owner = property(lambda self: self.chunks.owner)
+
+    def nearest(self, query_vectors, documents):
+        """Passage of each document [Q, C] that is nearest to its query, and its similarity; the first of equals."""
+        vectors = self.vectors()
+        bounds = np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
+        best = np.full(documents.shape, -1)
+        for row, query in enumerate(query_vectors):
+            wanted = documents[row][documents[row] >= 0]
+            sizes = bounds[wanted + 1] - bounds[wanted]
+            segment, first = np.repeat(np.arange(len(wanted)), sizes), np.cumsum(sizes) - sizes
+            rows = np.arange(len(segment)) + np.repeat(bounds[wanted] - first, sizes)
+            # Single-precision products: more digits are noise that would decide ties.
+            order = np.lexsort((-np.round(vectors[rows] @ query, 6), segment))
+            best[row, : len(wanted)] = rows[order[first]]
+        return best
+
+    def similarity(self, query_vectors, passages):
+        """Inner product of each query with its passages [Q, C]."""
+        return np.einsum("qcd,qd->qc", self.vectors()[np.maximum(passages, 0)], query_vectors)
+
+
+# Parts of texts in the order of their documents: text, document, start and end of each.
+Chunks = namedtuple("Chunks", "texts owner start end")
+
+
+def chunk_documents(texts, max_words=130, overlap=40, token_counter=None, max_tokens=None):
+    """Cut documents into windows of at most so many words, and tokens if counted, that share `overlap` words."""
+    assert 0 <= overlap < max_words and (token_counter is None) == (max_tokens is None)
+    spans = []
+    for owner, text in enumerate(texts):
+
+        def fits(start, end, text=text):
+            return token_counter is None or token_counter(text[start:end]) <= max_tokens
+
+        spans += [(owner, start, end) for start, end in _windows(text, max_words, overlap, fits)]
+    owner, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    return Chunks([texts[o][s:e] for o, s, e in spans], owner, start, end)
+
+
+def _windows(text, max_words, overlap, fits):
+    """Yield the spans of one document's chunks; a text without words is one."""
+    units = [match.span() for match in re.finditer(r"\S+", text)]
+    if not units:
+        yield 0, len(text)
+        return
+    first = done = 0
+    while done < len(units):
+        last = _last_unit(units, first, min(first + max_words, len(units)), fits)
+        if last <= done:  # nothing new beside the shared words: share fewer
+            first += 1
+            continue
+        yield units[first][0], units[last - 1][1]
+        shared = overlap * (last - first) // max_words
+        first, done = max(first + 1, last - shared), last
+
+
+def _last_unit(units, first, last, fits):
+    """Shorten a window until it fits; a single word that does not is halved, in place."""
+    if fits(units[first][0], units[last - 1][1]):
+        return last
+    while not fits(*units[first]):
+        start, end = units[first]
+        if end - start < 2:
+            raise InputError("one character exceeds the limit in tokens: raise max_tokens")
+        units[first : first + 1] = [(start, (start + end) // 2), ((start + end) // 2, end)]
+        last = first + 1
+    ends = range(first + 1, last)
+    return first + 1 + bisect.bisect_left(ends, True, key=lambda end: not fits(units[first][0], units[end][1]))
 
 
 def most_central(chunks, limit):
-    """Keep the chunks of each long document that share most with the whole of it."""
+    """Keep the chunks of each long document that score highest by BM25 for the whole of it as the query."""
     sizes = np.bincount(chunks.owner)
-    if limit is None or not len(chunks) or sizes.max() <= limit:
+    if limit is None or sizes.max(initial=0) <= limit:
         return chunks
     long = np.flatnonzero(np.isin(chunks.owner, np.flatnonzero(sizes > limit)))
     weights = BM25Index([chunks.texts[row] for row in long]).weights()
-    owner = chunks.owner[long]
-    bounds = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
-    keep = np.ones(len(chunks), dtype=bool)
+    bounds = np.flatnonzero(np.diff(chunks.owner[long], prepend=-1, append=-1))
+    keep = np.ones(len(chunks.texts), dtype=bool)
     for first, last in itertools.pairwise(bounds):
         part = weights[first:last]
         score = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         keep[long[first + np.argsort(-score, kind="stable")[limit:]]] = False
     rows = np.flatnonzero(keep)
-    texts = [chunks.texts[row] for row in rows]
-    return Chunks(texts, chunks.owner[rows], chunks.start[rows], chunks.end[rows])
+    return Chunks([chunks.texts[row] for row in rows], chunks.owner[rows], chunks.start[rows], chunks.end[rows])
+
+
+def _counter(encoder):
+    return lambda text: int(encoder.count_tokens([text])[0])
+
+
+class WindowedQueries:
+    """Encoder that cuts no query: a long one is read in windows up to its limit. All else is the encoder's own."""
+
+    def __init__(self, encoder):
+        self.encoder = encoder
+
+    def __getattr__(self, name):
+        if name == "encoder":  # of a copy that has no attributes yet: nobody to ask
+            raise AttributeError(name)
+        return getattr(self.encoder, name)
+
+    def encode_queries(self, texts):
+        """Vectors of length 1 [n, D]; of a long query the mean over its windows."""
+        windows, sizes = self._windows(texts)
+        vectors = self.encoder.encode_queries(windows)
+        if len(windows) == len(sizes):
+            return vectors
+        starts = np.cumsum(sizes) - sizes
+        means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
+        # Others keep their vectors to the last bit.
+        return np.where((sizes == 1)[:, None], vectors[starts], means)
+
+    def token_vectors(self, texts, role="document"):
+        """Vectors of tokens; of a long query those of all its windows."""
+        if role != "query":
+            return self.encoder.token_vectors(texts, role)
+        windows, sizes = self._windows(texts)
+        tokens = self.encoder.token_vectors(windows, role)
+        if len(windows) == len(sizes):
+            return tokens
+        lengths = np.add.reduceat(tokens.lengths, np.cumsum(sizes) - sizes)
+        return TokenVectors(tokens.vectors, tokens.token_ids, lengths)
+
+    def _windows(self, texts):
+        """Windows of all texts, and how many each has."""
+        limit, texts = self.encoder.max_tokens, list(texts)
+        parts = [[text] for text in texts]
+        long = np.flatnonzero(self.encoder.count_tokens(texts) > limit) if texts else []
+        for row in long:
+            windows = chunk_documents([texts[row]], limit, 0, _counter(self.encoder), limit).texts
+            kept = np.linspace(0, len(windows) - 1, min(MOST_WINDOWS, len(windows)))
+            parts[row] = [windows[place] for place in np.round(kept).astype(int)]
+        return list(itertools.chain(*parts)), np.array([len(part) for part in parts], dtype=np.int64)

@@ -1,25 +1,35 @@
 """Hybrid retrieval in six stages, each of which can be switched off.
 
-Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. The unit
-of every stage is the document; passages decide its scores.
+Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. The unit of every stage is the document;
+passages decide its scores. `HybridRetriever._ranked` reads from the first stage to the last.
 """
 
+import contextlib
+import hashlib
+import resource
+import sys
+import time
+from collections import namedtuple
+from dataclasses import dataclass, field, replace
+
 import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
-from casebook.retrieval.checks import checked_queries
-from casebook.retrieval.config import config_for
-from casebook.retrieval.costs import StageClock
-from casebook.retrieval.filters import candidate_mask, metadata_mask
+from casebook.models.tokens import checked_texts
+from casebook.retrieval import ranked
+from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.rankings import ABSENT, RankedLists, everything, positive_depth
+from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth
 from casebook.retrieval.rerank import rerank
-from casebook.retrieval.results import RetrievalResult, deciding_passages
-from casebook.retrieval.stages import Request, best_passages, diversify, extend, first_stage_list, fuse, spread
+from casebook.retrieval.settings import PipelineConfig, config_for
 
 DEPTH = 100
 # What is left of the settings for a query that only its words can find.
-WORDS_ALONE = {"lists": ("bm25",), "fusion_weights": None, "mmr": False, "reranker": None}
+WORDS_ALONE = {"lists": ("bm25",), "mmr": False, "reranker": None}
+# Lists that also match what is not the same word lose weight as queries grow: by this power of the trust in a query.
+LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5}
+_OVERSAMPLING = 4  # passages fetched for each document wanted; more are fetched when they are too few
 
 
 class HybridRetriever:
@@ -28,19 +38,17 @@ class HybridRetriever:
     Parameters
     ----------
     documents : pandas.DataFrame or CorpusIndex
-        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index
-        can be shared by retrievers with different settings.
+        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index can be shared by retrievers with
+        different settings.
     encoder : str or encoder, optional
         The packaged encoder by default.
     reranker : str, optional
-        ``maxsim``, ``cross-encoder:NAME``, ``pass-through`` or ``none``; by default
-        what the mode says. A mode that switches the reranker off wins.
-    mode : str
-        A key of :data:`casebook.retrieval.config.MODES`.
-    second_encoder : str or encoder, optional
-        Encoder of the list ``dense2``, such as a pair of towers.
+        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``, ``pass-through``),
+        ``cross-encoder:NAME`` or ``none``; by default what the mode says. A mode that switches the reranker off wins.
+    mode : str, default "full"
+        A key of :data:`casebook.retrieval.settings.MODES`.
     **settings
-        Fields of :class:`casebook.retrieval.config.PipelineConfig`.
+        Fields of :class:`casebook.retrieval.settings.PipelineConfig`.
 
     Raises
     ------
@@ -58,17 +66,15 @@ class HybridRetriever:
     ['a']
     """
 
-    def __init__(self, documents, encoder=None, reranker=None, mode="full", second_encoder=None, **settings):
+    def __init__(self, documents, encoder=None, reranker=None, mode="full", **settings):
         if reranker is not None:
             settings["reranker"] = reranker
         self.mode, self.config = mode, config_for(mode, **settings)
         if not isinstance(documents, CorpusIndex):
-            documents = CorpusIndex(documents, encoder, second_encoder)
-        elif encoder is not None or second_encoder is not None:
-            raise InputError("the index has its encoders already: give a frame or none")
+            documents = CorpusIndex(documents, encoder)
+        elif encoder is not None:
+            raise InputError("the index has its encoder already: give a frame or none")
         self.index = documents
-        if "dense2" in self.config.lists:
-            self.index.encoder("dense2")
 
     def retrieve(self, query, top_k=None, filters=None):
         """Retrieve documents for one query.
@@ -80,14 +86,13 @@ class HybridRetriever:
         top_k : int, optional
             Distinct documents to return; by default that of the settings.
         filters : mapping, optional
-            Conditions on metadata; see
-            :func:`casebook.retrieval.filters.metadata_mask`.
+            Conditions on metadata; see :func:`casebook.retrieval.ranked.metadata_mask`.
 
         Returns
         -------
         list of Hit
-            Best first; as many as asked for if the filter leaves so many. BM25 alone
-            returns only documents that share a word with the query.
+            Best first; as many as asked for if the filter leaves so many. BM25 alone returns only documents that
+            share a word with the query.
 
         Raises
         ------
@@ -109,9 +114,9 @@ class HybridRetriever:
             Conditions on metadata, applied to every list.
         candidates : sequence of Q sequences of str, optional
             Ids that each query may return, all of which are then ranked.
-        depth : int
-            Documents to rank for evaluation. Below the reranked ones follow the other
-            fused ones, then what the first-stage lists hold below ``pool``, fused.
+        depth : int, default 100
+            Documents to rank for evaluation. Below the reranked ones follow the other fused ones, then what the
+            first-stage lists hold below ``pool``, fused.
 
         Returns
         -------
@@ -123,134 +128,283 @@ class HybridRetriever:
         InputError
             If a query is blank, or an argument is not valid.
         """
-        queries = checked_queries(queries)
-        top_k = self.config.top_k if top_k is None else positive_depth(top_k)
-        clock = StageClock()
+        queries, config = checked_texts(queries), self.config
+        for row, query in enumerate(queries):
+            if not query.strip():
+                raise InputError(f"query {row} is blank: give it text or leave it out")
+        top_k, clock = config.top_k if top_k is None else positive_depth(top_k), StageClock()
+        depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
         with clock.stage("filter"):
             allowed = self._allowed(len(queries), filters, candidates)
-        depth = max(top_k, positive_depth(depth))
-        if candidates is not None:
-            depth = max([depth, *map(len, candidates)])
         with clock.stage("encode queries"):
-            trust = self._trust(queries)
-        # Fusion reads scores below the pool too.
-        request = Request(queries, max(depth, 2 * self.config.pool), allowed, trust)
+            trust = np.ones(len(queries))
+            if config.question_tokens is not None and (config.lists != ("bm25",) or config.reranker):
+                trust = config.trust(self.index.encoder().count_tokens(queries))
         parts = []
-        for config, rows in (
-            (self.config, np.flatnonzero(trust)),
-            (self.config.changed(**WORDS_ALONE), np.flatnonzero(trust == 0)),
+        for used, rows in (
+            (config, np.flatnonzero(trust)),
+            (replace(config, **WORDS_ALONE), np.flatnonzero(trust == 0)),
         ):
             if rows.size or not (parts or queries):
-                part = request.only(rows)
-                parts.append((rows, *self._ranked(clock, config, part, candidates)))
-        stages = {
-            name: spread([(rows, found[name]) for rows, found, _ in parts], len(queries))
-            for name in self._stage_names()
-        }
-        final = stages["final"].truncate(depth)
+                # Fusion reads scores below the pool too.
+                batch = _Batch(
+                    [queries[row] for row in rows],
+                    max(depth, 2 * config.pool),
+                    allowed[rows] if allowed is not None and len(allowed) > 1 else allowed,
+                    trust[rows],
+                    whole_pools=candidates is not None,
+                )
+                parts.append((rows, *self._ranked(clock, used, batch)))
+        names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
+        names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
+        stages = {}
+        for name in names:
+            found = []
+            for rows, own, _ in parts:
+                # Words alone go by the stages that they do not need, and have no other list.
+                passed = (
+                    RankedLists.empty(len(rows)) if name in config.lists else own["fused"].truncate(config.mmr_pool)
+                )
+                found.append((rows, own.get(name, passed)))
+            stages[name] = ranked.spread(found, len(queries))
+        final = stages["final"] = stages["final"].truncate(depth)
         passages = np.full(final.shape, ABSENT)
         for rows, _, decided in parts:
             passages[rows, : decided.shape[1]] = decided[:, : final.shape[1]]
-        stages["final"] = final
         return RetrievalResult(queries, top_k, final, stages, passages, clock.table(), self.index, self.config)
 
-    def _trust(self, queries):
-        """Say how far each query is read otherwise than word by word."""
-        config = self.config
-        by_words = config.lists == ("bm25",) and config.reranker is None
-        if by_words or config.question_tokens is None:
-            return np.ones(len(queries))
-        return config.trust(self.index.encoder().count_tokens(queries))
+    def _ranked(self, clock, config, batch):
+        """Put queries through the six stages: every stage's lists, and the passages that decided the last."""
+        passages, reads = self.index.passages(config.cut), config.mmr or config.reranker is not None
+        with clock.stage("index"):
+            # The reranker first: its pass over the tokens gives the dense list's vectors for free.
+            reranker = passages.reranker(config.reranker) if config.reranker else None
+            searches = {name: _search(self.index, passages, config, name) for name in config.lists}
+            if reads:
+                passages.vectors()
+        with clock.stage("encode queries"):
+            vectors = None
+            if "dense" in config.lists or reads:
+                vectors = self.index.encoder().encode_queries(batch.queries)
 
-    def _stage_names(self):
-        """Name the stages of the settings, in order."""
-        config = self.config
-        mmr = ("mmr",) if config.mmr else ()
-        reranked = ("rerank", "reranked") if config.reranker else ()
-        return (*config.lists, "fused", *mmr, *reranked, "final")
+        # 1 filter: in batch.allowed. 2 first-stage lists.
+        stages, winners = {}, {}
+        for name, (engine, owner) in searches.items():
+            with clock.stage(name):
+                if engine is None:
+                    stages[name] = _control_list(batch, len(self.index), name, config.seed)
+                    winners[name] = np.full(stages[name].shape, ABSENT)
+                else:
+                    asked = vectors if name == "dense" else batch.queries
+                    stages[name], winners[name] = _documents(engine, owner, asked, batch, len(self.index))
+                if name.startswith("bm25") and config.chunking and not config.bm25_chunks:
+                    winners[name] = np.full(stages[name].shape, ABSENT)  # whole documents are no passages here
 
-    def _ranked(self, clock, config, request, candidates):
-        """Put queries through all stages; also give the passages that decided."""
-        self._build(clock, config, request)
-        stages, sources = self._first_stage(clock, config, request)
+        # 3 fusion
         with clock.stage("fusion"):
-            lists, trust = list(stages.values()), request.trust
-            fused = fuse(config, lists, config.pool, trust)
-            tails = [fused, fuse(config, lists, request.depth, trust)]
-            if candidates is not None:
-                everyone = len(self.index), request.allowed, len(request.queries)
-                tails.append(everything(*everyone))
-        # Words alone go by the stages that they do not need, and have no other list.
-        empty = np.full((len(trust), 1), ABSENT)
-        nothing = RankedLists(empty, np.where(empty < 0, -np.inf, 0.0))
-        left_out = dict.fromkeys(self.config.lists, nothing)
-        passed = dict.fromkeys(self._stage_names(), fused.truncate(config.mmr_pool))
-        stages = {**passed, **left_out, **stages, "fused": fused}
-        chosen, decided = self._reorder(clock, config, request, stages)
-        stages["final"] = extend(chosen, *tails)
-        return stages, deciding_passages(stages["final"], decided + sources)
+            lists = list(stages.values())
+            fused = _fused(config, lists, config.pool, batch.trust)
+            tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
+            if batch.whole_pools:
+                tails.append(ranked.from_scores(np.where(batch.allowed, 0.0, -np.inf), len(self.index)))
+        stages["fused"] = chosen = fused
+        decided = []
+
+        # 4 diversity: marginal relevance over the nearest passage of each document
+        if config.mmr:
+            with clock.stage("mmr"):
+                nearest = passages.nearest(vectors, fused.ids)
+                order, values = maximal_marginal_relevance(
+                    fused.scores,
+                    passages.vectors(),
+                    config.mmr_lambda,
+                    min(config.mmr_pool, fused.shape[1]),
+                    candidates=nearest,
+                    scale_relevance=True,
+                )
+                stages["mmr"] = chosen = fused.reorder(order, values)
+            decided = [(fused, nearest)]
+
+        # 5 reranking
+        if reranker:
+            with clock.stage("rerank"):
+                given = chosen.truncate(config.mmr_pool)
+                nearest = passages.nearest(vectors, given.ids)
+                similarity = passages.similarity(vectors, nearest)
+                stages["rerank"], stages["reranked"], read = rerank(
+                    config, reranker, given, fused, nearest, batch.queries, batch.trust, similarity
+                )
+                chosen = stages["reranked"]
+            decided = [(given, read), *decided]
+
+        # 6 attribution: the reranker's passage, else marginal relevance's, else that of a list, dense ones first
+        stages["final"] = ranked.extend(chosen, *tails)
+        dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
+        decided += [(stages[name], winners[name]) for name in dense_first]
+        return stages, _deciding(stages["final"], decided)
 
     def _allowed(self, n_queries, filters, candidates):
-        """Join filter and candidate pools into one mask, or None."""
+        """Join filter and candidate pools into one mask [1 or Q, documents], or None."""
         allowed = None
         if candidates is not None:
-            pools = [self.index.positions(pool) for pool in candidates]
-            allowed = candidate_mask(pools, n_queries, len(self.index))
+            if len(candidates) != n_queries:
+                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
+            allowed = np.zeros((n_queries, len(self.index)), dtype=bool)
+            for row, pool in enumerate(candidates):
+                allowed[row, self.index.positions(pool)] = True
         if filters:
-            mask = metadata_mask(self.index.documents, filters)[None, :]
+            mask = ranked.metadata_mask(self.index.documents, filters)[None, :]
             allowed = mask if allowed is None else allowed & mask
         return allowed
 
-    def _build(self, clock, config, request):
-        """Build what the settings need, apart from the search itself."""
-        with clock.stage("index"):
-            for name in config.lists:
-                if name.startswith("bm25"):
-                    self.index.bm25(config, name)
-                elif name in ("dense", "dense2"):
-                    self.index.dense(config, name)
-            if config.mmr:
-                self.index.vectors(config)
-        with clock.stage("encode queries"):
-            for name in ("dense", "dense2"):
-                if name in config.lists or (name == "dense" and config.mmr):
-                    request.query_vectors(self.index.encoder(name), name)
 
-    def _first_stage(self, clock, config, request):
-        """Retrieve every list; also give the passages that won, dense ones first."""
-        stages, winners = {}, {}
-        for name in config.lists:
-            with clock.stage(name):
-                stages[name], winners[name] = first_stage_list(self.index, config, request, name)
-        dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
-        return stages, [(stages[name], winners[name]) for name in dense_first]
+# What is asked of every stage.
+_Batch = namedtuple("_Batch", "queries depth allowed trust whole_pools")
 
-    def _reorder(self, clock, config, request, stages):
-        """Apply marginal relevance and the reranker; add their lists to the stages."""
-        fused = stages["fused"]
-        chosen, decided = fused, []
-        if config.mmr:
-            with clock.stage("mmr"):
-                passages = self._nearest(request, fused)
-                chosen = diversify(config, fused, self.index.vectors(config), passages)
-            stages["mmr"] = chosen
-            decided.append((fused, passages))
-        if config.reranker:
-            with clock.stage("rerank"):
-                given = chosen.truncate(config.mmr_pool)
-                passages = self._nearest(request, given)
-                reranked = rerank(self.index, config, request, given, passages, fused)
-            stages["rerank"], stages["reranked"] = reranked.own, reranked.combined
-            chosen = reranked.combined
-            decided.insert(0, (given, reranked.passages))
-        return chosen, decided
 
-    def _nearest(self, request, documents):
-        """Find the passage of each document that is nearest to its query."""
-        encoder = self.index.encoder()
-        return best_passages(
-            self.index.vectors(self.config),
-            request.query_vectors(encoder, "dense"),
-            self.index.passages(self.config).owner,
-            documents.ids,
-        )
+def _search(index, passages, config, name):
+    """What searches for one list, and the document of each of its texts; nothing for a control."""
+    if name in ("random", "constant"):
+        return None, None
+    if not name.startswith("bm25"):
+        return passages.dense(), passages.owner
+    read = passages if config.bm25_chunks else index.passages()
+    return read.bm25(config.bm25_preset if name == "bm25" else "leaderboard"), read.owner
+
+
+def _documents(engine, owner, queries, batch, n_documents):
+    """Search passages until there are enough documents, each at its best one."""
+    mask = None if batch.allowed is None else batch.allowed[:, owner]
+    if mask is not None and len(mask) == 1:
+        mask = mask[0]
+    available = n_documents if batch.allowed is None else batch.allowed.sum(axis=1)
+    target = np.minimum(batch.depth, available)
+    fetch = batch.depth * (1 if len(owner) == n_documents else _OVERSAMPLING)
+    while True:
+        lists = engine.search(queries, min(fetch, len(owner)), mask)
+        documents, winners = ranked.collapse(lists, owner)
+        exhausted = lists.lengths < min(fetch, len(owner))
+        if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
+            return documents.truncate(batch.depth), winners[:, : batch.depth]
+        fetch *= 2
+
+
+def _control_list(batch, n_documents, name, seed):
+    """Rank without reading: in random order, or in that of the collection."""
+    ids = np.full((len(batch.queries), min(batch.depth, n_documents)), ABSENT)
+    for row, query in enumerate(batch.queries):
+        allowed = np.arange(n_documents)
+        if batch.allowed is not None:
+            allowed = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
+        if name == "random":
+            digest = hashlib.sha256(query.encode()).digest()
+            allowed = np.random.default_rng([seed, int.from_bytes(digest[:8])]).permutation(allowed)
+        kept = allowed[: ids.shape[1]]
+        ids[row, : len(kept)] = kept
+    value = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
+    return RankedLists(ids, np.where(ids >= 0, value, -np.inf))
+
+
+def _fused(config, lists, depth, trust):
+    """Join first-stage lists cut at some depth."""
+    cut = [entry.truncate(depth) for entry in lists]
+    if len(cut) == 1:
+        return cut[0]
+    named = zip(config.lists, config.weights, strict=True)
+    weights = np.array([weight * trust ** LOOSE.get(name, 0.0) for name, weight in named])
+    if config.fusion == "standardised":
+        return standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
+    if config.fusion == "weighted_sum":
+        return weighted_sum(cut, weights)
+    return reciprocal_rank_fusion(cut, config.rrf_k, weights=weights)
+
+
+def _deciding(final, sources):
+    """Passage that decided each document of the final lists: that of the first source that knows one."""
+    passages = np.full(final.shape, ABSENT)
+    for documents, winners in sources:
+        columns = documents.columns_of(final.ids)
+        if winners.shape[1]:
+            found = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+            passages = np.where((passages < 0) & (columns >= 0), found, passages)
+    return passages
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One returned document, the passage that decided it, and its scores and ranks in every stage."""
+
+    rank: int
+    doc_id: str
+    text: str
+    start: int
+    end: int
+    metadata: dict
+    scores: dict
+    ranks: dict
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalResult:
+    """Ranked documents of many queries with all stages behind them."""
+
+    queries: list
+    top_k: int
+    final: RankedLists
+    stages: dict
+    passages: np.ndarray
+    costs: pd.DataFrame  # wall_s, cpu_s and peak_mb of each stage
+    index: CorpusIndex = field(repr=False)
+    config: PipelineConfig
+
+    def run(self, query_ids, stage="final"):
+        """One stage as a run: scores by query id and document id."""
+        return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
+
+    def hits(self, row):
+        """Documents returned for one query, best first."""
+        wanted = self.final.ids[row, : self.top_k]
+        wanted = wanted[wanted >= 0]
+        places = np.full((len(self.queries), len(wanted)), ABSENT)
+        places[row] = wanted
+        scores = {stage: lists.scores_of(places)[row] for stage, lists in self.stages.items()}
+        ranks = {stage: lists.ranks_of(places)[row] for stage, lists in self.stages.items()}
+        hits = []
+        for place, document in enumerate(wanted):
+            text, passage = self.index.texts[document], self.passages[row, place]
+            start, end = 0, len(text)
+            if passage >= 0:
+                chunks = self.index.passages(self.config.cut).chunks
+                start, end = int(chunks.start[passage]), int(chunks.end[passage])
+            metadata = self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict()
+            score = {stage: None if np.isnan(v[place]) else float(v[place]) for stage, v in scores.items()}
+            rank = {stage: None if np.isnan(v[place]) else int(v[place]) for stage, v in ranks.items()}
+            doc_id = self.index.doc_ids[document]
+            hits.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, score, rank))
+        return hits
+
+
+class StageClock:
+    """Stop-watch that adds up wall time, processor time and peak memory of named stages."""
+
+    def __init__(self):
+        self._rows = {}
+
+    @contextlib.contextmanager
+    def stage(self, name):
+        """Measure a block."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        try:
+            yield
+        finally:
+            row = self._rows.setdefault(name, [0.0, 0.0, 0.0])
+            row[0] += time.perf_counter() - wall
+            row[1] += time.process_time() - cpu
+            # Linux reports kilobytes, macOS bytes.
+            unit = 2**20 if sys.platform == "darwin" else 2**10
+            row[2] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+    def table(self):
+        """Costs so far, a row per stage."""
+        frame = pd.DataFrame.from_dict(self._rows, orient="index", columns=["wall_s", "cpu_s", "peak_mb"])
+        return frame.rename_axis("stage")

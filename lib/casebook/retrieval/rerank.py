@@ -1,69 +1,90 @@
-"""Reranking of fused documents, and its combination with the first stage."""
+"""Reranking of fused documents, and its combination with the first stage.
 
-from dataclasses import dataclass
+A reranker is a function ``(queries, documents, nearest) -> scores, passages``: `documents` [Q, C] are positions in the
+collection and `nearest` [Q, C] the passage of each that is nearest to its query, -1 for padding; it gives a score of
+each document, -inf for padding, and the passage that decided it. To add one, put what builds it from the collection's
+passages (`casebook.retrieval.index.Passages`) into `RERANKERS` and name it: ``HybridRetriever(..., reranker="mine")``.
+"""
 
 import numpy as np
 
-from casebook.retrieval.config import CROSS_ENCODER
-from casebook.retrieval.fusion import normalised_scores
-from casebook.retrieval.rankings import RankedLists
+from casebook.retrieval.fuse import z_scores
+from casebook.retrieval.ranked import RankedLists
 
-# Sums over more or less padding differ in their last bits.
-_DECIMALS = 9
-
-
-@dataclass(frozen=True, eq=False)
-class Reranked:
-    """What a reranker says about the documents it was given."""
-
-    own: RankedLists
-    combined: RankedLists
-    passages: np.ndarray
+CROSS_ENCODER = "cross-encoder:"
+_DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 
-def rerank(index, config, request, given, passages, fused):
-    """Order documents by a reranker."""
-    if config.reranker == "pass-through":
-        ranks = np.arange(1.0, given.shape[1] + 1)
-        scores = np.where(given.ids >= 0, 1 / ranks, -np.inf)
-        same = RankedLists(given.ids, scores)
-        return Reranked(same, same, passages)
-    reranker, heard = index.reranker(config), request.trust
-    if config.reranker.startswith(CROSS_ENCODER):
-        scores = reranker.scores(request.queries, passages)
-    else:
-        nearest = passages
-        scores, passages = reranker.scores(request.queries, given.ids)
-        heard = heard * _agreement(index, config, request, given, nearest, scores)
-    share = config.first_stage_weight
-    first = _z(RankedLists(given.ids, fused.scores_of(given.ids)))
-    second = _z(RankedLists(given.ids, scores))
-    mixed = (1 - share) * heard[:, None] * second + share * first
-    mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
+def _late_interaction(weighting):
+    """MaxSim over the tokens of all of a document's passages."""
+
+    def build(passages):
+        from casebook.models.rerankers import MaxSimReranker, RememberedScores
+
+        reranker = MaxSimReranker(passages.encoder(), passages.texts, passages.owner, weighting)
+        reranker.prepare()  # one pass over a small collection gives tokens, and pooled vectors for the dense list
+        if passages.index.remember_scores:
+            reranker = RememberedScores(reranker)
+        return lambda queries, documents, nearest: reranker.scores(queries, documents)
+
+    return build
+
+
+def _pass_through(passages):
+    """Scores by position, which change nothing."""
+    return lambda queries, documents, nearest: (
+        np.where(documents >= 0, 1 / np.arange(1.0, documents.shape[1] + 1), -np.inf),
+        nearest,
+    )
+
+
+#: What builds a reranker from passages, by name.
+RERANKERS = {
+    "maxsim": _late_interaction("idf"),
+    "maxsim-mean": _late_interaction("mean"),
+    "pass-through": _pass_through,
+}
+
+
+def build_reranker(name, passages):
+    """Build a reranker of `RERANKERS`, or a cross-encoder that reads the nearest passages."""
+    if not name.startswith(CROSS_ENCODER):
+        return RERANKERS[name](passages)
+    from casebook.models.rerankers import CrossEncoderReranker
+
+    model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts)
+    return lambda queries, documents, nearest: (model.scores(queries, nearest), nearest)
+
+
+def rerank(config, reranker, given, fused, nearest, queries, trust, similarity):
+    """Order documents by reranker and fused score: own list, combined list, deciding passages.
+
+    `trust` [Q] weighs the reranker; `similarity` [Q, C] is the cosine of each document's nearest passage, by which
+    late interaction must agree with the encoder to be heard.
+    """
+    scores, passages = reranker(queries, given.ids, nearest)
     ranks = fused.ranks_of(given.ids)
     own = _ordered(given, scores, ranks)
-    return Reranked(own, _ordered(given, mixed, ranks), passages)
+    if config.reranker == "pass-through":
+        return own, own, passages
+    second = z_scores(RankedLists(given.ids, scores))
+    if config.reranker.startswith("maxsim") and config.agreement is not None and given.shape[1]:
+        trust = trust * _agreement(config.agreement, given, second, similarity)
+    first = z_scores(RankedLists(given.ids, fused.scores_of(given.ids)))
+    share = config.first_stage_weight
+    mixed = (1 - share) * trust[:, None] * second + share * first
+    mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
+    return own, _ordered(given, mixed, ranks), passages
 
 
-def _agreement(index, config, request, given, nearest, scores):
-    """Say how far late interaction is heard: array of float in [0, 1], shape (Q,)."""
-    if config.agreement is None or not given.shape[1]:
-        return np.ones(len(scores))
-    query = request.query_vectors(index.encoder(), "dense")
-    vectors = index.vectors(config)[np.maximum(nearest, 0)]
-    similarity = np.einsum("qcd,qd->qc", vectors, query)
+def _agreement(bounds, given, second, similarity):
+    """How far late interaction is heard [Q], by its correlation with the encoder's own similarity."""
     similarity = np.where(given.ids >= 0, np.round(similarity, 6), -np.inf)
-    both = [_z(RankedLists(given.ids, part)) for part in (scores, similarity)]
-    flat = ~np.all([part.any(axis=1) for part in both], axis=0)
-    correlation = (both[0] * both[1]).sum(axis=1) / np.maximum(given.lengths, 1)
-    low, high = config.agreement
-    heard = np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1)
-    return np.where(flat, 1.0, heard)
-
-
-def _z(lists):
-    """Bring scores to mean 0 and deviation 1 in each list."""
-    return normalised_scores(lists, "z")
+    first = z_scores(RankedLists(given.ids, similarity))
+    flat = ~(first.any(axis=1) & second.any(axis=1))
+    correlation = (first * second).sum(axis=1) / np.maximum(given.lengths, 1)
+    low, high = bounds
+    return np.where(flat, 1.0, np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1))
 
 
 def _ordered(given, scores, ranks):

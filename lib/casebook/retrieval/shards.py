@@ -1,42 +1,152 @@
-"""Vectors of a large corpus, kept as shards in a folder or an object store.
+"""Large corpora as shards of vectors in a folder or an object store: encoded, resumed, searched, here or on Dask.
 
-A shard is one ``.npy`` file, named by the hash of its texts and of their encoder, so
-that other texts or another encoder never write over it. The list of shards,
-``shards.json``, is written last and in one step: who has read it finds the vectors that
-it was made for, or is told that they are gone. Then the files of former lists are
-removed. A shard that is there, with the bytes that were hashed when it was written, is
-not encoded again.
+A shard is one ``.npy`` file, named by the hash of its texts and of their encoder, so that other texts or another
+encoder never write over it. The list of shards, ``shards.json``, is written last and in one step: who has read it finds
+the vectors that it was made for, or is told that they are gone. Then the files of former lists are removed. A shard
+that is there, with the bytes that were hashed when it was written, is not encoded again.
 
-A shard is checked when it is opened: its size; and its bytes against their hash if they
-were read anyway (an object store), if the file is not older than the list, or on
-request.
+The result does not depend on where it is made. Each shard is encoded alone; the score of a pair of vectors does not
+depend on what else is searched (`casebook.retrieval.search.DenseIndex`), so merged shards give what one index gives.
 """
 
 import hashlib
 import io
 import json
 import re
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
-from casebook.files import sha256_file
-from casebook.stores import Store
+from casebook.files import Store, sha256_file
+from casebook.models.encoders import PACKAGED, load_encoder
+from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth, to_run
+from casebook.retrieval.search import DenseIndex
 
+SHARD = 50_000  # documents
 INDEX = "shards.json"
 _KEY = 16  # digits of a hash in a file name
 _OURS = re.compile(r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)")
 _PARTIAL = re.compile(rf"\.({_OURS.pattern}|{re.escape(INDEX)})\..*\.partial")
 
 
-def shard_name(start, stop, key):
-    """Name a shard."""
-    return f"shard-{start:010}-{stop:010}-{key[:_KEY]}"
+def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
+    """Encode the documents of a BEIR folder into shards at an address."""
+    documents, work = read_collection(folder, titles), DocumentEncoder(encoder)
+    entries = encode_shards(
+        documents["text"].tolist(),
+        work,
+        ShardStore(url),
+        size,
+        client,
+        about={"encoder": encoder, "model": work.model_hash},
+        ids=documents["doc_id"].tolist(),
+    )
+    counts = {"documents": len(documents), "shards": len(entries), "dims": entries[0]["dims"]}
+    return counts | {"encoder": encoder, "url": str(url)}
+
+
+def search_folder(url, questions, depth, encoder=None, client=None, verify=False):
+    """Search shards for the questions of a BEIR folder, exactly; give a run."""
+    store, asked = ShardStore(url), read_questions(questions)
+    about = store.index()  # once: all that follows belongs to one list of shards
+    name = encoder or about.get("encoder")
+    if name is None:
+        raise InputError(f"{url}: does not say which encoder made it: name one")
+    model, made_by = _loaded(name), about.get("model")
+    if made_by not in (None, model.model_hash):
+        raise InputError(
+            f"{url}: was encoded by another model than {name!r} is here ({made_by[:12]}, not {model.model_hash[:12]})"
+        )
+    vectors = model.encode_queries(asked["text"].tolist())
+    lists = search_shards(store, vectors, depth, client, about, verify)
+    return to_run(lists, asked["query_id"].tolist(), store.ids(about))
+
+
+class DocumentEncoder:
+    """Turns texts into vectors wherever it is sent; one load a process."""
+
+    def __init__(self, name):
+        self.name, self.model_hash = name, _loaded(name).model_hash
+
+    def __call__(self, texts):
+        """Encode documents; refuses a model that is another one on this machine."""
+        encoder = _loaded(self.name)
+        if encoder.model_hash != self.model_hash:
+            raise InputError(f"encoder {self.name}: another model on this worker")
+        return encoder.encode_documents(texts)
+
+
+# The shards are the memory: vectors need not be kept twice.
+_loaded = cache(lambda name: load_encoder(name, cache=False))
+
+
+def encode_shards(texts, encode, store, size=SHARD, client=None, **described):
+    """Encode a corpus into a store of shards, or what of it is still missing.
+
+    `texts` is a list, or a function of start and stop with an attribute ``n_documents``.
+    """
+    total = getattr(texts, "n_documents", None) or len(texts)
+    if total < 1 or size < 1:
+        raise InputError(f"nothing to encode: {total} documents, {size} a shard")
+    spans = [(start, min(start + size, total)) for start in range(0, total, size)]
+    jobs = [(texts if callable(texts) else texts[a:b], a, b) for a, b in spans]
+    entries = _mapped(client, _encode_one, jobs, encode, store)
+    if len({entry["dims"] for entry in entries}) > 1:
+        raise InputError(f"{store.url}: the encoder gave vectors of several lengths")
+    store.commit(entries, **described)
+    return entries
+
+
+def _encode_one(job, encode, store):
+    texts, start, stop = job
+    texts = list(texts(start, stop) if callable(texts) else texts)
+    code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
+    key = hashlib.sha256(f"{code}\x00".encode())
+    for text in texts:
+        data = text.encode()
+        key.update(b"%d\x00%b" % (len(data), data))
+    found = store.entry(start, stop, key.hexdigest())
+    if found:
+        return found
+    vectors = np.asarray(encode(texts))
+    if vectors.ndim != 2 or len(vectors) != stop - start:
+        raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {stop - start} texts")
+    return store.write(start, vectors, key.hexdigest())
+
+
+def search_shards(store, query_vectors, k, client=None, index=None, verify=False):
+    """Find the most similar documents of every query, exactly."""
+    entries = (index or store.index())["shards"]
+    queries = np.asarray(query_vectors, dtype=np.float32)
+    starts = np.cumsum([0] + [entry["n"] for entry in entries])
+    depth = min(positive_depth(k), int(starts[-1]))
+    parts = _mapped(client, _search_one, entries, store, queries, depth, verify)
+    ids = np.concatenate([np.where(p.ids < 0, ABSENT, p.ids + s) for p, s in zip(parts, starts, strict=False)], axis=1)
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    order = np.lexsort((ids, -scores), axis=1)[:, :depth]
+    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+def _search_one(entry, store, queries, depth, verify):
+    return DenseIndex(store.vectors(entry, verify)).search(queries, depth)
+
+
+def _mapped(client, function, items, *arguments):
+    """Results in order: one after the other here, or from a cluster."""
+    if client is None:
+        return [function(item, *arguments) for item in items]
+    return client.gather([client.submit(function, item, *arguments, pure=False) for item in items])
 
 
 class ShardStore:
-    """Shards below one address."""
+    """Shards below one address.
+
+    A shard is checked when it is opened: its size; and its bytes against their hash if they were read anyway (an object
+    store), if the file is not older than the list, or on request.
+    """
 
     def __init__(self, url, **options):
         self.url, self.options = str(url), options
@@ -45,29 +155,22 @@ class ShardStore:
         self._store = Store(url, **options)
 
     def __reduce__(self):
-        return _opened, (self.url, self.options)
+        return partial(ShardStore, **self.options), (self.url,)
 
     def write(self, start, vectors, key):
         """Write one shard; a reader never sees half of it."""
-        name = shard_name(start, start + len(vectors), key)
-        stream = io.BytesIO()
+        name, stream = _name(start, start + len(vectors), key), io.BytesIO()
         np.save(stream, np.ascontiguousarray(vectors, dtype=np.float32))
         data = stream.getvalue()
-        entry = {
-            "name": name,
-            "n": len(vectors),
-            "dims": int(vectors.shape[1]),
-            "key": key,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
+        entry = {"name": name, "n": len(vectors), "dims": int(vectors.shape[1]), "key": key, "bytes": len(data)}
+        entry["sha256"] = hashlib.sha256(data).hexdigest()
         self._store.write(f"{name}.npy", data)
         self._store.write(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
         return entry
 
     def entry(self, start, stop, key):
-        """Give the entry of a shard, or None if it is not there or was changed."""
-        name = shard_name(start, stop, key)
+        """Entry of a shard, or None if it is not there or was changed."""
+        name = _name(start, stop, key)
         found = self._json(f"{name}.json")
         if not _sound([found], start) or (found["name"], found["key"]) != (name, key):
             return None
@@ -96,8 +199,7 @@ class ShardStore:
             raise InputError(
                 f"{path}: no readable shard: encode it again, or search again if that was just done"
             ) from error
-        shape = entry["n"], entry["dims"]
-        sound = found.shape == shape and size == entry["bytes"]
+        sound = found.shape == (entry["n"], entry["dims"]) and size == entry["bytes"]
         if not sound or digest not in (None, entry["sha256"]):
             raise InputError(
                 f"{path}: changed since it was encoded (other bytes than {INDEX} records): encode it again"
@@ -105,10 +207,9 @@ class ShardStore:
         return found
 
     def commit(self, entries, about=None, ids=None):
-        """Write the list of all shards, which makes the corpus whole; clean up."""
+        """Write the list of all shards, which makes the corpus whole; remove the files of former lists."""
         about = dict(about or {})
-        ends = ("npy", "json")
-        kept = {f"{entry['name']}.{end}" for entry in entries for end in ends}
+        kept = {f"{entry['name']}.{end}" for entry in entries for end in ("npy", "json")}
         if ids is not None:
             data = json.dumps(ids, ensure_ascii=False).encode()
             about["ids"] = f"ids-{hashlib.sha256(data).hexdigest()[:_KEY]}.json"
@@ -123,12 +224,11 @@ class ShardStore:
         text = json.dumps(about | {"shards": entries}, indent=1, sort_keys=True)
         self._store.write(INDEX, text.encode())
         for name in self._store.names():
-            old = _OURS.fullmatch(name) and name not in kept
-            if old or _PARTIAL.fullmatch(name):
+            if (_OURS.fullmatch(name) and name not in kept) or _PARTIAL.fullmatch(name):
                 self._store.remove(name)
 
     def index(self):
-        """Give what `commit` was told of a whole corpus, with its ``shards``."""
+        """What `commit` was told of a whole corpus, with its ``shards``."""
         found = self._json(INDEX)
         if not isinstance(found, dict) or "shards" not in found:
             raise InputError(f"{self.url}: no {INDEX}: the corpus is not encoded to its end")
@@ -140,14 +240,12 @@ class ShardStore:
         return found
 
     def ids(self, index):
-        """Give the id of each document, in order."""
+        """Id of each document, in order."""
         name = index.get("ids")
         known = name and _OURS.fullmatch(str(name))
         data = (self._store.read(name) if known else None) or b"null"
-        digest = hashlib.sha256(data).hexdigest()[:_KEY]
-        found = _parsed(data) if name == f"ids-{digest}.json" else None
-        count = sum(entry["n"] for entry in index["shards"])
-        if not isinstance(found, list) or len(found) != count:
+        found = _parsed(data) if name == f"ids-{hashlib.sha256(data).hexdigest()[:_KEY]}.json" else None
+        if not isinstance(found, list) or len(found) != sum(entry["n"] for entry in index["shards"]):
             raise InputError(
                 f"{self.url}: {name or 'ids of documents'}: missing, changed or of other documents: encode it again"
             )
@@ -155,6 +253,10 @@ class ShardStore:
 
     def _json(self, name):
         return _parsed(self._store.read(name) or b"null")
+
+
+def _name(start, stop, key):
+    return f"shard-{start:010}-{stop:010}-{key[:_KEY]}"
 
 
 def _parsed(data):
@@ -165,21 +267,16 @@ def _parsed(data):
         return None
 
 
-def _opened(url, options):
-    return ShardStore(url, **options)
-
-
 def _sound(entries, start=0):
-    """Say whether entries follow each other, each named by what its shard holds."""
+    """Whether entries follow each other, each named by what its shard holds."""
     try:
         for entry in entries:
-            stop = start + entry["n"]
-            name = shard_name(start, stop, entry["key"])
+            name = _name(start, start + entry["n"], entry["key"])
             if entry["name"] != name or not _OURS.fullmatch(f"{name}.npy"):
                 return False
             if not isinstance(entry["bytes"], int) or len(entry["sha256"]) != 64:
                 return False
-            start = stop
+            start += entry["n"]
         return len({entry["dims"] for entry in entries}) < 2
     except (KeyError, TypeError, ValueError):
         return False

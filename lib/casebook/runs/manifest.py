@@ -12,9 +12,8 @@ from pydantic.alias_generators import to_camel
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json, write_text
 from casebook.paths import valid_name
-from casebook.runs.artifact import now
-from casebook.runs.fingerprint import digest
-from casebook.runs.layout import child_folder
+from casebook.runs.record import digest, now
+from casebook.runs.registry import child_folder
 
 LATEST = "manifest_latest.json"
 

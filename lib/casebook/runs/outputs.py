@@ -1,24 +1,56 @@
-"""Where one executed notebook puts its numbers, rows, tables and figures."""
+"""What one executed notebook puts into ``results/<run>``: numbers, rows, tables, figures, single items."""
 
+import difflib
 import gzip
 import json
 import math
+from urllib.parse import urlencode
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
-from casebook.formats.celltext import table_for_csv
 from casebook.paths import run_dir, valid_name
-from casebook.runs.items import as_json, page_address
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
+HEADLINES = {
+    "audits": ("labels", "flagged"),
+    "retrieval_ablation": ("full", "nDCG@10"),
+    "embedding_shift": ("posneg-uniform", "nDCG@10"),
+    "counterfactual_sensitivity": ("bm25", "auroc"),
+    "explanation_quality": ("corrected", "AUROC"),
+    "rater_agreement": ("panel", "win rate, ties as half, this panel"),
+    "factcheck_confusion": ("pipeline", "f1_macro"),
+    "query_length": ("full, short", "nDCG@10"),
+}
+"""Experiment to the system and measure that answer its question. A new experiment is added here."""
 
 
 class RunOutputs:
-    """The part of ``results/<run>`` that belongs to one cell of the grid."""
+    """The part of ``results/<run>`` that belongs to one cell of the grid.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run: letters, digits, ``_``, ``-`` and ``.``, at most 100.
+    cell : str
+        Name of the grid's row, by the same rule.
+
+    Raises
+    ------
+    InputError
+        If a name is not allowed.
+
+    Examples
+    --------
+    >>> RunOutputs("scratch", "retrieval_ablation").folder.name
+    'scratch'
+    """
 
     def __init__(self, run, cell):
         self.run, self.cell = run, valid_name(cell, "cell")
         self.folder = run_dir(run)
+
+    def _path(self, kind, name, ending):
+        return self.folder / kind / f"{self.cell}.{valid_name(name, kind.removesuffix('s'))}.{ending}"
 
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
@@ -30,20 +62,18 @@ class RunOutputs:
 
     def table(self, name, frame):
         """Write a table that readers can download."""
-        path = self.folder / "tables" / f"{self.cell}.{valid_name(name, 'table')}.csv"
-        return write_text(path, _csv(frame))
-
-    def figure(self, name, figure):
-        """Write a figure as SVG without a date, so that reruns give the same bytes."""
-        path = self.folder / "figures" / f"{self.cell}.{valid_name(name, 'figure')}.svg"
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        return path
+        return write_text(self._path("tables", name, "csv"), _csv(frame))
 
     def timing(self, name, frame):
         """Write measurements of time, apart from what reruns must reproduce."""
-        path = self.folder / "timings" / f"{self.cell}.{valid_name(name, 'timing')}.csv"
-        return write_text(path, _csv(frame))
+        return write_text(self._path("timings", name, "csv"), _csv(frame))
+
+    def figure(self, name, figure):
+        """Write a figure as SVG without a date, so that reruns give the same bytes."""
+        path = self._path("figures", name, "svg")
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
+        return path
 
     def items(self, found):
         """Keep single items, such as questions or claims, with what became of them."""
@@ -59,18 +89,13 @@ class RunOutputs:
         return write_json(path, {experiment: _rounded(values)})
 
 
-def read_numbers(run, cell):
-    """Read what a cell reported."""
-    path = run_dir(run) / "numbers" / f"{cell}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
 def _csv(frame):
+    from casebook.sheets import table_for_csv
+
     # Of a column that also holds None, pandas would write floats with all digits.
     mixed = [name for name in frame if frame[name].dtype == object]
     frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
-    options = {"float_format": _six_digits, "lineterminator": "\n"}
-    return table_for_csv(frame).to_csv(index=False, **options)
+    return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
 
 def _six_digits(value):
@@ -87,14 +112,31 @@ def _rounded(value):
     return round(value, DIGITS) + 0.0 if isinstance(value, float) else value
 
 
+# --- numbers of a run
+
+
+def read_numbers(run, cell):
+    """Read what a cell reported."""
+    path = run_dir(run) / "numbers" / f"{cell}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def merge_numbers(run):
-    """Join the numbers of all cells of a run into ``numbers.json``."""
+    """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
     merged, owners = {}, {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
         for names, number in _numbers(json.loads(path.read_text(encoding="utf-8"))):
-            if owners.setdefault(names, path) != path and _at(merged, names) != number:
-                raise InputError(_conflict(run, names, owners[names], path))
-            _at(merged, names[:-1])[names[-1]] = number
+            place = merged
+            for name in names[:-1]:
+                place = place.setdefault(name, {})
+            if place.setdefault(names[-1], number) != number:
+                former = owners[names]
+                raise InputError(
+                    f"results/{run}: the cells {former.stem} and {path.stem} both report {' / '.join(names)}, with "
+                    f"other values, so the run has no such number: keep them apart with --run, and remove {path} or "
+                    f"{former}"
+                )
+            owners.setdefault(names, path)
     write_json(run_dir(run) / "numbers.json", merged)
     return merged
 
@@ -108,16 +150,58 @@ def _numbers(tree, names=()):
             yield (*names, name), inner
 
 
-def _at(tree, names):
-    for name in names:
-        tree = tree.setdefault(name, {})
-    return tree
+def headlines(run, cell, chosen=None):
+    """Give the numbers that answer the question of a cell: experiment, dataset, system, measure, number."""
+    for experiment, datasets in read_numbers(run, cell).items():
+        system, measure = (HEADLINES if chosen is None else chosen).get(experiment, (None, None))
+        for dataset, systems in datasets.items():
+            if measure in systems.get(system, {}):
+                yield experiment, dataset, system, measure, systems[system][measure]
 
 
-def _conflict(run, names, former, path):
-    """Say which number two cells of a run disagree on, and what to do."""
-    return (
-        f"results/{run}: the cells {former.stem} and {path.stem} both report "
-        f"{' / '.join(names)}, with other values, so the run has no such number: keep "
-        f"them apart with --run, and remove {path} or {former}"
-    )
+# --- single items: what a page needs to show each of them
+
+LONGEST = 400  # characters of an item's own text
+MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
+
+
+def as_json(found):
+    """Write the items of a chapter, the same bytes for the same content."""
+    return json.dumps(found, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def fitting(collect, order, openings, most_bytes=MOST_BYTES):
+    """Collect as many items as there is room for: all with long openings, all with short ones, or the first."""
+    for opening in openings:
+        found = collect(sorted(order), opening)
+        if len(as_json(found)) <= most_bytes:
+            return found
+    fits, fails = 0, len(order)
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        found = collect(sorted(order[:middle]), openings[-1])
+        fits, fails = (middle, fails) if len(as_json(found)) <= most_bytes else (fits, middle)
+    return collect(sorted(order[: max(fits, 1)]), openings[-1])
+
+
+def shortened(text, most=LONGEST):
+    """Give a text in one line, with an ellipsis where it was longer."""
+    text = " ".join(str(text).split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def changed(before, after):
+    """Mark, word by word, what differs between two texts: ``=`` in both, ``-`` before only, ``+`` after only."""
+    a, b = before.split(), after.split()
+    runs = []
+    for what, a0, a1, b0, b1 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if what == "equal":
+            runs.append("=" + " ".join(a[a0:a1]))
+        else:
+            runs += [sign + " ".join(words) for sign, words in (("-", a[a0:a1]), ("+", b[b0:b1])) if words]
+    return runs
+
+
+def page_address(cell, **choice):
+    """Give the address of a chapter's items, from a page of ``generated``."""
+    return f"items/{cell}.html" + (f"#{urlencode(choice)}" if choice else "")

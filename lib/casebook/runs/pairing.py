@@ -1,4 +1,4 @@
-"""Two runs compared query by query: difference with interval, tests, and flips."""
+"""Two runs compared query by query: difference with interval, test, smallest detectable effect, and flips."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import Incomparable, InputError
-from casebook.estimates import contrasts
-from casebook.inference.power import minimal_detectable_effect
-from casebook.runs.metrics import higher_is_better
-from casebook.runs.rows import TOLERANCE, query_scores
+from casebook.frames import contrasts
+from casebook.runs.record import higher_is_better
+from casebook.runs.registry import TOLERANCE, query_scores
 from casebook.stats.intervals import FEWEST, cluster_sums
+from casebook.stats.power import minimal_detectable_effect
 
 
 @dataclass(frozen=True)
@@ -33,36 +33,35 @@ class PairedRuns:
 
 
 def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
-    """Compare two runs query by query."""
+    """Compare two runs query by query.
+
+    Parameters
+    ----------
+    candidate, reference : pathlib.Path
+        Folders of the two runs.
+    metric : str
+        Metric key, in any letter case.
+    force : bool
+        Compare the queries that both runs hold, with the candidate's groups, where queries or groups differ.
+    level : float
+        Coverage of the interval, between 0 and 1.
+    seed : int
+        Of the resampling over groups.
+
+    Returns
+    -------
+    PairedRuns
+        Mean difference (above 0: the candidate is better) with interval and p-value over groups of queries, both in
+        the metric's unit; the smallest effect found with power 0.8; and a frame of flips, largest change first.
+
+    Raises
+    ------
+    Incomparable
+        If the runs were scored on other queries or group them differently, unless `force` is set.
+    casebook.runs.registry.NoRows
+        If a run keeps no rows whose mean is its metric.
+    """
     after, before = query_scores(candidate, metric), query_scores(reference, metric)
-    after, before = _same_queries(after, before, force)
-    groups = _groups(after["group"], before["group"], force)
-    after, before = after["score"], before["score"]
-    sign = 1 if higher_is_better(metric) else -1
-    scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
-    pair = [("candidate", "reference")]
-    found = contrasts(scores, pair, groups, level=level, seed=seed).iloc[0]
-    row = {name: _plain(value) for name, value in found.items()}
-    flips = _flips(before, after, sign)
-    counts = flips["change"].value_counts()
-    return PairedRuns(
-        difference=row["difference"],
-        low=row["low"],
-        high=row["high"],
-        n=int(row["n"]),
-        groups=int(row["groups"]),
-        p_value=row["p"],
-        mde=_detectable(after - before, groups, 1 - level),
-        gained=int(counts.get("gained", 0)),
-        lost=int(counts.get("lost", 0)),
-        unchanged=int(counts.get("unchanged", 0)),
-        reason=row["reason"],
-        level=level,
-        flips=flips,
-    )
-
-
-def _same_queries(after, before, force):
     shared = after.index.intersection(before.index)
     alone = len(after) + len(before) - 2 * len(shared)
     if alone and not force:
@@ -72,10 +71,27 @@ def _same_queries(after, before, force):
         )
     if not len(shared):
         raise InputError("the two runs have no query in common")
-    return after.loc[shared], before.loc[shared]
+    after, before = after.loc[shared], before.loc[shared]
+    groups = _common_groups(after["group"], before["group"], force)
+    after, before = after["score"], before["score"]
+    sign = 1 if higher_is_better(metric) else -1
+    scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
+    row = contrasts(scores, [("candidate", "reference")], groups, level=level, seed=seed).iloc[0]
+    flips = _flips(before, after, sign)
+    counts = flips["change"].value_counts()
+    return PairedRuns(
+        **{name: _plain(row[name]) for name in ("difference", "low", "high", "reason")},
+        n=int(row["n"]),
+        groups=int(row["groups"]),
+        p_value=_plain(row["p"]),
+        mde=_detectable(after - before, groups, 1 - level),
+        **{name: int(counts.get(name, 0)) for name in ("gained", "lost", "unchanged")},
+        level=level,
+        flips=flips,
+    )
 
 
-def _groups(after, before, force):
+def _common_groups(after, before, force):
     """Give the groups of both runs; rows without groups take those of the other run."""
     if after.is_unique:
         return before
@@ -96,20 +112,13 @@ def _detectable(differences, groups, alpha):
 
 
 def _flips(before, after, sign):
+    """List the queries with what each gained or lost, the largest change first, gains before losses."""
     difference = after - before
-    better = sign * difference
+    better = sign * difference.to_numpy()
     change = np.select([better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged")
-    table = pd.DataFrame(
-        {
-            "query_id": before.index,
-            "before": before.to_numpy(),
-            "after": after.to_numpy(),
-            "difference": difference.to_numpy(),
-            "change": change,
-        }
-    )
-    order = better.to_numpy()
-    first = np.lexsort([table["query_id"], -order, -np.abs(order)])
+    columns = {"before": before, "after": after, "difference": difference}
+    table = pd.DataFrame({"query_id": before.index, **{n: c.to_numpy() for n, c in columns.items()}, "change": change})
+    first = np.lexsort([table["query_id"], -better, -np.abs(better)])
     return table.iloc[first].reset_index(drop=True)
 
 

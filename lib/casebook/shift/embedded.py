@@ -1,32 +1,39 @@
-"""A dataset with its vectors: what a shift is learned from and judged on."""
+"""A dataset with its vectors: what a shift is learned from and judged on, and how its queries are divided."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
+from casebook.data.splits import connected_components, largest_first
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate
-from casebook.measures.ranking_ties import tie_bounds
-from casebook.shift.vectors import TIE_DECIMALS, cosines
+from casebook.measures.ranking import evaluate, tie_bounds
+from casebook.models.encoders import load_encoder
+from casebook.runs.record import FIELDS
+from casebook.stats.samples import check_choice, check_count
 
 MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
+KEYS = ("original:map@1", "original:ndcg@3")  # Ap1 and Ndcg3 of the per-query records
+SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
+BY = ("group", "document", "query")
+SMALLEST_NORM = 1e-12
+TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedDataset:
-    """Vectors of the effective queries and of all documents of a dataset."""
+    """Vectors of the effective queries [Q, D] and of all documents [N, D]; ties go to the higher document id."""
 
     dataset: object
     query_ids: list
     queries: np.ndarray
     documents: np.ndarray
-    pools: list = field(repr=False)
-    relevant: list = field(repr=False)
+    pools: list = field(repr=False)  # of each query: the documents it ranks, by descending id
+    relevant: list = field(repr=False)  # of each query: which of its pool are relevant
     dropped: dict = field(default_factory=dict)
 
     def __len__(self):
-        """Count the effective queries."""
         return len(self.query_ids)
 
     @property
@@ -48,62 +55,58 @@ class EmbeddedDataset:
     def account(self):
         """Count the queries: in all, effective, and dropped by reason."""
         reasons = pd.Series(list(self.dropped.values()), dtype=object).value_counts()
-        dropped = len(self.dropped)
         return {
-            "n_total": len(self) + dropped,
+            "n_total": len(self) + len(self.dropped),
             "n_effective": len(self),
-            "n_dropped": dropped,
+            "n_dropped": len(self.dropped),
             "reasons": {reason: int(count) for reason, count in reasons.items()},
         }
 
     def scores(self, vectors, rows=None):
-        """Give the cosine of each query vector with the documents of its pool."""
+        """Cosines of each query vector with the documents of its pool."""
         rows = range(len(self)) if rows is None else rows
         table = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
         return [line[self.pools[row]] for row, line in zip(rows, table, strict=True)]
 
     def run(self, vectors, rows=None):
-        """Score documents for queries."""
+        """Cosines by query id and document id."""
         rows = range(len(self)) if rows is None else rows
-        names = self.doc_ids
         return {
-            self.query_ids[row]: dict(zip(names[self.pools[row]], scores.tolist(), strict=True))
+            self.query_ids[row]: dict(zip(self.doc_ids[self.pools[row]], scores.tolist(), strict=True))
             for row, scores in zip(rows, self.scores(vectors, rows), strict=True)
         }
 
     def qrels(self, rows=None):
-        """Give the judgements of some queries, all by default, as a dict of dict."""
+        """Judgements of some queries, all by default."""
         rows = range(len(self)) if rows is None else rows
-        asked = [self.query_ids[row] for row in rows]
-        return {query: self.dataset.qrels[query] for query in asked}
+        return {self.query_ids[row]: self.dataset.qrels[self.query_ids[row]] for row in rows}
+
+    def score(self, vectors, rows=None, measures=MEASURES):
+        """Measure the rankings that query vectors give: a frame, queries x measures."""
+        return evaluate(self.qrels(rows), self.run(vectors, rows), list(measures)).frame()
 
     def tied(self):
-        """Count the queries whose judged documents tie, unshifted, int."""
+        """Count the queries whose judged documents tie, unshifted."""
         found = tie_bounds(self.qrels(), self.run(self.queries), ["RR"])
         return int((found.tie_mass > 0).sum())
 
-    def score(self, vectors, rows=None, measures=MEASURES):
-        """Measure the rankings that query vectors give."""
-        run, judged = self.run(vectors, rows), self.qrels(rows)
-        return evaluate(judged, run, list(measures)).frame()
-
     def chance(self, measures=MEASURES):
-        """Give the expected value of a random order of each query's pool."""
-        names = self.doc_ids
-        run = {query: dict.fromkeys(names[pool], 0.0) for query, pool in zip(self.query_ids, self.pools, strict=True)}
+        """Expected value of a random order of each query's pool, computed and not drawn."""
+        pools = zip(self.query_ids, self.pools, strict=True)
+        run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
         found = tie_bounds(self.qrels(), run, list(measures))
-        index = pd.Index(found.query_ids, name="query_id")
-        return pd.DataFrame(found.expected, index=index, columns=list(measures))
+        return pd.DataFrame(found.expected, index=pd.Index(found.query_ids, name="query_id"), columns=list(measures))
 
 
-def embed(dataset, embedder):
-    """Embed a dataset and find its effective queries."""
+def embed(dataset, encoder="minilm"):
+    """Embed a dataset, by an encoder or its name, and find its effective queries: those with a relevant document."""
+    if isinstance(encoder, str):
+        encoder = load_encoder(encoder)
     places = {doc: n for n, doc in enumerate(dataset.documents["doc_id"])}
     everything = sorted(places, reverse=True)
     kept, pools, relevant, dropped = [], [], [], {}
     for query in dataset.queries["query_id"]:
-        judged = dataset.qrels.get(query)
-        pool = everything
+        judged, pool = dataset.qrels.get(query), everything
         if dataset.candidates is not None:
             pool = sorted(dataset.candidates.get(query, ()), reverse=True)
         grades = np.array([(judged or {}).get(doc, 0) for doc in pool])
@@ -116,16 +119,9 @@ def embed(dataset, embedder):
     if not kept:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
-    texts = dataset.documents["text"].tolist()
-    return EmbeddedDataset(
-        dataset,
-        kept,
-        _finite(embedder.encode_queries(asked), "query"),
-        _finite(embedder.encode_documents(texts), "document"),
-        pools,
-        relevant,
-        dropped,
-    )
+    vectors = encoder.encode_queries(asked), encoder.encode_documents(dataset.documents["text"].tolist())
+    queries, documents = (_finite(part, kind) for part, kind in zip(vectors, ("query", "document"), strict=True))
+    return EmbeddedDataset(dataset, kept, queries, documents, pools, relevant, dropped)
 
 
 def _finite(vectors, kind):
@@ -134,3 +130,88 @@ def _finite(vectors, kind):
     if len(wrong):
         raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
     return vectors
+
+
+def cosines(queries, documents):
+    """Cosine of every query with every document; 0 where a vector has no length."""
+    return unit_rows(queries) @ unit_rows(documents).T
+
+
+def unit_rows(vectors):
+    """Scale rows to length 1; rows without length become zero."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    defined = lengths > SMALLEST_NORM
+    return np.where(defined, vectors / np.where(defined, lengths, 1.0), 0.0)
+
+
+def best_first(scores):
+    """Order of the scores of one pool."""
+    return np.argsort(-scores, kind="stable")
+
+
+def per_query(data, vectors, rows=None):
+    """One documented record per query: rank of the first relevant document, its scores, the best three documents."""
+    rows = list(range(len(data)) if rows is None else rows)
+    measured = data.score(vectors, rows, KEYS)
+    records = []
+    for row, cosine in zip(rows, data.scores(vectors, rows), strict=True):
+        order, query = best_first(cosine), data.query_ids[row]
+        ranked = data.doc_ids[data.pools[row][order]]
+        rank = int(data.relevant[row][order].argmax()) + 1
+        top = list(zip(ranked[:3], cosine[order[:3]].tolist(), strict=True))
+        top += [(None, math.nan)] * (3 - len(top))
+        records.append([query, ranked[rank - 1], rank, *measured.loc[query, list(KEYS)], *sum(top, ())])
+    return pd.DataFrame(records, columns=list(FIELDS))
+
+
+def group_labels(data, by="group"):
+    """Label queries so that those with one label are not parted: of one group, else document, or of equal text."""
+    check_choice("grouping", by, BY)
+    if by == "query":
+        return list(data.query_ids)
+    groups = data.dataset.groups
+    texts = data.dataset.queries.set_index("query_id")["text"]
+    links = {}
+    for query in data.query_ids:
+        links[query] = {("text", " ".join(texts[query].lstrip("\ufeff").split()))}
+        if by == "group" and groups is not None:
+            links[query].add(("group", groups[query]))
+        else:
+            links[query] |= {("document", doc) for doc, grade in data.dataset.qrels[query].items() if grade}
+    labels = connected_components(links)
+    return [labels[query] for query in data.query_ids]
+
+
+def divide(data, *, by="group", seed=0):
+    """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
+    labels = group_labels(data, by)
+    targets = {part: len(labels) * share for part, share in SHARES.items()}
+    parts = {part: [] for part in SHARES}
+    for rows in largest_first(dict(enumerate(labels)), seed):
+        neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
+        parts[neediest] += rows
+    empty = [part for part, rows in parts.items() if not rows]
+    if empty:
+        raise InputError(
+            f"{data.dataset.key}: {len(set(labels))} groups of queries are too few: "
+            f"no query is left for {', '.join(empty)}"
+        )
+    return {part: sorted(rows) for part, rows in parts.items()}
+
+
+def folds(data, k=5, *, by="group", seed=0, rows=None):
+    """Divide queries into folds that share no group.
+
+    As scikit-learn's GroupKFold, where ties of groups of equal size depend on a sort; here they depend on the seed.
+    """
+    check_count("k", k, least=2)
+    labels = group_labels(data, by)
+    rows = range(len(data)) if rows is None else rows
+    groups = largest_first({row: labels[row] for row in rows}, seed)
+    if len(groups) < 2:
+        raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
+    parts = [[] for _ in range(min(k, len(groups)))]
+    for group in groups:
+        min(parts, key=len).extend(group)
+    return [sorted(part) for part in parts]

@@ -1,22 +1,40 @@
-"""The acceptance gate: is a shift not worse than no shift, beyond doubt."""
+"""The diagnostic evaluators under their documented names, the acceptance gate, and the command that runs both.
+
+The documented runner compares every query with one shared list of references, of which the first counts as relevant.
+That mode is kept, marked diagnostic; by default each query is compared with the documents ranked for it, by its own
+judgements.
+"""
 
 import math
+import time
+import uuid
+from collections import namedtuple
 from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.inference.samples import check_choice
-from casebook.runs.artifact import now
-from casebook.runs.evidence import FAIL, PASS, UNDECIDED
-from casebook.runs.evidence import judge as weigh_bounds
-from casebook.shift.evaluators import COSINE, MRR, NDCG
+from casebook.measures.ranking import evaluate
+from casebook.runs.decide import FAIL, PASS, UNDECIDED
+from casebook.runs.decide import judge as weigh_bounds
+from casebook.runs.record import now
+from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
+from casebook.shift.embedded import SMALLEST_NORM, TIE_DECIMALS, best_first, cosines, group_labels
 from casebook.stats.intervals import FEWEST, too_few
+from casebook.stats.samples import check_choice
 from casebook.stats.tests import difference_intervals
 
+COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
+NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
+NAMES = (COSINE, MARGIN, NDCG, MRR)
+_RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
+EVALUATION_MODES = ("per-query", "shared")
+
 FILE = "acceptance_gate.json"
-DOCUMENTED_EPS = 0.005
-_STRICT_EPS = 1e-6
-PROFILES = {
+DOCUMENTED_EPS, _STRICT_EPS = 0.005, 1e-6
+PROFILES = {  # tolerated loss, by evaluator
     "documented": {NDCG: DOCUMENTED_EPS, MRR: DOCUMENTED_EPS},
     "documented+cosine": {NDCG: DOCUMENTED_EPS, MRR: DOCUMENTED_EPS, COSINE: 0.0},
     "rank": {NDCG: _STRICT_EPS, MRR: _STRICT_EPS},
@@ -24,6 +42,81 @@ PROFILES = {
 }
 _ALIASES = {"rankcosine": "rank+cosine", "rank-cosine": "rank+cosine"}
 DECISIONS = ("bound", "point")
+SHIFTS = ("learned", "identity", "zero")
+
+
+@dataclass(frozen=True)
+class EvaluatorRun:
+    """What the evaluators say of one shift: metrics under documented keys, and frames of queries x evaluators."""
+
+    metrics: dict
+    baseline: pd.DataFrame | None
+    shifted: pd.DataFrame
+    degenerate: list  # queries whose shifted vector has no length or is not finite
+
+
+def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
+    """Run all evaluators on shifted queries, and on the unshifted ones."""
+    check_choice("mode", mode, EVALUATION_MODES)
+    vectors = np.asarray(vectors, dtype=float)
+    if vectors.shape != data.queries.shape:
+        raise InputError(f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}")
+    clock, durations = time.perf_counter(), dict.fromkeys(NAMES, 0.0)
+    shifted = _evaluators(data, vectors, mode, durations)
+    unshifted = _evaluators(data, data.queries, mode, durations) if baseline else None
+    metrics = {name: _mean(shifted[name]) for name in NAMES}
+    for name in NAMES if baseline else ():
+        before, after = _mean(unshifted[name]), metrics[name]
+        delta = None if before is None or after is None else after - before
+        metrics |= {f"{name}.baseline": before, f"{name}.shift": after, f"{name}.delta": delta}
+    metrics |= {f"{name}.duration_ms": ms for name, ms in durations.items()}
+    metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - clock)
+    lengths = np.linalg.norm(vectors, axis=1)
+    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
+    return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong])
+
+
+def _mean(values):
+    return float(values.mean()) if values.notna().all() else None
+
+
+def _evaluators(data, vectors, mode, durations):
+    """Queries x evaluators, adding the milliseconds of each to `durations`."""
+    finite = np.isfinite(vectors).all(axis=1)
+    usable = np.where(finite[:, None], vectors, 0.0)
+    if mode == "shared":
+        scores = list(np.round(cosines(usable, data.documents), TIE_DECIMALS))
+    else:
+        scores = data.scores(usable)
+    columns = {}
+    for name in NAMES:
+        clock = time.perf_counter()
+        if name == COSINE:
+            values = [part.mean() for part in scores]
+        elif name == MARGIN:
+            values = [_margin(part) for part in scores]
+        else:
+            values = _ranking(data, usable, scores, mode, _RANKING[name])
+        columns[name] = np.where(finite, values, np.nan)
+        durations[name] += 1000 * (time.perf_counter() - clock)
+    return pd.DataFrame(columns, index=pd.Index(data.query_ids, name="query_id"))
+
+
+def _margin(scores):
+    """Best minus second-best cosine; 0 with one reference, as documented."""
+    top = np.sort(scores)[::-1]
+    return top[0] - top[1] if len(top) > 1 else 0.0
+
+
+def _ranking(data, vectors, scores, mode, measure):
+    if mode == "per-query":
+        run, judged = data.run(vectors), data.qrels()
+    else:
+        # The first reference is the relevant one, and ties keep the references' order.
+        judged = {query: {"0": 1} for query in data.query_ids}
+        orders = zip(data.query_ids, map(best_first, scores), strict=True)
+        run = {query: {str(doc): -float(place) for place, doc in enumerate(order)} for query, order in orders}
+    return evaluate(judged, run, [measure]).values(measure)
 
 
 @dataclass(frozen=True)
@@ -37,17 +130,17 @@ class Check:
     n: int
     eps: float
     verdict: str
-    reason: str | None = None
+    reason: str | None
 
     @property
     def note(self):
-        """The rule's outcome in one line, str."""
-        head = {PASS: "OK:", FAIL: "FAIL:", UNDECIDED: "UNDECIDED:"}[self.verdict]
+        """The rule's outcome in one line."""
         if self.delta is None:
             return f"MISSING: {self.metric} ({self.reason})"
+        head = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[self.verdict]
         tail = f" ({self.reason})" if self.reason else ""
         bounds = "" if self.low is None else f" [{self.low:+z.4f}, {self.high:+z.4f}]"
-        return f"{head} {self.metric}={self.delta:+z.4f}{bounds}{tail}"
+        return f"{head}: {self.metric}={self.delta:+z.4f}{bounds}{tail}"
 
 
 @dataclass(frozen=True)
@@ -62,28 +155,22 @@ class GateReport:
     def verdict(self):
         """``fail`` if any rule fails, else ``undecided`` if any is, else ``pass``."""
         found = {check.verdict for check in self.checks}
-        return next((v for v in (FAIL, UNDECIDED) if v in found), PASS)
-
-    @property
-    def passed(self):
-        """Whether every rule holds, bool."""
-        return self.verdict == PASS
+        return next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
 
 
 def profile_rules(name, eps=None):
-    """Give the rules of a profile."""
+    """Tolerated loss of each evaluator in a profile, or one for all."""
     profile = _ALIASES.get(name, name)
     check_choice("gate profile", profile, PROFILES)
-    rules = PROFILES[profile]
     if eps is None:
-        return rules
+        return PROFILES[profile]
     if not 0 <= eps < math.inf:
         raise InputError(f"the gate's eps must be at least 0 and finite, not {eps}")
-    return dict.fromkeys(rules, float(eps))
+    return dict.fromkeys(PROFILES[profile], float(eps))
 
 
 def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
-    """Judge a shift by its evaluator run."""
+    """Judge by its evaluator run whether a shift is not worse than no shift, beyond doubt."""
     rules = profile_rules(profile, eps)
     check_choice("decision", decision, DECISIONS)
     checks = [_check(result, name, threshold, decision, draws) for name, threshold in rules.items()]
@@ -91,25 +178,21 @@ def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
 
 
 def _check(result, name, eps, decision, draws):
-    metric, deltas = f"{name}.delta", result.deltas
+    metric, n = f"{name}.delta", len(result.shifted)
     delta = result.metrics.get(metric)
-    n = 0 if deltas is None else len(deltas)
-    if deltas is None or delta is None or not math.isfinite(delta):
-        reason = "no baseline" if deltas is None else "not a number"
+    if delta is None:
+        reason = "no baseline" if result.baseline is None else "not a number"
         return Check(metric, None, None, None, n, eps, FAIL, reason)
-    [interval] = difference_intervals(deltas[name], **draws)
+    [interval] = difference_intervals(result.shifted[name] - result.baseline[name], **draws)
     bounds = interval.low, interval.high
     if result.degenerate:
-        reason = f"{len(result.degenerate)} degenerate vectors"
-        return Check(metric, delta, *bounds, n, eps, FAIL, reason)
+        return Check(metric, delta, *bounds, n, eps, FAIL, f"{len(result.degenerate)} degenerate vectors")
     clusters = draws.get("clusters")
     groups = n if clusters is None else len(set(clusters))
-    reason = too_few(groups, clusters) or interval.reason
-    lowest, highest = (delta, delta) if decision == "point" else bounds
-    verdict = weigh_bounds(lowest, highest, -eps, inclusive=True)
+    verdict = weigh_bounds(*((delta, delta) if decision == "point" else bounds), -eps, inclusive=True)
     if decision == "bound" and groups < FEWEST:
         verdict = UNDECIDED  # not even equal scores of so few speak for others
-    return Check(metric, delta, *bounds, n, eps, verdict, reason)
+    return Check(metric, delta, *bounds, n, eps, verdict, too_few(groups, clusters) or interval.reason)
 
 
 def write_gate(path, report, metrics, **context):
@@ -119,7 +202,7 @@ def write_gate(path, report, metrics, **context):
         "CreatedUtc": now().isoformat().replace("+00:00", "Z"),
         "GateProfile": report.profile,
         "Decision": report.decision,
-        "Passed": report.passed,
+        "Passed": report.verdict == PASS,
         "Verdict": report.verdict,
         "Epsilon": max(check.eps for check in report.checks),
         "Notes": [check.note for check in report.checks],
@@ -127,3 +210,52 @@ def write_gate(path, report, metrics, **context):
         "Metrics": metrics,
     }
     return write_json(path, values)
+
+
+EvaluationReport = namedtuple("EvaluationReport", "folder metrics n gate note")
+
+
+def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules):
+    """Run the evaluators on the test queries, judge the shift, write manifest and gate."""
+    check_choice("shift", shift, SHIFTS)
+    profile_rules(rules.get("profile", "documented"), rules.get("eps"))
+    (_, parts, labels), started = prepare(setup), now()
+    test = parts["test"]
+    vectors, note = test.queries * (shift != "zero"), None
+    if shift == "learned":
+        check_split(labels, result)
+        vectors, used = shift_queries(test, result, scale)
+        note = unapplied(result, used)
+    found = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
+    run_id, kind = uuid.uuid4().hex, "evaluation" + "+baseline" * baseline
+    folder, diagnostic = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}", mode == "shared"
+    manifest = {
+        "kind": kind,
+        "runId": run_id,
+        "shift": shift,
+        "useBaseline": baseline,
+        "dataset": test.dataset.name,
+        "startedAtUtc": started.isoformat().replace("+00:00", "Z"),
+        "completedAtUtc": now().isoformat().replace("+00:00", "Z"),
+        "usedSim": False,
+        "mode": mode,
+        "diagnostic": diagnostic,
+        "queryRole": "test",
+        "refRole": "documents",
+        "queryCount": len(test),
+        "refCount": len(test.documents),
+        "embeddingsRoot": None,
+        "refsManifestPath": None,
+        "refsManifest": None,
+        "labels": labels,
+        "metrics": found.metrics,
+        "degenerate": found.degenerate,
+    }
+    write_json(folder / "run_manifest.json", manifest)
+    verdict = None
+    if baseline:
+        verdict = judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
+        context = {"Dataset": test.dataset.name, "RunId": run_id, "RefsManifestPath": None}
+        context |= {"ResultsPath": folder.name, "Mode": mode, "Diagnostic": diagnostic}
+        write_gate(folder / FILE, verdict, found.metrics, **context)
+    return EvaluationReport(folder, found.metrics, len(test), verdict, note)

@@ -1,42 +1,88 @@
-"""Apply the shift to some queries and skip others: comparison, segmenter, oracle."""
+"""Apply the shift to some queries and skip others: the segments file, its comparison, the gap rule and the oracle."""
+
+from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.runs.per_query import query_groups, read_per_query
-from casebook.shift.segments_file import APPLY, MEASURES, SKIP, check_metric
+from casebook.files import write_json
+from casebook.readers import parse_json
+from casebook.runs.record import query_groups, read_per_query
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals
 
 SYSTEMS = ("Baseline", "PosNeg", "Segmented")
+MEASURES = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
+APPLY, SKIP = "ApplyShift", "SkipShift"
+_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
+
+
+# A segments file: two per-query files, and for each query whether to shift it.
+Segments = namedtuple("Segments", "metric eps baseline shifted decisions")
+
+
+def read_segments(path):
+    """Read a segments file in either known spelling."""
+    path = Path(path)
+    try:
+        raw = parse_json(path.read_text(encoding="utf-8-sig"))
+        values = {key.lower(): value for key, value in raw.items()}
+        decisions = dict(values["decisions"])
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such segments file") from None
+    except KeyError:
+        raise InputError(f"{path}: lacks Decisions") from None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(f"{path}: not a segments file: {error}") from None
+    files = []
+    for known, name in (("varianta", "Baseline"), ("variantb", "PosNeg")):
+        value = values.get(f"{known}path") or values.get(f"{name.lower()}path")
+        if value is None:
+            raise InputError(f"{path}: lacks {name}Path")
+        if not isinstance(value, str):
+            raise InputError(f"{path}: {name}Path must be the path of a file")
+        files.append(path.parent / value)
+    for query, word in decisions.items():
+        if str(word).lower() not in _WORDS:
+            raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
+    found = {query: _WORDS[str(word).lower()] for query, word in decisions.items()}
+    return Segments(_checked_metric(values.get("metric") or "ndcg@3", path), values.get("eps"), *files, found)
+
+
+def _checked_metric(metric, where="--metric"):
+    if str(metric).lower() not in MEASURES:
+        raise InputError(f"{where}: metric {metric!r}: choose {', '.join(MEASURES)}")
+    return str(metric).lower()
+
+
+def write_segments(path, segments):
+    """Write a segments file under the documented names."""
+    values = {
+        "Metric": segments.metric,
+        "Eps": segments.eps,
+        "BaselinePath": str(segments.baseline),
+        "PosNegPath": str(segments.shifted),
+        "Decisions": segments.decisions,
+    }
+    return write_json(path, values)
+
+
+def decisions_of(query_ids, apply):
+    """Decisions in the documented words."""
+    return {query: APPLY if shifted else SKIP for query, shifted in zip(query_ids, apply, strict=True)}
 
 
 def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
-    """Compare baseline, shifted and segmented answers."""
-    metric = check_metric(metric or segments.metric)
+    """Compare baseline, shifted and segmented answers: metric, counts, means and paired differences."""
+    metric = _checked_metric(metric or segments.metric)
     frames = [read_per_query(segments.baseline), read_per_query(segments.shifted)]
     base, shifted = (f.set_index(f["QueryId"].str.lower()) for f in frames)
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:
         raise InputError(f"{segments.shifted}: shares no query with the baseline")
-    apply = _applied(segments, base.index.union(shifted.index), used)
-    counts = {
-        "used": len(used),
-        "missing": len(base.index.difference(shifted.index)),
-        "extra": len(shifted.index.difference(base.index)),
-        "apply": int(apply.sum()),
-        "skip": int((~apply).sum()),
-    }
-    base, shifted = base.loc[used], shifted.loc[used]
-    groups = query_groups(base)
-    counts["groups"] = len(set(groups))
-    tables = summarise(base, shifted, apply, groups, n_boot, seed)
-    return {"metric": metric, "counts": counts, **tables}
-
-
-def _applied(segments, known, used):
-    decisions = {q.lower(): word for q, word in segments.decisions.items()}
-    unknown = [query for query in decisions if query not in known]
+    decisions = {query.lower(): word for query, word in segments.decisions.items()}
+    unknown = [query for query in decisions if query not in base.index.union(shifted.index)]
     if unknown:
         raise InputError(
             f"decision about unknown query {unknown[0]!r}: it stands in neither "
@@ -48,14 +94,25 @@ def _applied(segments, known, used):
             f"{len(undecided)} of {len(used)} queries have no decision "
             f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
-    return np.array([decisions[query] == APPLY for query in used])
+    apply = np.array([decisions[query] == APPLY for query in used])
+    counts = {
+        "used": len(used),
+        "missing": len(base.index.difference(shifted.index)),
+        "extra": len(shifted.index.difference(base.index)),
+        "apply": int(apply.sum()),
+        "skip": int((~apply).sum()),
+    }
+    base, shifted = base.loc[used], shifted.loc[used]
+    groups = query_groups(base)
+    counts["groups"] = len(set(groups))
+    return {"metric": metric, "counts": counts, **summarise(base, shifted, apply, groups, n_boot, seed)}
 
 
 def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
-    """Give the three systems' means and their paired differences, with intervals."""
-    kpi, delta = {s: {} for s in SYSTEMS}, {s: {} for s in SYSTEMS[1:]}
+    """Means of the three systems (kpi) and their paired differences from the baseline (delta), with intervals."""
+    kpi, delta = {name: {} for name in SYSTEMS}, {name: {} for name in SYSTEMS[1:]}
     for measure, column in MEASURES.items():
-        before, after = (f[column].to_numpy(float) for f in (base, shifted))
+        before, after = (frame[column].to_numpy(float) for frame in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
         means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
         gains = difference_intervals(table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed)
@@ -66,16 +123,15 @@ def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
 
 
 def gap_gain(base, shifted):
-    """Give how much the shift widens the gap between first and second document."""
-    gaps = [(f["TopScore"] - f["Top2Score"]).to_numpy(float) for f in (base, shifted)]
+    """How much the shift widens the gap between first and second document; -inf without a second."""
+    gaps = [(frame["TopScore"] - frame["Top2Score"]).to_numpy(float) for frame in (base, shifted)]
     return np.nan_to_num(gaps[1] - gaps[0], nan=-np.inf)
 
 
 def fit_tau(gains, differences):
-    """Choose the threshold of the gap rule on development queries."""
-    candidates = np.unique(gains[np.isfinite(gains)])[::-1]
+    """Choose the threshold of the gap rule that gains most on development queries; inf: apply to none."""
     best, value = np.inf, 0.0
-    for tau in candidates:
+    for tau in np.unique(gains[np.isfinite(gains)])[::-1]:
         total = differences[gains >= tau].sum()
         if total > value + 1e-12:
             best, value = float(tau), total
@@ -84,6 +140,5 @@ def fit_tau(gains, differences):
 
 def oracle(base, shifted, metric="ndcg@3", eps=0.0):
     """Decide with the labels of the reported queries: an upper bound, not a system."""
-    column = MEASURES[check_metric(metric)]
-    gain = shifted[column].to_numpy(float) - base[column].to_numpy(float)
-    return gain > eps
+    column = MEASURES[_checked_metric(metric)]
+    return shifted[column].to_numpy(float) - base[column].to_numpy(float) > eps

@@ -1,11 +1,14 @@
-"""Cluster bootstrap: the draws, and the interval of a mean."""
+"""Intervals of means, shares and statistics, of units that may belong together in clusters."""
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
-from casebook.inference.clusters import cluster_codes
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import (
+from casebook.errors import InputError
+from casebook.stats.samples import (
     ROUNDING,
     check_choice,
     check_count,
@@ -21,8 +24,174 @@ FEWEST = 6
 ENOUGH = 20
 """Units, or clusters, from which BCa may widen Student's interval."""
 
-METHODS = ("hull", "percentile", "bca", "t")
+FEWEST_RATERS = 3
+TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 BLOCK_ELEMENTS = 2**18
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval; bounds are None where `reason` says why."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    method: str
+    reason: str | None = None
+
+    def number(self, control=None):
+        """Give the estimate as it stands in ``numbers.json``."""
+        return {
+            "value": self.estimate,
+            "ci": [self.low, self.high],
+            "n": self.n,
+            "control": None if control is None else float(control),
+            "reason": self.reason,
+        }
+
+
+def bounds_text(low, high, spec="z.3f"):
+    """Write an interval's bounds as text."""
+    if any(bound is None or math.isnan(bound) for bound in (low, high)):
+        return "[no interval]"
+    return f"[{low:{spec}}, {high:{spec}}]"
+
+
+def estimate_text(number):
+    """Write a number of ``numbers.json`` with its interval."""
+    return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
+
+
+def bounded(name, interval):
+    """Give an interval as three columns of a table."""
+    return {name: interval.estimate, f"{name} low": interval.low, f"{name} high": interval.high}
+
+
+# Means over units or clusters.
+
+
+def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
+    """Interval of a mean over units, or over whole clusters of units.
+
+    Parameters
+    ----------
+    values : array_like, shape [units] or [units, systems]
+        Scores; none may be missing.
+    level : float, default 0.95
+        Nominal coverage, between 0 and 1.
+    clusters : array_like, shape [units], optional
+        Case, policy, clause or person that a unit belongs to; whole clusters are drawn.
+    n_boot : int, default 10000
+        Bootstrap draws.
+    seed : int, default 0
+        Seed of the draws.
+
+    Returns
+    -------
+    Interval or list of Interval
+        One for a list of values, a list for the columns of a table. The hull of Student's t
+        over clusters and, from twenty clusters, the BCa bootstrap: t fails on skewed scores,
+        BCa on few. Bounds lie within the range of the values; with fewer than six units or
+        clusters there are none.
+
+    Raises
+    ------
+    InputError
+        If a value or a cluster is missing, or an option is unknown.
+
+    References
+    ----------
+    Efron, Journal of the American Statistical Association 82:171-185, 1987 (BCa). Clusters
+    of unequal size count as ``(sum m)^2 / sum m^2`` equal ones (Kish).
+
+    Examples
+    --------
+    >>> found = bootstrap_mean([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}], n = {found.n}"
+    '0.5 [0.053, 0.947], n = 8'
+    """
+    found = mean_intervals(values, clusters, level=level, n_boot=n_boot, seed=seed)
+    return found[0] if np.ndim(values) == 1 else found
+
+
+def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0):
+    """Interval of the mean of every column, as `bootstrap_mean`."""
+    check_share("level", level)
+    check_count("n_boot", n_boot)
+    X, _ = score_matrix(values)
+    if not len(X):
+        return [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
+    # Summing from the first row keeps the digits of scores with a common offset.
+    origin = X[0]
+    sums, sizes = cluster_sums(X - origin, clusters)
+    means = sums.sum(axis=0) / sizes.sum()
+    reason = too_few(len(sizes), clusters)
+    flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
+    bounds = np.full((2, X.shape[1]), np.nan)
+    if reason is None and not flat.all():
+        bounds = _mean_bounds(sums, sizes, means, level, n_boot, seed)
+        bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
+    found = []
+    for k, mean in enumerate(origin + means):
+        low, high = (number_or_none(x) for x in bounds[:, k])
+        why = reason
+        if reason is None and flat[k]:
+            low, high, why = float(mean), float(mean), "no_variation"
+        found.append(Interval(float(mean), low, high, level, len(X), "hull", why))
+    return found
+
+
+def _mean_bounds(sums, sizes, means, level, n_boot, seed):
+    """Student's t by the jackknife over clusters, and BCa where there are enough."""
+    tails, groups = np.array([(1 - level) / 2, (1 + level) / 2]), len(sizes)
+    without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
+    effective = sizes.sum() ** 2 / np.sum(sizes**2)
+    error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
+    low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
+    if groups >= ENOUGH:
+        draws = ratio_draws(sums, sizes, n_boot, seed)
+        columns = zip(draws.T, means, without.T, strict=True)
+        bca = np.array([np.quantile(d, _bca_tails(tails, d - m, w)) for d, m, w in columns])
+        low, high = np.minimum(low, bca[:, 0]), np.maximum(high, bca[:, 1])
+    return np.stack([low, high])
+
+
+def _bca_tails(tails, gaps, without):
+    """Tails with bias and acceleration (Efron 1987); equal draws count half."""
+    gaps[np.abs(gaps) <= ROUNDING * np.abs(gaps).max(initial=0.0)] = 0.0
+    below = np.mean(gaps < 0) + np.mean(gaps == 0) / 2
+    bias = special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
+    pull = without.mean() - without
+    scale = np.sum(pull**2) ** 1.5
+    acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
+    z = bias + special.ndtri(tails)
+    return special.ndtr(bias + z / (1 - acceleration * z))
+
+
+# The one resampler.
+
+
+def cluster_codes(clusters, n):
+    """Give each cluster a number, in the order of their first observation."""
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (n,):
+        raise InputError(f"clusters must name one cluster for each of {n} units")
+    codes, _ = pd.factorize(labels)
+    if (codes < 0).any():
+        raise InputError(f"{(codes < 0).sum()} of {n} units have no cluster")
+    return codes.astype(np.int64)
+
+
+def cluster_sums(values, clusters=None):
+    """Sum the columns within each cluster: sums [clusters, columns], sizes [clusters]."""
+    if clusters is None:
+        return values, np.ones(len(values))
+    codes = cluster_codes(clusters, len(values))
+    sizes = np.bincount(codes).astype(float)
+    sums = [np.bincount(codes, column, len(sizes)) for column in values.T]
+    return np.stack(sums, axis=1) if sums else np.empty((len(sizes), 0)), sizes
 
 
 def resample_counts(units, n_boot, seed):
@@ -43,16 +212,6 @@ def ratio_draws(sums, sizes, n_boot, seed):
     return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
 
 
-def cluster_sums(values, clusters=None):
-    """Sum the columns within each cluster: sums [clusters, columns], sizes [clusters]."""
-    if clusters is None:
-        return values, np.ones(len(values))
-    codes = cluster_codes(clusters, len(values))
-    sizes = np.bincount(codes).astype(float)
-    sums = [np.bincount(codes, column, len(sizes)) for column in values.T]
-    return np.stack(sums, axis=1) if sums else np.empty((len(sizes), 0)), sizes
-
-
 def too_few(groups, clusters):
     """Say why so few units or clusters get no interval; None if there are enough."""
     kind = "units" if clusters is None else "clusters"
@@ -61,69 +220,237 @@ def too_few(groups, clusters):
     return f"fewer_than_six_{kind}" if groups else "no_units"
 
 
-def mean_intervals(values, clusters=None, *, level=0.95, method="hull", n_boot=10_000, seed=0):
-    """Interval of the mean of every column; whole clusters are drawn."""
+# Percentile intervals of other statistics.
+
+
+def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
+    """Percentile interval of any statistic of the rows of a table."""
     check_share("level", level)
-    check_choice("method", method, METHODS)
     check_count("n_boot", n_boot)
-    X, _ = score_matrix(values)
-    if not len(X):
-        empty = Interval(None, None, None, level, 0, method, "no_units")
-        return [empty] * X.shape[1]
-    # Summing from the first row keeps the digits of scores with a common offset.
-    origin = X[0]
-    sums, sizes = cluster_sums(X - origin, clusters)
-    means = sums.sum(axis=0) / sizes.sum()
-    reason = too_few(len(sizes), clusters)
-    flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
-    bounds = np.full((2, X.shape[1]), np.nan)
-    if reason is None and not flat.all():
-        bounds = _bounds(sums, sizes, means, (level, method, n_boot, seed))
-        bounds = origin + np.clip(bounds, *(f(X - origin, 0) for f in (np.min, np.max)))
-    found = []
-    for k, mean in enumerate(origin + means):
-        low, high = (number_or_none(x) for x in bounds[:, k])
-        why = reason
-        if reason is None and flat[k]:
-            low, high, why = float(mean), float(mean), "no_variation"
-        found.append(Interval(float(mean), low, high, level, len(X), method, why))
-    return found
+    n = len(data)
+    rows = data.iloc if isinstance(data, pd.DataFrame) else np.asarray(data)
+    estimate = number_or_none(statistic(data)) if n else None
+    if n < 2:
+        return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
+    rng = np.random.Generator(stream(seed, "bootstrap statistic"))
+    draws = [number_or_none(statistic(rows[rng.integers(0, n, n)])) for _ in range(n_boot)]
+    if estimate is None or None in draws:
+        return Interval(estimate, None, None, level, n, "percentile", "undefined_in_resamples")
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(estimate, float(low), float(high), level, n, "percentile")
 
 
-def _bounds(sums, sizes, means, options):
-    level, method, n_boot, seed = options
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
-    bounds = []
-    if method in ("hull", "t"):
-        # Of unequal clusters fewer count (Kish): as many as equal ones would.
-        effective = sizes.sum() ** 2 / np.sum(sizes**2)
-        bounds.append(_student(means, without, tails, effective - 1))
-    if method in ("percentile", "bca") or (method == "hull" and len(sizes) >= ENOUGH):
-        draws = ratio_draws(sums, sizes, n_boot, seed)
-        places = np.broadcast_to(tails, (len(means), 2))
-        if method != "percentile":
-            places = [_bca_tails(tails, d - m, w) for d, m, w in zip(draws.T, means, without.T, strict=True)]
-        bounds.append(np.array([np.quantile(d, q) for d, q in zip(draws.T, places, strict=True)]).T)
-    lows, highs = np.stack(bounds).swapaxes(0, 1)
-    return np.stack([lows.min(axis=0), highs.max(axis=0)])
+@dataclass(frozen=True)
+class UnitCounts:
+    """Cells [kinds, cells] of the units of a table, equal units once with their `copies`."""
+
+    rows: np.ndarray
+    copies: np.ndarray
+
+    @property
+    def table(self):
+        """Counts of all units together, shape [cells]."""
+        return self.copies @ self.rows
+
+    @property
+    def n_units(self):
+        """Number of units that are drawn."""
+        return int(self.copies.sum())
 
 
-def _student(means, without, tails, df):
-    """Student's t interval by the jackknife over clusters."""
-    groups = len(without)
-    spread = np.sum((without - without.mean(axis=0)) ** 2, axis=0)
-    error = np.sqrt((groups - 1) / groups * spread)
-    return means + special.stdtrit(df, tails)[:, None] * error
+def unit_counts(cells, n_cells, clusters=None):
+    """Count the cells of a table unit by unit, or cluster by cluster."""
+    cells = np.asarray(cells, dtype=np.int64)
+    if clusters is None:
+        return UnitCounts(np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells))
+    codes = cluster_codes(clusters, len(cells))
+    size = int(codes.max(initial=-1)) + 1
+    counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
+    return UnitCounts(*np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True))
 
 
-def _bca_tails(tails, gaps, without):
-    """Tails with bias and acceleration (Efron 1987); equal draws count half."""
-    gaps[np.abs(gaps) <= ROUNDING * np.abs(gaps).max(initial=0.0)] = 0.0
-    below = np.mean(gaps < 0) + np.mean(gaps == 0) / 2
-    bias = special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
-    pull = without.mean() - without
-    scale = np.sum(pull**2) ** 1.5
-    acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
-    z = bias + special.ndtri(tails)
-    return special.ndtr(bias + z / (1 - acceleration * z))
+def resample_tables(units, *, n_boot=1000, seed=0):
+    """Draw bootstrap tables [n_boot, cells], each by one multinomial draw of the kinds of units."""
+    check_count("n_boot", n_boot)
+    if units.n_units < FEWEST:
+        return np.empty((0, units.rows.shape[1]), dtype=np.int64)
+    rng = np.random.Generator(stream(seed, "counts"))
+    return rng.multinomial(units.n_units, units.copies / units.n_units, size=n_boot) @ units.rows
+
+
+def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
+    """Percentile interval from the values of a statistic on the resamples."""
+    check_share("level", level)
+    estimate = number_or_none(estimate)
+    if estimate is None:
+        why = reason or TOO_SMALL.get(n, "undefined_in_resamples")
+    elif not len(draws):
+        why = too_few(n, None) or "fewer_than_six_clusters"
+    elif np.isnan(draws).any():
+        why = "undefined_in_resamples"
+    else:
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        why = "no_variation" if np.ptp(draws) == 0 else None
+        return Interval(estimate, float(low), float(high), level, n, "percentile", why)
+    return Interval(estimate, None, None, level, n, "percentile", why)
+
+
+# Shares.
+
+
+def wilson(successes, n, level=0.95):
+    """Wilson's score interval of a share.
+
+    Parameters
+    ----------
+    successes : float
+        Count in ``[0, n]``; halves are allowed, as when a tie counts half.
+    n : int
+        Number of independent trials.
+    level : float, default 0.95
+        Nominal coverage.
+
+    Returns
+    -------
+    Interval
+        Within [0, 1]; undefined without trials.
+
+    Raises
+    ------
+    InputError
+        If the counts do not fit or the level lies outside (0, 1).
+
+    References
+    ----------
+    Wilson, Journal of the American Statistical Association 22, 1927; Newcombe,
+    Statistics in Medicine 17:857-872, 1998, method 3.
+
+    Examples
+    --------
+    >>> found = wilson(8, 10)
+    >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}]"
+    '0.8 [0.490, 0.943]'
+    """
+    _check_counts(successes, n, level)
+    if n == 0:
+        return Interval(None, None, None, level, 0, "wilson", "no_units")
+    share, z = successes / n, special.ndtri((1 + level) / 2)
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    scale = 1 + z * z / n
+    # At the ends the bound is the end itself, but for rounding.
+    low = max(0.0, float((centre - half) / scale)) if successes else 0.0
+    high = min(1.0, float((centre + half) / scale)) if successes < n else 1.0
+    return Interval(share, low, high, level, int(n), "wilson")
+
+
+def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
+    """Interval of the difference of two independent shares, a minus b (Newcombe 1998, method 10)."""
+    a, b = wilson(successes_a, n_a, level), wilson(successes_b, n_b, level)
+    if a.estimate is None or b.estimate is None:
+        return Interval(None, None, None, level, a.n + b.n, "newcombe", "no_units")
+    difference = a.estimate - b.estimate
+    low = difference - math.hypot(a.estimate - a.low, b.high - b.estimate)
+    high = difference + math.hypot(a.high - a.estimate, b.estimate - b.low)
+    return Interval(difference, low, high, level, a.n + b.n, "newcombe")
+
+
+def clustered_wilson(successes, sizes, level=0.95):
+    """Wilson's interval of a share of units in clusters, at the effective sample size."""
+    wins, units = np.asarray(successes, float), np.asarray(sizes, float)
+    if wins.shape != units.shape or (wins < 0).any() or (wins > units).any():
+        raise InputError("each cluster needs 0 to its size successes")
+    wins, units = wins[units > 0], units[units > 0]
+    n, clusters = int(units.sum()), len(units)
+    if not n:
+        return Interval(None, None, None, level, 0, "clustered wilson", "no_units")
+    share = float(wins.sum() / n)
+    if reason := too_few(clusters, "clusters"):
+        return Interval(share, None, None, level, n, "clustered wilson", reason)
+    size = float(clusters)
+    if 0 < share < 1:
+        variance = clusters / (clusters - 1) * np.sum((wins - share * units) ** 2) / n**2
+        size = float(n / max(1.0, variance / (share * (1 - share) / n)))
+    found = wilson(share * size, size, level)
+    return Interval(share, min(found.low, share), max(found.high, share), level, n, "clustered wilson")
+
+
+def _check_counts(successes, trials, level):
+    check_share("level", level)
+    if not 0 <= successes <= trials:
+        raise InputError(f"{successes} successes in {trials} trials are impossible")
+
+
+# Items and raters that are both drawn anew.
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """Mean over items and raters, its interval and the test of a null value."""
+
+    interval: Interval
+    pvalue: float | None
+    df: float | None
+
+
+def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
+    """Interval of a mean [items, raters] for other items and other raters of the same kind."""
+    check_share("level", level)
+    check_choice("weights", weights, ("items", "votes"))
+    method = "t, items and raters crossed"
+    values = np.asarray(table, dtype=float)
+    values = values[np.isfinite(values).any(axis=1)]
+    values = values[:, np.isfinite(values).any(axis=0)]
+    (n, raters), known = values.shape, np.isfinite(values)
+    if not n:
+        return Crossed(Interval(None, None, None, level, 0, method, "no_units"), None, None)
+    shares = known / (known.sum(axis=1, keepdims=True) if weights == "items" else 1.0)
+    shares = shares * values.size / shares.sum()
+    mean = float((np.nanmean(values, axis=1) if weights == "items" else values[known]).mean())
+    reason = "fewer_than_six_units" if n < FEWEST else None
+    reason = "fewer_than_three_raters" if raters < FEWEST_RATERS else reason
+    if reason:
+        return Crossed(Interval(mean, None, None, level, n, method, reason), None, None)
+    gaps = shares * (np.nan_to_num(values) - mean)
+    spread, df, by_rater = (float(x) for x in crossed_variance(gaps))
+    if spread <= 1e-18:
+        return Crossed(Interval(mean, mean, mean, level, n, method, "no_variation"), None, None)
+    errors, dfs = np.sqrt([spread, by_rater]), np.array([df, raters - 1])
+    reach = float((special.stdtrit(dfs, (1 + level) / 2) * errors).max())
+    low, high = (float(np.clip(x, *limits)) for x in (mean - reach, mean + reach))
+    pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
+    return Crossed(Interval(mean, low, high, level, n, method), pvalue, df)
+
+
+def at_least(crossed, items):
+    """Never surer of new raters than of these: the hull with the interval of items."""
+    wide, narrow = crossed.interval, items.interval
+    if wide.low is None or narrow.low is None or crossed.pvalue is None:
+        return crossed
+    wide = replace(wide, low=min(wide.low, narrow.low), high=max(wide.high, narrow.high))
+    return Crossed(wide, max(crossed.pvalue, items.pvalue), crossed.df)
+
+
+def crossed_variance(tables):
+    """Variance of the mean of [..., items, raters], its df (Satterthwaite), the variance by raters."""
+    items, raters = tables.shape[-2:]
+    size, left = items * raters, (items - 1) * (raters - 1)
+    mean = tables.mean(axis=(-2, -1), keepdims=True)
+    rows, columns = tables.mean(-1, keepdims=True), tables.mean(-2, keepdims=True)
+    msi = raters * np.sum((rows - mean) ** 2, axis=(-2, -1)) / (items - 1)
+    msr = items * np.sum((columns - mean) ** 2, axis=(-2, -1)) / (raters - 1)
+    mse = np.sum((tables - rows - columns + mean) ** 2, axis=(-2, -1)) / left
+    pooled = np.maximum(msr + msi - mse, 0) / size
+    parts = (msr**2 / (raters - 1) + msi**2 / (items - 1) + mse**2 / left) / size**2
+    df = np.divide(pooled**2, parts, out=np.ones_like(parts), where=parts > 0)
+    spread = np.maximum(pooled, np.maximum(msr, msi) / size)
+    return spread, np.maximum(df, 1.0), msr / size
+
+
+def crossed_pvalues(gap, spread, df, by_rater, raters):
+    """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
+    found = [
+        2 * special.stdtr(d, -np.abs(gap) / np.sqrt(np.maximum(v, 1e-300)))
+        for v, d in ((spread, df), (by_rater, raters - 1))
+    ]
+    return np.maximum(*found)

@@ -1,13 +1,35 @@
-"""Sign-flip tests of paired differences over clusters, and the intervals they imply."""
+"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes.
 
-from dataclasses import dataclass
+`sign_flips` is the test on which all verdicts of `casebook.frames` rest; the classical
+tests stand beside it for comparison.
+"""
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
-from casebook.inference.intervals import Interval
-from casebook.inference.samples import check_count, check_share, number_or_none, score_matrix
-from casebook.inference.signs import all_signs, random_signs
-from casebook.stats.intervals import cluster_sums, too_few
+from casebook.errors import InputError
+from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, bootstrap_mean, cluster_sums, too_few
+from casebook.stats.samples import (
+    ROUNDING,
+    check_choice,
+    check_count,
+    check_share,
+    number_or_none,
+    paired_differences,
+    paired_scores,
+    score_matrix,
+    stream,
+    system_pairs,
+)
+
+LEAST_BLOCK_ROWS = 16
+MOST_EXACT_UNITS = 24
+MOST_EXACT_CLUSTERS = 40
+LARGEST_T = 1000.0
+EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
@@ -23,14 +45,18 @@ class SignFlips:
 
 
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
-    """Test that mean differences are 0 by turning the signs of whole clusters."""
+    """Test that mean differences are 0 by turning the signs of whole clusters.
+
+    The columns of `sums` are one family: p_adjusted is max-T of Westfall and Young 1993. The
+    intervals are the values that the same test does not reject (Hartigan 1969).
+    """
     check_share("level", level)
     check_count("n_resamples", n_resamples)
     groups, columns = sums.shape
     total, scale = sums.sum(axis=0), np.sqrt(np.sum(sums**2, axis=0))
     slack = 1e-9 * np.abs(sums).sum(axis=0)
     unit = np.where(scale > 0, scale, 1.0)
-    exact = groups <= 40 and 2 ** (groups - 1) <= n_resamples
+    exact = groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples
     # One cluster alone has no pattern besides the data and their mirror image.
     subsets, weights = [np.empty((0, columns))], [np.empty(0)]
     for bits in _patterns(groups, n_resamples, exact, seed):
@@ -53,23 +79,20 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     spare = int(np.floor(alpha * drawn + 1e-9)) - 1
     critical = largest[len(largest) - 1 - spare] if 0 <= spare < len(largest) else np.inf
     allowed = np.count_nonzero(flipped > critical * unit + slack, axis=0)
-    low, high = np.full(columns, np.nan), np.full(columns, np.nan)
-    for k in np.flatnonzero(scale > 0):
-        if spare < 0:
-            continue
-        low[k], high[k] = _bounds(
-            subsets[:, k], rest[:, k], weights, sizes.sum(), total[k], allowed[k], adjusted[k] <= alpha
-        )
-    low[scale == 0] = high[scale == 0] = 0.0
+    low, high = np.where(scale > 0, np.nan, np.zeros((2, columns)))
+    if spare >= 0:
+        for k in np.flatnonzero(scale > 0):
+            sides = (subsets[:, k], rest[:, k], total[k])
+            low[k], high[k] = _subset_bounds(sides, weights, sizes.sum(), allowed[k], adjusted[k] <= alpha)
     return SignFlips(total / sizes.sum(), low, high, p, adjusted, exact)
 
 
-def _bounds(subset, rest, weight, size, total, allowed, rejected):
+def _subset_bounds(sides, weight, size, allowed, rejected):
     """Order statistics of the subset means, `allowed` of them cut off at either end."""
+    subset, rest, total = sides
     values = np.concatenate([subset, rest, [total]])
     weights = np.concatenate([weight, size - weight, [size]])
-    kept = weights > 0
-    means = np.sort(values[kept] / weights[kept])
+    means = np.sort(values[weights > 0] / weights[weights > 0])
     # Rounding at the critical value must not let the interval contradict the test.
     beyond = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
     allowed = min(allowed, beyond - 1) if not rejected else max(allowed, beyond)
@@ -88,16 +111,32 @@ def _patterns(groups, n_resamples, exact, seed):
             yield np.pad(bits[bits.any(axis=1)], ((0, 0), (0, 1))) * 1.0
 
 
+def random_signs(n, n_resamples, seed):
+    """Yield blocks of random sign vectors, as bits."""
+    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
+    for block, start in enumerate(range(0, n_resamples, rows)):
+        size = min(rows, n_resamples - start)
+        words = stream(seed, "signs", block).random_raw((size, -(-n // 64)))
+        yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n)
+
+
+def all_signs(n):
+    """Yield blocks of the ``2**n`` sign vectors, as bits."""
+    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
+    for start in range(0, 2**n, rows):
+        codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]
+        yield np.unpackbits(codes.view(np.uint8), axis=1, count=n, bitorder="little")
+
+
 def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Interval of the mean of every column of paired differences, each on its own."""
     X, _ = score_matrix(differences)
-    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     found = []
     for column in X.T:
         sums, sizes = cluster_sums(column[:, None], clusters)
         reason, low, high, mean = too_few(len(sizes), clusters), None, None, None
         if len(X):
-            flips = sign_flips(sums, sizes, **options)
+            flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
             mean = float(flips.difference[0])
         if len(X) and not column.any():
             low, high, reason = 0.0, 0.0, "no_variation"
@@ -105,3 +144,380 @@ def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=
             low, high = (number_or_none(x[0]) for x in (flips.low, flips.high))
         found.append(Interval(mean, low, high, level, len(X), "sign-flip", reason))
     return found
+
+
+# All pairs of systems at once.
+
+
+@dataclass(frozen=True)
+class RandomisationResult:
+    """Outcome of a randomisation test: floats for one pair, arrays for many."""
+
+    statistic: float | np.ndarray
+    pvalue: float | np.ndarray
+    pvalue_max_t: float | np.ndarray | None
+    pairs: tuple | None
+    n: int
+    n_resamples: int
+    exact: bool
+
+
+def paired_randomization(
+    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto", baseline=None
+):
+    """Test mean paired differences by random signs (Fisher's randomisation test).
+
+    Parameters
+    ----------
+    a : array_like, shape [units], or table, shape [units, systems]
+        Scores of the first system, or of all systems on one scale.
+    b : array_like, shape [units], optional
+        Scores of the second system. Without it a table `a` is tested in all pairs of
+        its columns, and a 1-D `a` is taken as the differences themselves.
+    n_resamples : int, default 100000
+        Number of random sign vectors.
+    seed : int, default 0
+        Seed. The p-values depend on nothing else: not on threads, nor on the machine.
+    alternative : {"two-sided", "greater", "less"}
+        Side of the mean difference, first minus second.
+    exact : {"auto", True, False}
+        Enumerate all ``2**units`` sign vectors; "auto" does so if that is no more
+        work than `n_resamples`. Possible up to 24 units.
+    baseline : label, optional
+        Column of `a`: only the pairs of another system (first) with it are tested.
+
+    Returns
+    -------
+    RandomisationResult
+        Floats for two samples, arrays with one entry per pair for a table.
+
+    Raises
+    ------
+    InputError
+        If a score is missing, the samples do not pair, or an option is unknown.
+
+    Notes
+    -----
+    ``p = (c + 1) / (B + 1)`` with c of B sign vectors at least as extreme as the data
+    (Phipson & Smyth 2010), or ``c / 2**n`` when enumerated; never 0. Sums that differ
+    only by the rounding of the scores count as ties.
+
+    All pairs share the signs. The adjusted p-value is the share of sign vectors whose
+    largest ``|sum d| / sqrt(sum d^2)`` over the pairs reaches the observed one
+    (Westfall & Young 1993, single step). Signs leave ``sum d^2`` alone and the ratio
+    grows with Student's t, so this is max-T on studentised differences. It holds when,
+    under the null, a unit's differences may change sign together.
+
+    Examples
+    --------
+    >>> test = paired_randomization([0.9, 0.6, 0.5, 0.8], [0.5, 0.4, 0.5, 0.2])
+    >>> test.pvalue, test.exact
+    (0.25, True)
+    """
+    check_choice("alternative", alternative, EXTREMITY)
+    check_count("n_resamples", n_resamples)
+    if b is None and np.ndim(a) == 1:
+        b = np.zeros(len(a))
+    X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
+    _refuse_empty(X)
+    n, pairs = len(X), system_pairs(systems, baseline)
+    if exact == "auto":
+        exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
+    if exact and n > MOST_EXACT_UNITS:
+        raise InputError(
+            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS} with exact=True"
+        )
+    signs = all_signs(n) if exact else random_signs(n, n_resamples, seed)
+    hits, hits_max = _count_extreme(X, pairs, signs, EXTREMITY[alternative])
+    total = 2**n if exact else n_resamples
+    # The data are one of the enumerated sign vectors, but none of the random ones.
+    data = 0 if exact else 1
+    numbers = [_mean_differences(X, pairs), (hits + data) / (total + data), (hits_max + data) / (total + data)]
+    if np.ndim(a) == 1:
+        numbers, labels = [float(values[0]) for values in numbers], None
+    else:
+        labels = tuple((systems[i], systems[j]) for i, j in pairs)
+    return RandomisationResult(*numbers, labels, n, total, bool(exact))
+
+
+def _count_extreme(X, pairs, signs, extremity):
+    """Count sign vectors as extreme as the data: per pair, and for the maximum."""
+    # Differences from one system keep the digits of scores with a common offset.
+    relative = X - X[:, :1]
+    differences, observed, slack = _observed(X, relative, pairs)
+    threshold = extremity(observed) - slack
+    norms = np.sqrt(np.sum(differences**2, axis=0))
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    total = relative.sum(axis=0)
+    hits, maxima = np.zeros(len(pairs), dtype=np.int64), []
+    for bits in signs:
+        signed = 2 * (bits.astype(float) @ relative) - total
+        sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
+        hits += np.count_nonzero(sums >= threshold, axis=0)
+        maxima.append((sums * scale).max(axis=1))
+    maxima = np.sort(np.concatenate(maxima))
+    return hits, len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
+
+
+def _observed(X, relative, pairs):
+    """Paired differences, their sums, and what rounding of scores and sums may amount to."""
+    differences = relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]]
+    slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
+    return differences, differences.sum(axis=0), slack
+
+
+def _mean_differences(X, pairs):
+    return (X[:, pairs[:, 0]] - X[:, pairs[:, 1]]).mean(axis=0)
+
+
+def _refuse_empty(X):
+    if not len(X):
+        raise InputError("there are no units to compare")
+    if X.shape[1] < 2:
+        raise InputError("a comparison needs at least two systems")
+
+
+def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
+    """Randomised Tukey HSD: family-wise p-values of all pairs, by permuting systems."""
+    check_count("n_resamples", n_resamples)
+    X, systems = score_matrix(scores)
+    _refuse_empty(X)
+    pairs = system_pairs(systems)
+    relative = X - X[:, :1]
+    _, observed, slack = _observed(X, relative, pairs)
+    hits = np.zeros(len(pairs), dtype=np.int64)
+    rows = max(1, BLOCK_ELEMENTS // X.size)
+    for block, start in enumerate(range(0, n_resamples, rows)):
+        size = min(rows, n_resamples - start)
+        rng = np.random.Generator(stream(seed, "systems", block))
+        sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
+        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= np.abs(observed) - slack, axis=0)
+    labels = tuple((systems[i], systems[j]) for i, j in pairs)
+    p = (hits + 1) / (n_resamples + 1)
+    return RandomisationResult(_mean_differences(X, pairs), p, None, labels, len(X), n_resamples, False)
+
+
+# Families of hypotheses.
+
+
+def holm(pvalues):
+    """Adjust for the family-wise error rate by Holm's step-down procedure; None is not counted."""
+    # Not by statsmodels, whose multipletests collects garbage at every call: 50 ms each.
+    p = np.array([np.nan if value is None else value for value in pvalues], dtype=float)
+    tested = np.flatnonzero(~np.isnan(p))
+    if ((p[tested] < 0) | (p[tested] > 1)).any():
+        raise InputError("p-values must lie between 0 and 1")
+    order = tested[np.argsort(p[tested], kind="stable")]
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+    adjusted = dict(zip(order, np.minimum(stepped, 1.0).tolist(), strict=True))
+    return [adjusted.get(index) for index in range(len(p))]
+
+
+# Classical paired tests, and effect sizes.
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Outcome of a two-sided paired test."""
+
+    statistic: float | None
+    pvalue: float | None
+    n: int
+    interval: Interval | None = None
+    reason: str | None = None
+
+
+def paired_t(a, b=None, *, level=0.95):
+    """Paired t test of no mean difference, with the interval of the difference."""
+    check_share("level", level)
+    differences, resolution = paired_differences(a, b)
+    n, mean = len(differences), float(differences.mean())
+    reason = "fewer_than_two_units" if n < 2 else "no_variation" if np.ptp(differences) <= resolution else None
+    if reason:
+        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason)
+    error = float(differences.std(ddof=1)) / math.sqrt(n)
+    half = special.stdtrit(n - 1, (1 + level) / 2) * error
+    interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
+    return PairedTest(mean / error, positive(2 * special.stdtr(n - 1, -abs(mean / error))), n, interval)
+
+
+def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
+    """Wilcoxon's signed-rank test of symmetry of the differences about zero, by scipy."""
+    from scipy import stats  # takes longer to import than all the rest of this package
+
+    check_choice("zero_method", zero_method, ("wilcox", "pratt", "zsplit"))
+    differences, resolution = paired_differences(a, b)
+    if not differences.any():
+        return PairedTest(None, None, len(differences), reason="all_tied")
+    signed = np.sign(differences) * _dense_ranks(np.abs(differences), resolution)
+    result = stats.wilcoxon(signed, zero_method=zero_method)
+    return PairedTest(float(result.statistic), positive(result.pvalue), len(differences))
+
+
+@dataclass(frozen=True)
+class WinTieLoss:
+    """Counts of units where the first system scores higher, equal or lower."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def win_tie_loss(a, b=None):
+    """Count the units where the first system wins, ties or loses."""
+    differences, _ = paired_differences(a, b)
+    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
+    return WinTieLoss(wins, len(differences) - wins - losses, losses)
+
+
+@dataclass(frozen=True)
+class EffectSizes:
+    """Sizes of a paired effect, first system minus second."""
+
+    mean_difference: Interval
+    dz: Interval
+    rank_biserial: float | None
+
+
+def effect_sizes(a, b=None, *, level=0.95):
+    """Mean difference, Cohen's dz (its interval inverts the noncentral t) and the rank-biserial correlation."""
+    differences, resolution = paired_differences(a, b)
+    test, n, method = paired_t(a, b, level=level), len(differences), "noncentral-t"
+    untied, biserial = differences[differences != 0], None
+    if len(untied):
+        dense = _dense_ranks(np.abs(untied), resolution)
+        sizes = np.bincount(dense)
+        ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[dense]
+        biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
+    if test.reason:
+        return EffectSizes(test.interval, Interval(None, None, None, level, n, method, test.reason), biserial)
+    dz, low, high, reason = test.statistic / math.sqrt(n), None, None, "out_of_range"
+    if abs(test.statistic) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
+        tails = np.array([(1 + level) / 2, (1 - level) / 2])
+        low, high = (special.nctdtrinc(n - 1, tails, test.statistic) / math.sqrt(n)).tolist()
+        reason = None
+    return EffectSizes(test.interval, Interval(dz, low, high, level, n, method, reason), biserial)
+
+
+def _dense_ranks(values, resolution):
+    """Rank values from 1 without gaps, blind to rounding."""
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order], prepend=-np.inf) > resolution
+    ranks = np.empty(len(values), dtype=int)
+    ranks[order] = np.cumsum(steps)
+    return ranks
+
+
+# Counts: the sign test and McNemar's.
+
+
+@dataclass(frozen=True)
+class ExactPValue:
+    """A two-sided p-value that never underflows."""
+
+    pvalue: float | None
+    log_pvalue: float | None
+    n: int
+    reason: str | None = None
+
+
+def exact_sign_test(wins, losses):
+    """Exact two-sided test that wins and losses are equally likely."""
+    n = _trials(wins, losses)
+    if n == 0:
+        return ExactPValue(None, None, 0, "no_units")
+    most = max(wins, losses)
+    tail = special.betainc(most, n - most + 1, 0.5)
+    if tail > 1e-280:
+        log_tail = math.log(tail)
+    else:
+        # betainc underflows: add the terms on the log scale.
+        k = np.arange(most, n + 1)
+        log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
+        log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
+        tail = math.exp(log_tail)
+    return ExactPValue(positive(2 * tail), min(0.0, math.log(2) + log_tail), n)
+
+
+def documented_sign_test(wins, losses):
+    """Sign test as the document computes it, for parity only."""
+    n = _trials(wins, losses)
+    if n == 0:
+        return None
+    try:
+        masses = [math.comb(n, k) * 0.5**n for k in range(n + 1)]
+    except OverflowError:
+        raise InputError(f"the documented sign test overflows at {n} untied votes: use the exact sign test") from None
+    # The document takes outcomes that are likelier by rounding for no likelier than the data.
+    return min(1.0, sum(mass for mass in masses if mass <= masses[wins] + 1e-15))
+
+
+def _trials(wins, losses):
+    if min(wins, losses) < 0:
+        raise InputError(f"{wins} wins and {losses} losses are impossible")
+    return int(wins + losses)
+
+
+def positive(pvalue):
+    """Keep a p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
+    return min(1.0, max(float(pvalue), math.ulp(0.0)))
+
+
+@dataclass(frozen=True)
+class McNemarTest:
+    """Outcome of a paired comparison of two shares."""
+
+    first_only: int
+    second_only: int
+    n: int
+    pvalue: float | None
+    mid_pvalue: float | None
+    difference: Interval
+    reason: str | None = None
+
+
+def mcnemar(first, second, *, level=0.95, clusters=None, n_boot=2000, seed=0):
+    """Compare two systems that were right or wrong on the same units."""
+    a, b = _flags("first", first), _flags("second", second)
+    if a.shape != b.shape:
+        raise InputError(f"paired samples of {len(a)} and {len(b)} units")
+    table = mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
+    if clusters is None:
+        return table
+    difference = bootstrap_mean(a.astype(float) - b, level=level, clusters=clusters, n_boot=n_boot, seed=seed)
+    return replace(table, difference=difference)
+
+
+def mcnemar_counts(first_only, second_only, n, *, level=0.95):
+    """Test from the counts of discordant units; the interval is Bonett and Price's (2012)."""
+    check_share("level", level)
+    if first_only < 0 or second_only < 0 or first_only + second_only > n:
+        raise InputError(f"{first_only} and {second_only} discordant units of {n} are impossible")
+    total, method = first_only + second_only, "bonett-price"
+    if n:
+        p, q = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
+        half = special.ndtri((1 + level) / 2) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
+        low, high = float(max(-1.0, p - q - half)), float(min(1.0, p - q + half))
+        difference = Interval((first_only - second_only) / n, low, high, level, n, method)
+    else:
+        difference = Interval(None, None, None, level, 0, method, "no_units")
+    if not total:
+        return McNemarTest(0, 0, n, None, None, difference, "all_tied")
+    exact, mid = mcnemar_pvalues(np.array(min(first_only, second_only)), np.array(total))
+    return McNemarTest(first_only, second_only, n, float(exact), float(mid), difference)
+
+
+def _flags(name, values):
+    flags = np.asarray(values)
+    if flags.ndim != 1 or (flags.size and not np.isin(flags, (0, 1)).all()):
+        raise InputError(f"{name} must be a list of true and false")
+    return flags.astype(bool)
+
+
+def mcnemar_pvalues(low, total):
+    """Give two-sided p-values of the smaller discordant count, exact and mid-p."""
+    tail = special.bdtr(low, total, 0.5)
+    point = np.exp(-special.betaln(low + 1, total - low + 1) - np.log(total + 1) - total * math.log(2))
+    exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
+    mid = np.where(2 * low == total, 1 - point / 2, 2 * tail - point)
+    return exact, np.clip(mid, math.ulp(0.0), 1.0)

@@ -1,0 +1,168 @@
+"""A chapter for readers: the answer first; at its end the data's limits, how to repeat it, and its files."""
+
+import html
+import json
+import re
+import shlex
+from functools import lru_cache
+
+import nbformat
+
+from casebook.book.items import items_title
+from casebook.data.cards import card_of, cards
+from casebook.grid import DEFAULT_GRID, defaults, load_grid
+from casebook.paths import NOTEBOOKS, data_folder, run_dir
+from casebook.run import stored_record
+from casebook.runs.outputs import read_numbers
+from casebook.runs.record import digest
+from casebook.tables import Markup
+
+SHOWN = 12  # digits of a hash; the record has them all
+
+
+def for_readers(path, run, cell):
+    """Put the answer of a staged notebook first, and append the footer."""
+    notebook = nbformat.read(path, 4)
+    answer_first(notebook)
+    notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
+    nbformat.write(notebook, path)
+
+
+def answer_first(notebook):
+    """Move what leads to the answer behind everything else: a kernel wants the settings first, a reader the answer."""
+    cells = notebook.cells
+    titles = [_title(cell) for cell in cells]
+    starts = [place for place, title in enumerate(titles) if title]
+    answer = next((place for place in starts if titles[place].endswith("answer")), None)
+    if answer in (None, *starts[:1]):
+        return
+    first = starts[0]
+    text = "*In the notebook, the sections from here on stand before the answer.*"
+    note = nbformat.v4.new_markdown_cell(text, id="reading-order")
+    # What stands between the question and the first heading, the imports, leads there.
+    leads = [cells[first], note, *cells[1:first], *cells[first + 1 : answer]]
+    notebook.cells = [cells[0], *cells[answer:], *leads]
+
+
+def _title(cell):
+    """Give the title of a section in small letters, or nothing."""
+    line = cell.source.lstrip().partition("\n")[0]
+    is_heading = cell.cell_type == "markdown" and line.startswith("## ")
+    return line.removeprefix("## ").strip().lower() if is_heading else ""
+
+
+def _footer(run, cell):
+    record = stored_record(run, cell)
+    parameters = record.labels["Inputs"]["parameters"] if record else {}
+    lines = limits(run, cell, parameters)
+    lines += ["## Repeat or change this chapter", ""]
+    if record:
+        again = f"{command(record, run)} --force"
+        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
+        parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
+        made_from = ", ".join(f"{name} `{found}`" for name, found in parts.items() if found)
+        lines += [
+            f"- Rerun: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
+            f"- Edit: `make lab`, then `notebooks/{source.name}`.",
+            f"- [Made from](../../provenance.md): {made_from}.",
+        ]
+    if title := items_title(run, cell):
+        lines.append(f"- [{title}](../../generated/items/{cell}.md): what stands behind the means.")
+    links = []
+    for folder, kind in {"rows": "rows", "tables": "table", "figures": "figure data"}.items():
+        for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
+            label = kind if folder == "rows" else f"{kind} {path.name.removeprefix(f'{cell}.')}"
+            links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
+    if links:
+        lines.append(f"- Data of this chapter: {', '.join(links)}.")
+    return "\n".join(lines)
+
+
+# --- what the data are, what may be done with them, and what to keep in mind
+
+
+def limits(run, cell, parameters):
+    """Write the section on the data of a chapter: every card that parameters or numbers name, once."""
+    found = {}
+    for value in parameters.values():
+        for name in value if isinstance(value, list) else [value]:
+            if isinstance(name, str) and name in cards():
+                found[name] = cards()[name]
+    for datasets in read_numbers(run, cell).values():
+        found |= {card.key: card for card in filter(None, map(card_of, datasets))}
+    lines = []
+    for card in found.values():
+        split = parameters.get("split") if card.key == parameters.get("dataset") else ""
+        use = ", non-commercial use only" if card.licence.non_commercial else ""
+        counts = _counts(card, split or card.default_split)
+        lines += [f"[{card.title}](../../generated/cards/{card.key}.md): {counts}; {card.licence.name}{use}.", ""]
+        lines += [*(f"- {' '.join(caveat.split())}" for caveat in card.caveats), ""]
+    named = parameters.get("dataset")
+    if isinstance(named, str) and (data_folder(named) or card_of(named) is None):
+        called = data_folder(named)[0] if data_folder(named) else named
+        lines.append(f"No data card is known for {code(called)}: its limits are not known.")
+    return ["## The data and their limits", "", *lines, ""] if lines else []
+
+
+def _counts(card, split):
+    held = card.splits.get(split)
+    if held is None:
+        return f"part {code(str(split))}"
+    counts = {"documents": held.documents, "queries": held.queries, "judgements": held.judgements}
+    return f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts.items() if number)}"
+
+
+def code(text):
+    """Write text as code within a line of Markdown, whatever it holds."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    gap = " " if "`" in text else ""
+    return f"{ticks}{gap}{text}{gap}{ticks}"
+
+
+# --- what a number was made from, and the command that makes it again
+
+
+def command(record, run):
+    """Give the command that executes a cell again with the same parameters."""
+    name = record.labels["Cell"]
+    cell = _grid(DEFAULT_GRID.stat().st_mtime_ns).get(name)
+    known = cell.parameters if cell else {}
+    parameters = record.labels["Inputs"]["parameters"]
+    if cell is None:  # of another grid, or of -p: its data too, which others differ in
+        values = next(map(defaults, NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")), {})
+        parameters = {key: values[key] for key in ("dataset", "datasets") if key in values} | parameters
+    words = ["casebook", "run", name if cell else record.workflow, "--run", run]
+    for key, value in parameters.items():
+        if key not in known or known[key] != value:
+            words += ["-p", f"{key}={json.dumps(value)}"]
+    return shlex.join(words)
+
+
+@lru_cache(maxsize=1)
+def _grid(_stamp):
+    """Read the grid once, not for each of its numbers; again when the file changes."""
+    return {cell.name: cell for cell in load_grid()}
+
+
+def hashes(record):
+    """Give what a cell was made from."""
+    inputs = record.labels["Inputs"]
+    each = list(inputs["data"].values())
+    data = digest(inputs["data"]) if len(each) > 1 else next(iter(each), None)
+    found = {"data": data, **{name: inputs.get(name) for name in ("notebook", "library", "lock")}}
+    return {name: value and value[:SHOWN] for name, value in found.items()}
+
+
+def reproduce_line(run, cell):
+    """Write the reproduce line of a number, closed until a reader opens it."""
+    record = stored_record(run, cell)
+    if record is None:
+        return Markup("<small>no record</small>")
+    parts = [
+        f"{name} <code>{found}</code>" if found else f"{name} not hashed" for name, found in hashes(record).items()
+    ]
+    return Markup(
+        '<details class="reproduce"><summary>reproduce</summary>'
+        f"<code>{html.escape(command(record, run))}</code><br>{', '.join(parts)}; "
+        f'<a href="provenance.html#{cell}">provenance</a></details>'
+    )

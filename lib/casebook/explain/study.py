@@ -1,0 +1,354 @@
+"""Explanations with their sources, made wrong on purpose, and detectors held against what is wrong."""
+
+import math
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.data.sources import MIRROR_VARIABLE
+from casebook.errors import InputError
+from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, group_of, keys_of
+from casebook.measures.classification import auroc
+from casebook.measures.faithfulness import documented_shares, faithfulness
+from casebook.measures.mentions import agreement, find_flip
+from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
+from casebook.paths import valid_name
+from casebook.readers import read_jsonl
+from casebook.sensitivity.extract import extract_sheet
+from casebook.stats.intervals import clustered_wilson
+from casebook.stats.samples import stream
+from casebook.text import content_words, sentences
+
+LEAST_SOURCES = 5
+DEFECTS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")
+DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quotes")
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """Explanations, their sources, and who belongs to whom; all by key."""
+
+    name: str
+    kind: str
+    explanations: dict
+    sources: dict
+    own: dict  # {explanation: its source}
+    cited: dict  # {explanation: citations of its passages}
+    left_out: dict  # {reason: count}
+
+
+def explain(dataset, kind="template", *, limit=None, seed=0):
+    """Make or read the explanations of a dataset, with the source of each.
+
+    Parameters
+    ----------
+    dataset : casebook.data.splits.RetrievalDataset
+        Questions, documents and judgements; each question is explained by its best, first relevant document.
+    kind : str
+        ``template`` (the question and a quotation), ``gold`` (reference answers), ``explainer`` or
+        ``documented explainer`` (sentences of `casebook.explain.templates.Explainer`), or the name of a run of
+        PDPABench's stored answers.
+    limit : int, optional
+        Most explanations; more are drawn from.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    Explained
+        `explanations` and `sources` by key, `own` ({explanation: its source}) and `left_out` ({reason: count}).
+
+    Raises
+    ------
+    InputError
+        If the data have no such explanations, or fewer than five sources with one.
+
+    Examples
+    --------
+    >>> from casebook.data import load
+    >>> from casebook.explain.study import explain
+    >>> made = explain(load("smoke", titles=False), limit=20)
+    >>> len(made.explanations), made.kind, made.left_out
+    (20, 'template: the question and a quotation', {'not drawn': 14})
+    """
+    pairs, texts, known = list(_first_relevant(dataset)), _column(dataset, "text"), _column(dataset, "citation")
+    name, cited, why = dataset.name, {}, ""
+    if kind == "template":
+        how, why = "template: the question and a quotation", "no sentence to quote"
+        found = [_quotation(row["text"], texts[document]) for row, document in pairs]
+    elif kind == "gold":
+        if "gold_answer" not in dataset.queries:
+            raise InputError(f"{name} has no reference answers")
+        how, found = "reference answers", [row["gold_answer"] for row, _ in pairs]
+        cited = {row["query_id"]: known[document] for row, document in pairs} if known else {}
+    elif kind in ("explainer", "documented explainer"):
+        rules, why = "corrected" if kind == "explainer" else "documented", "nothing in common found"
+        name, how = f"{name}.{rules}_explainer", f"sentences of the explainer, {rules} rules"
+        explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
+        found = [_sentences_of(explainer, row, document) for row, document in pairs]
+    else:
+        return _drawn(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
+    made = {row["query_id"]: text for (row, _), text in zip(pairs, found, strict=True) if text is not None}
+    own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
+    left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
+    return _drawn(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
+
+
+def _first_relevant(dataset):
+    """Each question with its best, first relevant document that is here."""
+    for row in dataset.queries.to_dict("records"):
+        judged = dataset.qrels.get(row["query_id"], {})
+        relevant = [d for d, grade in judged.items() if grade >= 1 and d not in dataset.lacking]
+        if relevant:
+            yield row, max(relevant, key=lambda d: judged[d])
+
+
+def _column(dataset, name):
+    if name not in dataset.documents:
+        return {}
+    return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
+
+
+def _drawn(made, limit, seed):
+    """At most `limit` explanations, of enough sources."""
+    keys = list(made.explanations)
+    if limit is not None and len(keys) > limit:
+        order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
+        chosen = [keys[i] for i in sorted(order[:limit])]
+        explanations = {key: made.explanations[key] for key in chosen}
+        own, left_out = {key: made.own[key] for key in chosen}, made.left_out | {"not drawn": len(keys) - limit}
+        made = replace(made, explanations=explanations, own=own, left_out=left_out)
+    count = len(set(made.own.values()))
+    if count < LEAST_SOURCES:
+        raise InputError(
+            f"{made.name}: {count} source(s) with an explanation, {LEAST_SOURCES} are the fewest to compare"
+        )
+    return made
+
+
+def _quotation(text, source):
+    """The question, and a quotation of the source's sentence that shares most content with it; None without one."""
+    question = _short_question(text)
+    asked = content_words(question)
+    spans = [source[a:b] for a, b in sentences(source[:20_000])]
+    fit = [s for s in spans if 5 <= len(s.split()) <= 40] or spans
+    if not fit:
+        return None
+    best = max(fit, key=lambda s: len(asked & content_words(s)))
+    best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
+    return f"It was found for: {question} It says: “{best}”"
+
+
+def _short_question(text, most=60, around=600, mask="[?CITATION?]"):
+    """First words of a question; of a judgment, of the sentence around its first masked citation."""
+    place = text.find(mask)
+    if place >= 0:
+        text = text[max(0, place - around) : place + around].replace(mask, " ")
+    spans = sentences(text)
+    if place >= 0 and len(spans) > 2:
+        spans = spans[len(spans) // 2 :]
+    words = text[spans[0][0] : spans[0][1]].split() if spans else text.split()
+    return " ".join(words[:most]).rstrip(".,;:?!") + "."
+
+
+def _sentences_of(explainer, row, document):
+    """What the explainer says of why a document was found, None if it finds nothing."""
+    found = explainer.result(extract_sheet(row["text"], row["query_id"]).sheet, document)
+    kinds = {sentence.kind for sentence in found.sentences}
+    return None if kinds <= {"nothing", "similarity"} else found.text
+
+
+def _stored_answers(dataset, run, pairs, texts, known):
+    """Answers of one stored run of PDPABench with the passages that the model was shown."""
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    if not mirror:
+        raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
+    path = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers") / "detailed_results.jsonl"
+    if not path.is_file():
+        raise InputError(f"{path}: no stored answers; choose from the folder's runs")
+    relevant = {row["query_id"]: [document] for row, document in pairs}
+    explanations, sources, own, cited, left_out = {}, {}, {}, {}, Counter()
+    for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
+        key, answer = row["qid"], row["prediction"].get("answer_text")
+        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts] or relevant.get(key)
+        if not answer or not shown:
+            left_out["no answer" if not answer else "no passage"] += 1
+            continue
+        explanations[key], own[key] = answer, key
+        sources[key] = "\n\n".join(texts[d] for d in shown)
+        cited[key] = "; ".join(known[d] for d in shown if d in known)
+    name, how = f"{dataset.name}.{run}", f"stored answers of {run}"
+    return Explained(name, how, explanations, sources, own, cited, dict(left_out))
+
+
+# Defects and detectors
+
+
+_NUMBER = re.compile(r"(?<![\w.(\[])\d{1,3}(?:,\d{3})*(?![\w)\]])")
+_AUXILIARY = re.compile(r"\b(?P<verb>may|must|shall|will|can|is|are|was|were|has|have|does|do)\b(?P<negation> not)?")
+_BREAK = re.compile(r"(?<=[.:?!]) (?=[A-Z“])")
+
+
+def corrupt(explanations, *, seed=0):
+    """Copies with one defect each, {defect: {key: text}}; a text that does not allow a defect has no copy."""
+    keys = list(explanations)
+    order = np.random.Generator(stream(seed, "corruptions")).permutation(len(keys))
+    following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
+    found = {defect: {} for defect in DEFECTS}
+    for key, text in explanations.items():
+        other = explanations[following[key]]
+        copies = (_number_changed(text), _negation_turned(text), _foreign_sentence(text, other), _stitched(text, other))
+        for defect, copy in zip(DEFECTS, copies, strict=True):
+            if copy is not None and copy != text:
+                found[defect][key] = copy
+    return found
+
+
+def _number_changed(text):
+    """The last number becomes twice itself and one more."""
+    for match in reversed(list(_NUMBER.finditer(text))):
+        return f"{text[: match.start()]}{2 * int(match.group().replace(',', '')) + 1}{text[match.end() :]}"
+    return None
+
+
+def _negation_turned(text):
+    """The last auxiliary verb loses or gets its "not"."""
+    for match in reversed(list(_AUXILIARY.finditer(text))):
+        turned = match["verb"] if match["negation"] else f"{match['verb']} not"
+        return text[: match.start()] + turned + text[match.end() :]
+    return None
+
+
+def _foreign_sentence(text, other):
+    """What follows the last sentence break becomes that of another text."""
+    ours, theirs = ([0, *(match.end() for match in _BREAK.finditer(one))] for one in (text, other))
+    return text[: ours[-1]] + other[theirs[-1] :]
+
+
+def _stitched(text, other):
+    """Half of the last quotation becomes that of another text."""
+    ours, theirs = find_quotes(text), find_quotes(other)
+    if not ours or not theirs:
+        return None
+    (start, end), (left, right) = ours[-1], theirs[-1]
+    here, there = text[start:end].split(), other[left:right].split()
+    return f"{text[:start]}{' '.join([*here[: len(here) // 2], *there[len(there) // 2 :]])}{text[end:]}"
+
+
+def scores(explanation, source, weights):
+    """Score one explanation with every detector, higher for more faithful, None where there is nothing to judge."""
+    documented = [share for share, _ in documented_shares(explanation, source)]
+    named = [found for found in agreement(explanation, source) if found.n]
+    count, missing = sum(found.n for found in named), sum(len(found.missing) for found in named)
+    there = tuple(source[a:b] for a, b in sentences(source))
+    flips = [find_flip(explanation[a:b], there) for a, b in sentences(explanation)]
+    kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
+    quotes = [quote.state in STATES[:2] for quote in quote_states(explanation, {"own": source})]
+    return {
+        "documented": _mean(documented),
+        "corrected": faithfulness(explanation, source).mean_share,
+        "weighted": faithfulness(explanation, source, weights=weights).mean_share,
+        "mentions": 1 - missing / count if count else None,
+        "polarity": _mean(kept),
+        "quotes": _mean(quotes),
+    }
+
+
+def _mean(values):
+    return math.fsum(values) / len(values) if values else None
+
+
+def detect(explained, weights, *, seed=0):
+    """AUROC of every detector for originals against copies with a defect, clustered by source.
+
+    `n` copies have the defect; `judged` are those where original and copy have a score.
+    """
+    source = {key: explained.sources[explained.own[key]] for key in explained.explanations}
+    right = {key: scores(text, source[key], weights) for key, text in explained.explanations.items()}
+    rows = []
+    for defect, copies in corrupt(explained.explanations, seed=seed).items():
+        wrong = {key: scores(text, source[key], weights) for key, text in copies.items()}
+        for detector in DETECTORS:
+            keys = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
+            row = {"defect": defect, "detector": detector, "n": len(copies)}
+            row |= dict.fromkeys(("auroc", "low", "high")) | {"judged": len(keys), "reason": "nothing to judge"}
+            if keys:
+                values = [right[key][detector] for key in keys] + [wrong[key][detector] for key in keys]
+                positive = [True] * len(keys) + [False] * len(keys)
+                found = auroc(positive, values, clusters=[explained.own[key] for key in keys] * 2)
+                row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# Citations and truth
+
+
+def cited_provisions(explained):
+    """Provisions that explanations cite, against the citations of their own passages and of the next one's."""
+    keys = [key for key in explained.explanations if explained.cited.get(key)]
+    follow = dict(zip(keys, [*keys[1:], *keys[:1]], strict=True))
+    rows = []
+    for condition in ("matched", "mismatched") if keys else ():
+        states = []
+        for key in keys:
+            known = _provisions(explained.cited[key if condition == "matched" else follow[key]])
+            states.append([_cited(p, known) for p in _provisions(explained.explanations[key])])
+        sizes = [len(own) for own in states]
+        for state in ("exact", "same section", "absent"):
+            counts = [own.count(state) for own in states]
+            found = clustered_wilson(counts, sizes)
+            rows.append((condition, state, sum(counts), found.estimate, found.low, found.high, sum(sizes)))
+    return pd.DataFrame(rows, columns=["condition", "state", "count", "share", "low", "high", "n"])
+
+
+def _provisions(text):
+    """Distinct numbers of the provisions that a text cites."""
+    found = [c.parts[2] for c in find_citations(text) if c.kind == "provision"]
+    return [number.removesuffix("(0)") for number in dict.fromkeys(found)]
+
+
+def _cited(number, known):
+    if any(number == k or number.startswith(f"{k}(") for k in known):
+        return "exact"
+    sections = {k.partition("(")[0] for k in known}
+    return "same section" if number.partition("(")[0] in sections else "absent"
+
+
+def explanation_truth(gold):
+    """Explain every annotated text by every other text's facts, and check what is said by its own sheet.
+
+    Returns a row per rules and kind of sentence: the share of true ones among those written (clustered by
+    text) and, as control, the share of pairs of which it would be true.
+    """
+    if len(gold) < 2:
+        raise InputError("explanations need at least two annotated texts")
+    weights, kinds = (
+        TermWeights(one.text for one in gold),
+        ("sections", "petitioner", "respondent", "evidence", "numbers"),
+    )
+    names = {"Section": "sections", "Evidence": "evidence", "number": "numbers"}
+    rows = []
+    for target in gold:
+        passage, known = Passage(target.id, target.text), keys_of(target.sheet)
+        for other in (one for one in gold if one is not target):
+            groups = {group_of(key) for key in keys_of(other.sheet) if key in known}
+            shared = {names.get(group, group) for group in groups}
+            for rules in ("documented", "corrected"):
+                made = explain_result(other.sheet, passage, weights, rules == "documented")
+                written = {sentence.kind for sentence in made.sentences}
+                rows += [(target.id, rules, kind, kind in written, kind in shared) for kind in kinds]
+    pairs = pd.DataFrame(rows, columns=["text", "rules", "kind", "written", "true"])
+    found = []
+    for (rules, kind), part in pairs.groupby(["rules", "kind"], sort=False):
+        said = part[part["written"]].groupby("text")["true"]
+        share = clustered_wilson(said.sum().to_numpy(), said.size().to_numpy())
+        row = {"rules": rules, "kind": kind, "value": share.estimate, "ci_low": share.low, "ci_high": share.high}
+        control = float(part["true"].mean())
+        found.append(row | {"n": share.n, "texts": said.ngroups, "control": control, "reason": share.reason})
+    return pd.DataFrame(found)

@@ -1,0 +1,403 @@
+"""Scores of anyone's verdicts, joined by id: as documented, corrected, compared on the same claims; and their cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.frames import contrasts
+from casebook.measures import classification as confusion
+from casebook.measures import classification as verdict_labels
+from casebook.measures.calibration import Calibration, calibration
+from casebook.measures.classification import Scores, documented_metrics, score_predictions
+from casebook.readers import read_records
+from casebook.stats.intervals import bounds_text
+from casebook.stats.tests import mcnemar
+
+SHOWN = 10  # ids listed by name
+COMPARED = [
+    *("rival", "n", "groups", "accuracy", "rival accuracy", "system_only", "rival_only"),
+    *("difference", "difference low", "difference high", "p", "p_adjusted", "verdict", "mcnemar", "reason"),
+]
+PARITY_NOTE = (
+    "documented formulas: exact comparison, positive class SUPPORTED, a missing "
+    "verdict counts as NOT_SUPPORTED, a zero denominator gives 0"
+)
+LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
+
+
+def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labels=None, **options):
+    r"""Score a file of predictions against a file of gold labels.
+
+    Parameters
+    ----------
+    gold, predicted : path
+        CSV, JSON or JSONL with ``id`` and ``label``; predictions may have ``confidence`` in [0, 1].
+    baseline : path, optional
+        Predictions of a model that sees the claims alone.
+    groups : sequence of str
+        Columns of `gold` to score by.
+    cluster : str, optional
+        Column of `gold` whose values belong together.
+    labels : dict, optional
+        Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``.
+    **options
+        ``policy``, ``n_boot`` and ``seed`` of `score_joined`.
+
+    Returns
+    -------
+    FactcheckReport
+        With ``as_text()`` and ``as_dict()``.
+
+    Raises
+    ------
+    InputError
+        If a file, a label or a column is wrong; with file and row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from casebook.factcheck.score import score_files
+    >>> gold = Path(tempfile.mkdtemp(), "gold.csv")
+    >>> _ = gold.write_text("id,label\n1,SUPPORTED\n2,NOT_SUPPORTED\n")
+    >>> score_files(gold, gold, n_boot=100).scores["accuracy"].estimate
+    1.0
+    """
+    frame = read_labels(gold)
+    for name in filter(None, [*groups, cluster]):
+        if name not in frame:
+            raise InputError(f"{gold}: no column {name!r}: it has {', '.join(frame)}")
+    codes, _ = verdict_labels.encode(frame["label"], labels)
+    wrong = frame[codes >= len(verdict_labels.GOLD)]
+    if len(wrong):
+        problem = (
+            f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here {wrong['label'].iloc[0]!r}): "
+            f"use {', '.join(verdict_labels.GOLD)}, or name the spelling's meaning"
+        )
+        raise InputError.at(gold, wrong["row"].iloc[0], problem)
+    joined = join_labels(frame, read_labels(predicted), (gold, predicted))
+    baselines = {}
+    if baseline is not None:
+        blind = join_labels(frame, read_labels(baseline), (gold, baseline))
+        baselines["claim_only"] = blind.rows["predicted"]
+    return score_joined(joined, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
+
+
+def read_labels(path):
+    """Read a file of labels: ``id`` as text, ``label``, all other fields, and the ``row`` of the file."""
+    rows = []
+    for number, record in read_records(path)[0]:
+        for name in ("id", "label"):
+            if name not in record:
+                has = ", ".join(map(str, list(record)[:6]))
+                raise InputError.at(path, number, f"has no field {name!r}: it has {has}")
+        if not isinstance(record["id"], str | int) or record["id"] == "":
+            raise InputError.at(path, number, "field 'id' is neither text nor a number")
+        if not isinstance(record["label"], str | bool | int | float | None):
+            raise InputError.at(path, number, "field 'label' is no label")
+        rows.append(record | {"row": number, "id": str(record["id"])})
+    return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Predictions in the order of the gold rows, how they met, and both lists of labels as if joined by position."""
+
+    rows: pd.DataFrame
+    account: dict
+    zipped: tuple
+
+
+def join_labels(gold, predicted, names=("gold", "predictions")):
+    """Join two frames of labels by id; missing, extra and doubled ids are counted and listed."""
+    once = [_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True)]
+    told = once[1][once[1].columns.intersection(["id", "label", "confidence"])].rename(columns={"label": "predicted"})
+    rows = once[0].rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
+    missing, extra = rows["id"][~rows["id"].isin(told["id"])], told["id"][~told["id"].isin(rows["id"])]
+    if len(missing) == len(rows):
+        raise InputError(
+            f"{names[0]} and {names[1]} have no id in common (first: "
+            f"{rows['id'].iloc[0]!r} and {told['id'].iloc[0]!r}): nothing to score"
+        )
+    rows = rows.merge(told, on="id", how="left")
+    rows["predicted"] = _verdicts(rows["predicted"])
+    if "confidence" in rows:
+        rows["confidence"] = _shares(rows["confidence"], rows["id"], names[1])
+    doubled = [frame["id"][frame["id"].duplicated()].unique() for frame in (gold, predicted)]
+    listed = {"missing": missing, "extra": extra, "doubled_gold": doubled[0], "doubled_predictions": doubled[1]}
+    account = {"gold": len(gold), "predictions": len(predicted), "matched": len(rows) - len(missing)}
+    account |= {name: len(ids) for name, ids in listed.items()}
+    account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
+    size = min(len(gold), len(predicted))
+    return Joined(rows, account, (gold["label"].tolist()[:size], predicted["label"].tolist()[:size]))
+
+
+def _verdicts(labels):
+    """Labels as text, None where nothing was said."""
+    labels = labels.astype(object)
+    said = labels.notna() & (labels.astype(str).str.strip() != "")
+    return labels.astype(str).astype(object).where(said, None)
+
+
+def _once(frame, name):
+    """One row per id; contradictions are refused."""
+    once = frame.assign(said=_verdicts(frame["label"])).drop_duplicates(["id", "said"])
+    unlike = once["id"][once["id"].duplicated()].unique()
+    if len(unlike):
+        raise InputError(
+            f"{name}: {len(unlike)} ids stand more than once with different labels "
+            f"(first: {', '.join(unlike[:3])}); keep one row of each"
+        )
+    return once.drop(columns="said")
+
+
+def _shares(values, ids, name):
+    try:
+        found = pd.to_numeric(values.astype(object).replace("", None)).astype(float)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name}: field 'confidence': {error}") from error
+    outside = (found < 0) | (found > 1)
+    if outside.any():
+        raise InputError(f"{name}: {outside.sum()} confidences lie outside 0 to 1 (first: {ids[outside].iloc[0]})")
+    return found
+
+
+def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0):
+    """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
+    rows = joined.rows
+    options = {"clusters": rows[cluster] if cluster else None, "n_boot": n_boot, "seed": seed}
+    by = {name: rows[name] for name in groups}
+    known = {"labels": labels, "groups": by, "baselines": baselines}
+    scores = score_predictions(rows["gold"], rows["predicted"], **known, **(policy or {}), **options)
+    right = is_right(rows["gold"], rows["predicted"], labels, scores.policy)
+    kept = right.notna()
+    # Rows that the system's answers drop are dropped for all; no others are.
+    dropping = scores.policy["off_label"] == "drop"
+    policy = scores.policy | ({"off_label": "wrong"} if dropping else {})
+    blind = scores.policy | {"off_label": "wrong"}
+    constant = {label: [label] * len(rows) for label in verdict_labels.GOLD[:3]}
+    hits = {name: is_right(rows["gold"], v, labels, blind)[kept].eq(True).sum() for name, v in constant.items()}
+    rivals = {"majority": constant[max(hits, key=hits.get)]} | (baselines or {})
+    answers = {name: is_right(rows["gold"], verdicts, labels, policy) for name, verdicts in rivals.items()}
+    compared = compare_verdicts(right, answers, clusters=options["clusters"], n_resamples=n_boot, seed=seed)
+    stated = None
+    if "confidence" in rows:
+        together = rows.loc[kept, cluster] if cluster else None
+        stated = calibration(
+            right[kept].astype(bool), rows["confidence"][kept], clusters=together, n_boot=n_boot, seed=seed
+        )
+    return FactcheckReport(joined, scores, stated, compared)
+
+
+def is_right(gold, predicted, labels=None, policy=None):
+    """Whether each verdict is right under the policies, None where the row is left out."""
+    rows, _ = verdict_labels.encode(gold, labels)
+    columns, _ = verdict_labels.encode(predicted, labels)
+    shape = (-1, len(verdict_labels.GOLD), len(verdict_labels.OUTCOMES))
+    flat = confusion.collapse(np.eye(confusion.CELLS, dtype=int).reshape(shape), **(policy or {}))
+    right = np.trace(flat, axis1=1, axis2=2).astype(bool).astype(object)
+    right[flat.sum((1, 2)) == 0] = None
+    index = gold.index if isinstance(gold, pd.Series) else None
+    return pd.Series(right[rows * shape[2] + columns], index=index, dtype=object)
+
+
+def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
+    """Compare a system with others on the same claims, as one family of contrasts.
+
+    Parameters
+    ----------
+    right : sequence of bool, shape [claims]
+        Whether the system is right, None where a claim is left out.
+    rivals : dict of sequence
+        The same of every other system.
+    clusters : array_like, shape [claims], optional
+        What belongs together; whole clusters change sides in the test.
+    n_resamples, seed : int
+        Of the sign patterns, see `casebook.frames.contrasts`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per rival: both accuracies, claims that only one has right, difference with interval, p, p adjusted
+        over the family and verdict. McNemar's exact p stands beside it where every claim stands alone.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.score import compare_verdicts
+    >>> compare_verdicts([1] * 6 + [0, 1], {"majority": [0] * 6 + [1, 1]})["system_only"].tolist()
+    [6]
+    """
+    # Columns are numbers: a rival may be called "system".
+    answers = [list(right), *(list(rivals[name]) for name in rivals)]
+    table = pd.DataFrame(dict(enumerate(answers)), dtype=object)
+    kept = table.notna().all(axis=1)
+    table = table[kept].astype(float)
+    places = range(1, len(answers))
+    if not places or table.empty:
+        return pd.DataFrame(columns=COMPARED)
+    groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
+    found = contrasts(table, [(0, place) for place in places], groups, n_resamples=n_resamples, seed=seed)
+    found = found.rename(columns={"low": "difference low", "high": "difference high"})
+    ours, alone = table[0], groups is None or groups.is_unique
+    found = found.assign(
+        **{"rival accuracy": [table[place].mean() for place in places]},
+        rival=list(rivals),
+        accuracy=ours.mean(),
+        system_only=[(ours > table[place]).sum() for place in places],
+        rival_only=[(table[place] > ours).sum() for place in places],
+        mcnemar=np.array([mcnemar(ours, table[place]).pvalue if alone else None for place in places], dtype=float),
+    )
+    return found[COMPARED]
+
+
+@dataclass(frozen=True, eq=False)
+class FactcheckReport:
+    """Everything that is said of one system's verdicts."""
+
+    joined: Joined
+    scores: Scores
+    calibration: Calibration | None
+    comparisons: pd.DataFrame
+
+    def as_dict(self):
+        """The sections ``parity`` and ``corrected`` as plain values for JSON."""
+        scores, comparisons = self.scores, self.comparisons.astype(object)
+        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE}
+        parity["zipped"] = documented_metrics(*self.joined.zipped)
+        corrected = {
+            "n": scores.n,
+            "policy": scores.policy,
+            "join": self.joined.account,
+            "measures": scores.numbers(),
+            "confusion": scores.counts.to_dict(orient="index"),
+            "excluded": scores.excluded,
+            "parse_rate": _plain(scores.parse_rate),
+            "off_label": scores.foreign,
+            "policies": _plain(scores.policies),
+            "baselines": _plain(scores.baselines),
+            "groups": _plain(scores.groups),
+            "comparisons": comparisons.where(comparisons.notna(), None).to_dict(orient="records"),
+        }
+        if self.calibration is not None:
+            stated = self.calibration
+            corrected["calibration"] = {"n": stated.n, "missing": stated.missing, "measures": _plain(stated.measures)}
+            corrected["calibration"]["controls"] = stated.controls
+        return {"parity": parity, "corrected": corrected}
+
+    def as_text(self):
+        """The report as lines for a terminal."""
+        scores, account, s = self.scores, self.joined.account, self.scores.parity["S"]
+        lines = [
+            f"rows: {scores.n} gold, {account['matched']} with a prediction, "
+            f"{account['missing']} missing, {account['extra']} extra, "
+            f"{account['doubled_gold']} + {account['doubled_predictions']} doubled ids"
+        ]
+        lines += [f"  {name}: {', '.join(ids)}" for name, ids in account["listed"].items() if ids]
+        documented = [f"{k} {v:.4f}" if isinstance(v, float) else f"{k} {v}" for k, v in s.items()]
+        lines.append("documented (S): " + ", ".join(documented))
+        rule = ", ".join(f"{name}={value}" for name, value in scores.policy.items())
+        lines.append(f"corrected ({rule}); excluded: {scores.excluded}")
+        majority = scores.baselines["majority"]
+        for name, found in {"parse rate": scores.parse_rate, **scores.measures}.items():
+            if found.estimate is None:
+                lines.append(f"  {name:24} undefined ({found.reason})")
+                continue
+            lines.append(f"  {name:24} {found.estimate:.4f}  {bounds_text(found.low, found.high)}  n={found.n}")
+            if name in majority:
+                control = majority[name].estimate
+                lines[-1] += "  majority " + ("undefined" if control is None else f"{control:.4f}")
+        lines += [f"  off-label {spelling!r}: {count}" for spelling, count in list(scores.foreign.items())[:5]]
+        return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
+
+
+def _plain(found):
+    """Intervals, in dicts however deep, as plain values."""
+    if isinstance(found, dict):
+        return {name: _plain(one) for name, one in found.items()}
+    return {"value": found.estimate, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
+
+
+def cost_rows(results):
+    """What each checked claim cost, for tables beside its verdict."""
+    return pd.DataFrame(
+        {
+            "id": [result.claim_id for result in results],
+            "parts": [len(result.subclaims) for result in results],
+            "queries": [len(result.queries) for result in results],
+            "evidence": [len(result.evidence) for result in results],
+            "high": [sum(item.level == "high" for item in result.evidence) for result in results],
+            "seconds": [sum(result.timings.values()) for result in results],
+        }
+    )
+
+
+def documented_performance(results):
+    """The documented performance numbers: seconds of the verdict stage alone, 0 where there is nothing."""
+    times = [result.timings.get("verdict", 0.0) for result in results]
+    whole = [result for result in results if result.error is None]
+    costs = cost_rows(whole)
+    found = pd.Series(
+        {
+            "mean_processing_time": np.mean(times or [0.0]),
+            "total_processing_time": sum(times),
+            "queries_per_claim": costs["queries"].mean(),
+            "evidence_per_claim": costs["evidence"].mean(),
+            "high_credibility_ratio": high_credibility(whole)["macro"],
+        },
+        dtype=float,
+    )
+    return found.fillna(0.0).to_dict()
+
+
+def high_credibility(results):
+    """Share of evidence of high credibility: mean over the claims that have any, as documented, and of all items."""
+    costs = cost_rows(results)
+    held = costs[costs["evidence"] > 0]
+    if held.empty:
+        return {"macro": None, "pooled": None}
+    macro, pooled = (held["high"] / held["evidence"]).mean(), held["high"].sum() / held["evidence"].sum()
+    return {"macro": float(macro), "pooled": float(pooled)}
+
+
+def timings(results):
+    """Seconds of every stage and of all together: mean, median, 95th percentile and n."""
+    table = pd.DataFrame([result.timings for result in results], dtype=float).fillna(0.0)
+    table["total"] = table.sum(axis=1)
+    found = pd.DataFrame({"mean": table.mean(), "median": table.median(), "p95": table.quantile(0.95), "n": len(table)})
+    return found.rename_axis("stage").reset_index()
+
+
+def run_log(results, truths=None):
+    """The documented run log, one row a run; without a label its accuracy is its own confidence."""
+    found = cost_rows(results)
+    truths = pd.Series(truths or [None] * len(results), dtype=object)
+    right = [
+        float(result.verdict == truth) if truth else float(result.confidence or 0.0)
+        for result, truth in zip(results, truths, strict=True)
+    ]
+    seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
+    return pd.DataFrame(
+        {
+            "id": found["id"],
+            "labelled": truths.map(bool),
+            "accuracy": right,
+            "evidence_quality": (found["high"] / found["evidence"]).fillna(0.0),
+            "efficiency": 1 / seconds.clip(lower=0.1),
+            "seconds": seconds,
+        }
+    )
+
+
+def performance_score(log):
+    """The documented score of a log, in [0, 3.3]: a fast wrong answer can beat a right one."""
+    return float((log[LOG_WEIGHTS.index] @ LOG_WEIGHTS).mean()) if len(log) else 0.0
+
+
+def honest_accuracy(log):
+    """Accuracy of the labelled runs alone."""
+    labelled = log[log["labelled"]]
+    right = int(labelled["accuracy"].sum())
+    accuracy = right / len(labelled) if len(labelled) else None
+    return {"right": right, "labelled": len(labelled), "accuracy": accuracy, "unlabelled": len(log) - len(labelled)}

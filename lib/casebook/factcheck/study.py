@@ -1,0 +1,411 @@
+"""The chapter: systems and controls on the same claims of one set."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from casebook.data import load
+from casebook.errors import InputError
+from casebook.factcheck.ablation import ablate
+from casebook.factcheck.claims import read_claims, shipped_documents
+from casebook.factcheck.evidence import EvidenceBase, documented_rating
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, GATES, FactChecker, PipelineConfig
+from casebook.factcheck.score import compare_verdicts, is_right
+from casebook.factcheck.stance import (
+    PlaceholderStance,
+    PublicJudge,
+    features,
+    features_model,
+    fitted_stance,
+    negations,
+    overlap,
+)
+from casebook.factcheck.transfer import (
+    CLAIM_ONLY,
+    FITTED_ON_OWN,
+    OWN,
+    claim_only,
+    cross_fitted,
+    of_another_group,
+    of_claim_set,
+    words_model,
+)
+from casebook.factcheck.verdict import INSUFFICIENT, STANCES
+from casebook.factcheck.verdict import NOT_SUPPORTED as N
+from casebook.factcheck.verdict import SUPPORTED as S
+from casebook.measures.calibration import calibration
+from casebook.measures.classification import score_predictions
+from casebook.stats.samples import number_or_none
+
+NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
+GOLD_CLAUSE, SHUFFLED_CLAUSE, SHUFFLED = "gold clause", "shuffled clause", "shuffled evidence"
+WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictStudy:
+    """Verdicts of several systems on the same claims; the first system is what the chapter is about.
+
+    ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls; ``confidence`` states
+    the probability that a verdict is right; ``found`` says whether the deciding evidence was found; ``decisive`` and
+    ``cited`` are the passages that decide and that were found.
+    """
+
+    name: str
+    rows: pd.DataFrame
+    verdicts: dict
+    policy: dict
+    blind: tuple = ()
+    slices: tuple = ()
+    confidence: dict = field(default_factory=dict)
+    found: list | None = None
+    ablation: object = None
+    facts: dict = field(default_factory=dict)
+    pipeline: object = None
+    texts: list | None = None
+    decisive: list | None = None
+    cited: list | None = None
+
+    @property
+    def main(self):
+        return next(iter(self.verdicts))
+
+    @property
+    def clusters(self):
+        """Groups of claims, None if every claim stands alone."""
+        return None if self.rows["group"].is_unique else self.rows["group"].tolist()
+
+    def scores(self, *, n_boot=1000, seed=0, **policy):
+        """Scores of every system; slices of the first."""
+        options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy
+        slices = {name: self.rows[name] for name in self.slices}
+        return {
+            name: score_predictions(
+                self.rows["label"],
+                pd.Series(verdicts, index=self.rows.index, dtype=object),
+                groups=slices if name == self.main else None,
+                **options,
+            )
+            for name, verdicts in self.verdicts.items()
+        }
+
+    def two_class(self, **options):
+        """Scores on the claims that are SUPPORTED or NOT_SUPPORTED; every other answer is no class."""
+        return self.scores(nei="exclude", conflict="exclude", **options)
+
+    def right(self, system):
+        """Whether each verdict is right under the policies, None if left out."""
+        return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)
+
+    def comparisons(self, *, n_boot=10_000, seed=0):
+        """The first system against every other on the same claims."""
+        others = {name: self.right(name) for name in self.verdicts if name != self.main}
+        return compare_verdicts(self.right(self.main), others, clusters=self.clusters, n_resamples=n_boot, seed=seed)
+
+    def calibrated(self, *, n_boot=1000, seed=0):
+        """Stated confidence against what came true, None if nothing was stated."""
+        system = next(iter(self.confidence), None)
+        if system is None:
+            return None
+        right = self.right(system)
+        kept = right.notna().to_numpy()
+        stated = pd.Series(self.confidence[system], dtype=float)[kept]
+        clusters = None if self.clusters is None else self.rows["group"][kept]
+        return calibration(right[kept].astype(bool), stated, clusters=clusters, n_boot=n_boot, seed=seed)
+
+
+def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000):
+    """Check the claims of one data set by its systems and controls.
+
+    Parameters
+    ----------
+    dataset : str
+        ``factcheck_claims``, ``consumer_contracts_qa``, ``feverous_s``, ``climate_fever_claims`` or ``hover``.
+    ablation : bool
+        Whether the pipeline's configurations are run, on our own claims only.
+    noise_rates : sequence of float
+        Shares in (0, 1] of the documents that get a contradicting note, for the ablation.
+    folds : int
+        Folds of what is fitted to the set; claims that belong together stay together.
+    seed, resamples : int
+        Of shuffling, folds and the ablation's tests.
+
+    Returns
+    -------
+    VerdictStudy
+        With ``rows``, ``verdicts``, ``scores()``, ``comparisons()`` and ``calibrated()``.
+
+    Raises
+    ------
+    InputError
+        If there are no verdicts for the data set.
+
+    Examples
+    --------
+    >>> from casebook.factcheck.study import run_study
+    >>> study = run_study(ablation=False)
+    >>> study.main, len(study.rows)
+    ('pipeline', 100)
+    """
+    if dataset == OWN:
+        return _own_claims(ablation, noise_rates, seed, resamples)
+    builders = {
+        "consumer_contracts_qa": (_contracts, "retrieval"),
+        "feverous_s": (_gold_evidence, "claims"),
+        "climate_fever_claims": (_aggregation, "claims"),
+        "hover": (_claims_alone, "claims"),
+    }
+    if dataset not in builders:
+        raise InputError(f"no verdicts for {dataset!r}: choose from {', '.join([OWN, *builders])}")
+    build, kind = builders[dataset]
+    return build(load(dataset, kind=kind), folds, seed)
+
+
+class Cited(NamedTuple):
+    """One passage of a document behind a verdict."""
+
+    doc_id: str
+    text: str
+    start: int = 0
+    end: int = 0
+    about: str = ""
+    stance: str | None = None
+    probability: float | None = None
+    level: str | None = None
+
+
+def touches(one, other):
+    """Whether two passages share characters of one document."""
+    return one.doc_id == other.doc_id and overlap(one, other)
+
+
+class OwnClaims:
+    """Our held-out claims, a judge that never saw their sources, and its results."""
+
+    def __init__(self):
+        documents = shipped_documents()
+        claims = read_claims(documents=documents)
+        self.train, self.test = ([claim for claim in claims if claim.split == split] for split in ("train", "test"))
+        self.base, self.config, self.memo = EvidenceBase(documents), PipelineConfig(), {}
+        self.groups = [claim.group or claim.id for claim in self.test]
+
+    def check(self, stance, config, memo=None):
+        checker = FactChecker(self.base, stance, config, memo=memo)
+        return checker.check_all([(claim.id, claim.text) for claim in self.test])
+
+    @cached_property
+    def fitted(self):
+        """A judge that knows our training claims only."""
+        return fitted_stance(self.base, self.train)
+
+    @cached_property
+    def results(self):
+        return self.check(PublicJudge(), self.config, self.memo)
+
+
+def _own_claims(ablation, noise_rates, seed, resamples):
+    """Our own claims; everything is fitted on other sources."""
+    own = OwnClaims()
+    base, test, results = own.base, own.test, own.results
+    worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
+    verdicts = {
+        "pipeline": results,
+        FITTED_ON_OWN: own.check(own.fitted, own.config),
+        "documented": own.check(PlaceholderStance(), DOCUMENTED_CONFIG),
+    }
+    verdicts = {name: [result.verdict for result in found] for name, found in verdicts.items()}
+    verdicts[CLAIM_ONLY] = worded.predict([claim.text for claim in test]).tolist()
+    rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
+    rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
+    met = [
+        [any(touches(item, atom) for item in result.evidence) for atom in claim.atoms]
+        for result, claim in zip(results, test, strict=True)
+    ]
+    # Probability that the verdict is right, from the degree of support.
+    support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
+    stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
+    decisive = [
+        [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
+        for claim in test
+    ]
+    cited = [
+        [
+            Cited(e.doc_id, e.passage, e.start, e.end, e.subclaim_id, e.stance, e.probability, e.level)
+            for e in result.evidence
+        ]
+        for result in results
+    ]
+    ablated = None
+    if ablation:
+        options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
+        ablated = ablate(base, PublicJudge(), test, memo=own.memo, **options)
+    gate = GATES[DOCUMENTED_CONFIG.gate]
+    facts = {"training claims": len(own.train), "documents": len(base)}
+    facts["documents that pass the documented gate"] = sum(documented_rating(url).score >= gate for url in base.urls)
+    return VerdictStudy(
+        OWN,
+        rows,
+        verdicts,
+        WRONG | {"nei": "three_class"},
+        blind=(CLAIM_ONLY,),
+        slices=("category", "hops"),
+        confidence={"pipeline": stated.tolist()},
+        found=[all(found) if found else None for found in met],
+        ablation=ablated,
+        facts=facts,
+        pipeline=own,
+        texts=[claim.text for claim in test],
+        decisive=decisive,
+        cited=cited,
+    )
+
+
+def _by_probability(name, rows, stated, **more):
+    """A study whose systems state the probability of SUPPORTED."""
+    verdicts = {system: np.where(p >= 0.5, S, N).tolist() for system, p in stated.items()}
+    confidence = {system: np.maximum(p, 1 - p).tolist() for system, p in stated.items()}
+    return VerdictStudy(name, rows, verdicts, WRONG, confidence=confidence, **more)
+
+
+def _contracts(dataset, folds, seed):
+    """ConsumerContractsQA (Kolt 2022) as claims: yes or no from the clause that was retrieved."""
+    base = EvidenceBase(dataset.documents)
+    questions, ids = dataset.queries["text"].tolist(), dataset.queries["query_id"].tolist()
+    groups, yes = [dataset.groups[name] for name in ids], dataset.queries["answer"].to_numpy(bool)
+    place = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
+    gold = [place[next(iter(dataset.qrels[name]))] for name in ids]
+    hits = [base.search(question) for question in questions]
+    first = [found[0] if found else None for found in hits]
+    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
+    X = {
+        name: np.vstack([_read(base, question, row) for question, row in zip(questions, clauses, strict=True)])
+        for name, clauses in (("pipeline", first), (GOLD_CLAUSE, gold), (SHUFFLED_CLAUSE, shuffled))
+    }
+    also = (X["pipeline"], X[SHUFFLED_CLAUSE])
+    read = cross_fitted(features_model(), X[GOLD_CLAUSE], yes, groups, folds, seed, also)
+    at = [
+        "never" if row not in found else "rank 1" if found[0] == row else "later"
+        for row, found in zip(gold, hits, strict=True)
+    ]
+    rows = pd.DataFrame({"id": ids, "label": np.where(yes, S, N), "group": groups, "clause found at": at})
+    return _by_probability(
+        dataset.name,
+        rows,
+        {
+            "pipeline": read[1],
+            GOLD_CLAUSE: read[0],
+            SHUFFLED_CLAUSE: read[2],
+            CLAIM_ONLY: claim_only(questions, yes, groups, folds, seed),
+        },
+        blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
+        slices=("clause found at",),
+        found=[place == "rank 1" for place in at],
+        facts={"clauses": len(dataset.documents)},
+        texts=questions,
+        decisive=[[_clause(base, row)] for row in gold],
+        cited=[[] if row is None else [_clause(base, row)] for row in first],
+    )
+
+
+def _clause(base, row):
+    return Cited(base.doc_ids[row], base.texts[row], 0, len(base.texts[row]))
+
+
+def _read(base, question, row):
+    """Features of a question and the three nearest sentences of a clause."""
+    passages = [] if row is None else base.extract(row, question, 3) or [base.whole(row)]
+    table = [features(question, text, "", base.rarity) for text in [p.text for p in passages] or [""]]
+    turned = sum(negations(passage.text) for passage in passages)
+    own = [float(negations(question) % 2), np.log1p(turned)]
+    return np.concatenate([np.mean(table, axis=0), np.max(table, axis=0), own])
+
+
+def _gold_evidence(dataset, folds, seed):
+    """FEVEROUS-S: judge claims on their gold sentences, and the same model with them shuffled."""
+    gold = of_claim_set(dataset, "source")
+    claims, groups = gold.claims, gold.claims["group"].tolist()
+    passages = [[passage.text for passage in found] for found in gold.evidence]
+    supported = (claims["label"] == S).to_numpy()
+    shuffled = [passages[row] for row in of_another_group(groups, seed, "shuffled evidence")]
+    X, mixed = (_described(claims["claim"], given) for given in (passages, shuffled))
+    read = cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
+    words = claim_only(claims["claim"], supported, groups, folds, seed)
+    category = dataset.claims.set_index("claim_id")["category"].reindex(claims["id"]).fillna("unknown")
+    return _by_probability(
+        dataset.name,
+        claims[["id", "label", "group"]].assign(category=category.tolist()),
+        {"gold evidence": read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
+        blind=(SHUFFLED, CLAIM_ONLY),
+        slices=("category",),
+        facts={"sentences of evidence": sum(map(len, passages))},
+        texts=claims["claim"].tolist(),
+        decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold.evidence],
+    )
+
+
+def _described(claims, passages):
+    """Mean, maximum and joint features of a claim's passages, one row each."""
+    rows = []
+    for claim, texts in zip(claims, passages, strict=True):
+        table = np.array([features(claim, text) for text in texts])
+        rows.append(np.concatenate([table.mean(axis=0), table.max(axis=0), features(claim, " ".join(texts))]))
+    return np.array(rows)
+
+
+def _aggregation(dataset, folds, seed):
+    """Climate-FEVER: decide claims from the gold labels of their five sentences, by three rules."""
+    claims, evidence = dataset.claims, dataset.evidence
+    stances = {S: "supports", N: "refutes"}
+    labels = evidence["label"].map(stances).fillna("neutral")
+    counts = pd.crosstab(evidence["claim_id"], labels).reindex(claims["claim_id"])
+    counts = counts.reindex(columns=list(STANCES), fill_value=0)
+    pro, against, neutral = (counts[name].to_numpy() for name in STANCES)
+    share, sided = pro / (pro + against + neutral), pro + against
+    with np.errstate(invalid="ignore"):
+        among = pro / sided
+    documented = _thresholds(share)
+    verdicts = {
+        "documented vote": documented,
+        "vote without neutral": _thresholds(among),
+        "any/any": np.select([(pro > 0) & (against > 0), pro > 0, against > 0], [CONFLICTING, S, N], NEI),
+    }
+    stated = np.select([documented == S, documented == N], [share, 1 - share], np.nan)
+    read = {name: [] for name in claims["claim_id"]}
+    for row in evidence.itertuples():
+        read[row.claim_id].append(Cited(row.source, row.text, stance=stances.get(row.label)))
+    rows = claims[["claim_id", "label"]].rename(columns={"claim_id": "id"})
+    rows = rows.assign(**{"group": rows["id"], "sided evidence": [f"{count} of 5" for count in sided]})
+    return VerdictStudy(
+        dataset.name,
+        rows,
+        {name: found.tolist() for name, found in verdicts.items()},
+        WRONG | {"nei": "three_class", "conflict": "three_class"},
+        slices=("sided evidence",),
+        confidence={"documented vote": [number_or_none(value) for value in stated]},
+        facts={"sentences of evidence": len(evidence)},
+        texts=claims["claim"].tolist(),
+        decisive=list(read.values()),
+    )
+
+
+def _thresholds(share):
+    """The documented thresholds on the share of support, without weights."""
+    return np.select([share >= 0.7, share <= 0.3], [S, N], NEI)
+
+
+def _claims_alone(dataset, folds, seed):
+    """HoVer without any evidence: what a set gives away by its wording."""
+    claims = dataset.claims
+    groups, supported = claims["cluster"].tolist(), (claims["label"] == S).to_numpy()
+    lengths = claims["claim"].str.split().str.len().to_numpy(float)[:, None]
+    stated = {
+        CLAIM_ONLY: claim_only(claims["claim"], supported, groups, folds, seed),
+        "claim length only": cross_fitted(features_model(), lengths, supported, groups, folds, seed)[0],
+    }
+    rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
+    rows = rows.assign(group=groups, hops=rows["hops"].astype(str))
+    texts = claims["claim"].tolist()
+    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), slices=("hops",), texts=texts)

@@ -1,0 +1,339 @@
+"""The one frame: estimates of systems, and contrasts between them.
+
+Tables, figures, sentences, ``numbers.json`` and the front page show its rows; nothing
+else draws an interval of its own.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
+from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.samples import check_share, score_matrix, system_pairs
+from casebook.stats.tests import (
+    effect_sizes,
+    holm,
+    paired_t,
+    randomised_tukey_hsd,
+    sign_flips,
+    wilcoxon_signed_rank,
+    win_tie_loss,
+)
+
+BETTER, WORSE, SAME = "better", "worse", "same"
+EQUIVALENT, UNDECIDED = "equivalent", "undecided"
+UNTESTED = "not tested"
+MOST_TUKEY_RESAMPLES = 10_000
+"""Permuting systems costs ten times what flipping signs does."""
+CONTRASTS = [
+    *("system", "against", "difference", "low", "high", "n", "groups"),
+    *("p", "p_adjusted", "verdict", "reason"),
+]
+PAIR_COLUMNS = [
+    *("system_a", "system_b", "difference", "ci_low", "ci_high", "n", "groups"),
+    *("p_randomisation", "p_max_t", "verdict", "p_holm", "p_tukey", "p_t"),
+    *("p_wilcoxon", "dz", "wins", "ties", "losses", "mde", "reason"),
+]
+
+
+def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000, seed=0):
+    """Mean of every system with its interval.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame, shape [units, systems]
+        Scores of the same units (questions, items, claims) by every system.
+    clusters : array_like, shape [units], optional
+        Case, policy, clause or person that a unit belongs to; whole clusters are
+        drawn.
+    control : label, optional
+        System that knows nothing; its mean stands beside every other.
+    level : float, default 0.95
+        Coverage of the intervals.
+    n_boot : int, default 10000
+        Bootstrap draws.
+    seed : int, default 0
+        Seed of the draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per system: ``system``, ``value``, ``low``, ``high`` (NaN where
+        undefined), ``n`` (units), ``groups`` (clusters; units without clusters),
+        ``control`` and ``reason`` (why an interval is missing or degenerate, else
+        None).
+
+    Raises
+    ------
+    InputError
+        If a score or a cluster is missing, or the control is not among the systems.
+
+    Notes
+    -----
+    The interval is the hull of Student's t over clusters and, from twenty clusters,
+    BCa (Efron 1987). With fewer than six clusters there is none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame({"bm25": [0, 1, 0.5, 1, 0, 1, 0.5, 1]})
+    >>> row = estimates(scores).iloc[0]
+    >>> f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}], n = {row.n}"
+    '0.625 [0.25, 1.00], n = 8'
+    """
+    frame = pd.DataFrame(scores)
+    if control is not None and control not in frame:
+        raise InputError(f"unknown control {control!r}: it is no column of the scores")
+    found = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
+    groups = len(cluster_sums(frame.to_numpy(float), clusters)[1])
+    return pd.DataFrame(
+        {
+            "system": list(frame),
+            "value": [x.estimate for x in found],
+            "low": [x.low for x in found],
+            "high": [x.high for x in found],
+            "n": len(frame),
+            "groups": groups,
+            "control": np.nan if control is None else frame[control].mean(),
+            "reason": pd.Series([x.reason for x in found], dtype=object),
+        }
+    ).astype({"value": float, "low": float, "high": float})
+
+
+def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
+    """Paired differences of systems, as one family of planned contrasts.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame, shape [units, systems]
+        Scores of the same units by every system; higher is better.
+    pairs : sequence of (label, label)
+        The family: the second system is subtracted from the first.
+    clusters : array_like, shape [units], optional
+        As in `estimates`; signs of whole clusters are turned.
+    margin : float, default 0
+        Differences smaller than this do not matter; 0: no statement of equivalence.
+    level : float, default 0.95
+        Coverage of all intervals together; one minus it is the family-wise error.
+    n_resamples : int, default 10000
+        Sign patterns; all of them where those are no more.
+    seed : int, default 0
+        Seed of the patterns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair: ``system``, ``against``, ``difference``, ``low``, ``high``,
+        ``n``, ``groups``, ``p`` (this contrast alone), ``p_adjusted`` (max-T over the
+        family), ``verdict`` and ``reason``. The verdict is ``"better"`` or ``"worse"``
+        exactly where ``p_adjusted <= 1 - level``, which is exactly where the interval
+        leaves out 0; ``"equivalent"`` where the interval lies within the margin,
+        ``"same"`` where no unit differs, else ``"undecided"``.
+
+    Raises
+    ------
+    InputError
+        If a score or a cluster is missing, a pair names no system, or there are no
+        units.
+
+    Notes
+    -----
+    Sign-flip (Fisher randomisation) test over clusters, with single-step max-T of
+    Westfall and Young 1993; intervals invert the test (Hartigan 1969). With fewer than
+    six clusters there is no interval and the verdict is undecided.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame(
+    ...     {"full": [3, 4, 5, 5, 4, 5, 4], "bm25": [2, 2, 3, 4, 2, 4, 4]}
+    ... )
+    >>> row = contrasts(scores, [("full", "bm25")]).iloc[0]
+    >>> f"{row.difference:.2f} [{row.low:.2f}, {row.high:.2f}], p = {row.p:.3f}"
+    '1.29 [0.50, 2.00], p = 0.031'
+    >>> row.verdict
+    'better'
+    """
+    frame = pd.DataFrame(scores)
+    pairs = list(pairs)
+    unknown = [name for pair in pairs for name in pair if name not in frame]
+    if unknown:
+        raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
+    X, names = score_matrix(frame)
+    if not len(X):
+        raise InputError("there are no units to compare")
+    columns = {name: X[:, k] for k, name in enumerate(names)}
+    differences = np.empty((len(X), len(pairs)))
+    for k, (first, second) in enumerate(pairs):
+        differences[:, k] = columns[first] - columns[second]
+    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
+    sums, sizes = cluster_sums(differences, clusters)
+    found = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
+    reason = too_few(len(sizes), clusters)
+    rows = []
+    for k, (first, second) in enumerate(pairs):
+        low, high, why = found.low[k], found.high[k], reason
+        if reason is None and np.isnan(low):
+            why = "too_few_clusters_for_the_family"
+        if not differences[:, k].any():
+            low, high, why = 0.0, 0.0, "no_variation"
+        elif reason:
+            low, high = np.nan, np.nan
+        values = (found.difference[k], low, high, len(X), len(sizes))
+        tests = (found.p[k], found.p_adjusted[k])
+        rows.append((first, second, *values, *tests, _verdict(low, high, margin), why))
+    return pd.DataFrame(rows, columns=CONTRASTS).astype({"reason": object})
+
+
+def _verdict(low, high, margin):
+    if low == high == 0:
+        return SAME
+    if -margin < low and high < margin:
+        return EQUIVALENT
+    if low > 0:
+        return BETTER
+    return WORSE if high < 0 else UNDECIDED
+
+
+def count_verdicts(words, what):
+    """Say how many differences are decided, and that the others are not."""
+    tested = [word for word in words if word != UNTESTED]
+    same, unclear = (tested.count(word) for word in (SAME, UNDECIDED))
+    parts = [f"{len(tested) - same - unclear} decided"]
+    parts += [f"{same} the same throughout"] if same else []
+    return f"Of {len(tested)} {what}: {', '.join(parts)}, {unclear} undecided, which is not to say equal."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems compared on the same units: one frame of systems, one of pairs."""
+
+    systems: pd.DataFrame
+    pairs: pd.DataFrame
+    level: float
+    n_boot: int
+    n_resamples: int
+    n_tukey: int
+    seed: int
+
+
+def compare_systems(
+    scores, *, clusters=None, baseline=None, pairs=None, level=0.95, n_boot=10_000, n_resamples=10_000, seed=0
+):
+    """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame or array_like, shape [units, systems]
+        Scores on one scale, higher is better.
+    clusters : array_like, shape [units], optional
+        What units belong to; see `estimates`.
+    baseline : label, optional
+        Test only the pairs of another system (a) with this one (b).
+    pairs : sequence of (label, label), optional
+        Test only these planned contrasts. The family of adjusted p-values is what is
+        tested; tie classes need all pairs and are None otherwise.
+    level : float, default 0.95
+        Coverage; the intervals of differences hold for the whole family at once.
+    n_boot : int, default 10000
+        Bootstrap draws.
+    n_resamples : int, default 10000
+        Sign patterns; Tukey's test takes at most 10000 permutations.
+    seed : int, default 0
+        Seed.
+
+    Returns
+    -------
+    Comparison
+        Two systems share a tie class exactly if their ``p_max_t`` exceeds
+        ``1 - level``, which is exactly if the verdict on the pair is neither better
+        nor worse.
+
+    Raises
+    ------
+    InputError
+        If there are no units, a score is missing or a system is unknown.
+
+    Examples
+    --------
+    >>> scores = {"full": [3, 4, 5, 5, 4, 5, 4], "bm25": [2, 2, 3, 4, 2, 4, 4]}
+    >>> found = compare_systems(pd.DataFrame(scores))
+    >>> found.pairs["verdict"].tolist(), found.systems["tie_class"].tolist()
+    (['better'], ['1', '2'])
+    """
+    check_share("level", level)
+    X, labels = score_matrix(scores)
+    if not X.size:
+        raise InputError("there are no units to compare")
+    table = pd.DataFrame(X, columns=labels)
+    chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)] if pairs is None else list(pairs)
+    n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
+    pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
+    if chosen:
+        found = contrasts(table, chosen, clusters, level=level, n_resamples=n_resamples, seed=seed)
+        found = found.rename(
+            columns={"system": "system_a", "against": "system_b", "low": "ci_low", "high": "ci_high"}
+            | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
+        )
+        found["p_holm"] = holm(found["p_randomisation"])
+        others = _classical(table, chosen, 1 - level, n_tukey, seed, clusters)
+        pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
+    systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(columns="control")
+    systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype({"system": object})
+    order = sorted(systems.index, key=lambda k: (-systems["mean"][k], str(systems["system"][k])))
+    systems = systems.loc[order].reset_index(drop=True)
+    systems.insert(6, "tie_class", None)
+    if baseline is None and pairs is None:
+        place = {label: k for k, label in enumerate(systems["system"])}
+        apart = np.zeros((len(systems), len(systems)), dtype=bool)
+        for row in pair_frame[pair_frame["verdict"].isin((BETTER, WORSE))].itertuples():
+            i, j = place[row.system_a], place[row.system_b]
+            apart[i, j] = apart[j, i] = True
+        systems["tie_class"] = tie_classes(apart)
+    return Comparison(systems, pair_frame, level, n_boot, n_resamples, n_tukey, seed)
+
+
+def _classical(table, pairs, alpha, n_tukey, seed, clusters):
+    """Classical tests, effect size, counts and detectable effect of every pair."""
+    tukey = {}
+    if clusters is None:
+        found = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
+        tukey = dict(zip(map(frozenset, found.pairs), found.pvalue, strict=True))
+    rows = []
+    for first, second in pairs:
+        a, b = table[first].to_numpy(), table[second].to_numpy()
+        row = {"p_tukey": tukey.get(frozenset((first, second))), "p_t": None, "p_wilcoxon": None, "mde": None}
+        if clusters is None:
+            test = paired_t(a, b)
+            row |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
+            if test.reason is None:
+                row["mde"] = minimal_detectable_effect(float(np.std(a - b, ddof=1)), len(a), alpha=alpha)
+        row["dz"] = effect_sizes(a, b).dz.estimate
+        row = {name: np.nan if x is None else x for name, x in row.items()}
+        rows.append(row | asdict(win_tie_loss(a, b)))
+    return pd.DataFrame(rows)
+
+
+def tie_classes(told_apart):
+    """Group systems into the maximal sets of which no two are told apart, as text like ``"1,2"``."""
+    ties = ~np.asarray(told_apart, dtype=bool)
+    np.fill_diagonal(ties, False)
+    neighbours = [set(np.flatnonzero(row)) for row in ties]
+    cliques = sorted(_maximal_cliques(set(), set(range(len(ties))), set(), neighbours))
+    return [",".join(str(k) for k, clique in enumerate(cliques, 1) if system in clique) for system in range(len(ties))]
+
+
+def _maximal_cliques(clique, candidates, excluded, neighbours):
+    """Yield maximal cliques as sorted tuples (Bron & Kerbosch 1973, with pivot)."""
+    if not candidates and not excluded:
+        yield tuple(sorted(clique))
+        return
+    pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
+    for vertex in sorted(candidates - neighbours[pivot]):
+        near = neighbours[vertex]
+        yield from _maximal_cliques(clique | {vertex}, candidates & near, excluded & near, neighbours)
+        candidates = candidates - {vertex}
+        excluded = excluded | {vertex}

@@ -1,1 +1,0 @@
-"""Intervals, tests, corrections for multiplicity and power."""

@@ -1,0 +1,404 @@
+"""Coefficients of agreement as functions of sums over items, and partial credit for near misses.
+
+A resample of the items is a weighing of them: every coefficient gives its value under any
+item weights, and the slope of its value by each weight.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.stats.samples import check_choice, number_or_none
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+
+
+# Partial credit: the eight weight sets of Gwet (2014).
+
+
+def _ordinal(v):
+    """Count the pairs of categories between the two, both included."""
+    places = np.arange(len(v))
+    span = np.abs(places[:, None] - places) + 1
+    return 1 - span * (span - 1) / (len(v) * (len(v) - 1))
+
+
+def _ratio(v):
+    if v.min() < 0:
+        raise InputError(f"ratio weights need ratings of at least 0, found {v.min():g}")
+    return 1 - _relative_distance(v) / ((v[-1] - v[0]) / (v[-1] + v[0])) ** 2
+
+
+def _circular(v):
+    """Chord between points on a circle on which the last meets the first."""
+    chord = np.sin(np.pi * (v[:, None] - v) / (np.ptp(v) + 1)) ** 2
+    return 1 - chord / chord.max()
+
+
+def _bipolar(v):
+    total = v[:, None] + v
+    room, gap = (total - 2 * v[0]) * (2 * v[-1] - total), (v[:, None] - v) ** 2
+    distance = np.divide(gap, room, out=np.zeros_like(gap), where=gap > 0)
+    return 1 - distance / distance.max()
+
+
+WEIGHTS = {
+    "identity": lambda v: np.eye(len(v)),
+    "linear": lambda v: 1 - np.abs(v[:, None] - v) / np.ptp(v),
+    "quadratic": lambda v: 1 - ((v[:, None] - v) / np.ptp(v)) ** 2,
+    "ordinal": _ordinal,
+    "radical": lambda v: 1 - np.sqrt(np.abs(v[:, None] - v) / np.ptp(v)),
+    "ratio": _ratio,
+    "circular": _circular,
+    "bipolar": _bipolar,
+}
+
+
+def _relative_distance(values):
+    """Squared difference over squared sum; 0 for a pair of zeros."""
+    gap, total = values[:, None] - values, values[:, None] + values
+    return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
+
+
+def _weight_matrix(weights, panel):
+    """Give the agreement that a pair of ratings is worth."""
+    size = len(panel.categories)
+    if isinstance(weights, str):
+        check_choice("weights", weights, WEIGHTS)
+        return np.eye(size) if weights == "identity" or size < 2 else WEIGHTS[weights](panel.values)
+    matrix = np.asarray(weights, dtype=float)
+    if matrix.shape != (size, size):
+        raise InputError(f"weights of shape {matrix.shape} for {size} categories")
+    if not np.array_equal(matrix, matrix.T) or (np.diag(matrix) != 1).any():
+        raise InputError("weights must be symmetric, with 1 on the diagonal")
+    return matrix
+
+
+class Coefficient:
+    """One coefficient on one panel, for any weighting of the items."""
+
+    lowest = -np.inf
+    linear = True
+
+    def __init__(self, panel, kept):
+        self.kept, self.panel = kept, panel.keep(kept)
+
+    def reason(self):
+        """Say why the coefficient is undefined on this panel, or None."""
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        if not (self.panel.per_item >= 2).any():
+            return "no_pairable_items"
+        return None if self.panel.vary else "no_variation"
+
+    def values(self, weights):
+        """Give the coefficient under item weights [draws, items]; NaN where undefined."""
+        with np.errstate(all="ignore"):
+            found = self.of(weights @ self.features)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def whole(self):
+        """Give the coefficient on its own items, or None."""
+        return number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
+
+    def influence(self):
+        """Give the slope of the coefficient by each item's weight, by the complex step; None without theory."""
+        if not self.linear:
+            return None
+        nudged = self.features.sum(axis=0) + 1e-20j * self.features
+        with np.errstate(all="ignore"):
+            return self.panel.n_items * self.smooth(nudged).imag / 1e-20
+
+    def smooth(self, totals):
+        """Give the coefficient without small-sample terms: what is linearised."""
+        return self.of(totals)
+
+    def formula(self, tail):
+        """Give interval and test of the coefficient's own theory, if it has one."""
+        return None
+
+    def expected(self):
+        """Give the chance agreement, or None."""
+        return None
+
+
+class Kappa(Coefficient):
+    """``(observed - chance) / (1 - chance)``; the chance term makes the kappa.
+
+    With r_ik raters who put item i into category k, r_i raters in all and weights w, the
+    observed agreement is the mean over items with r_i >= 2 of
+    ``sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))``.
+    """
+
+    def __init__(self, panel, chance, weights="identity", two=False):
+        super().__init__(panel, panel.per_item == 2 if two else panel.per_item > 0)
+        panel = self.panel
+        self.chance_term, self.two, self.weights = chance, two, _weight_matrix(weights, panel)
+        self.lowest = 0.0 if chance == "none" else -np.inf
+        counts, m = panel.counts, panel.per_item
+        pairable, rated = m >= 2, m > 0
+        agree = (counts * (counts @ self.weights - 1)).sum(axis=1)
+        agree = np.divide(agree, m * (m - 1), out=np.zeros(len(m)), where=pairable)
+        shares = np.divide(counts, m[:, None], out=np.zeros_like(counts), where=rated[:, None])
+        if chance == "own" and panel.codes is not None:
+            shares = panel.indicators.reshape(panel.n_items, panel.n_raters * len(self.weights))
+        self.features = np.column_stack([rated, pairable, agree, shares])
+
+    def reason(self):
+        """Say why it is undefined: also if the raters are not known, or not two."""
+        if self.chance_term == "own" and self.panel.codes is None:
+            return "raters_unknown"
+        if self.two and self.panel.codes is not None and self.panel.n_raters != 2:
+            return "needs_two_raters"
+        found = super().reason()
+        return None if found == "no_variation" and self.chance_term == "none" else found
+
+    def of(self, totals):
+        """Correct for chance."""
+        chance = self.chance(totals)
+        return (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
+
+    def smooth(self, totals):
+        """The same with the number of pairable items held fixed in the mean: Gwet's linearisation."""
+        chance = self.chance(totals)
+        return (totals[:, 2] - chance * totals[:, 1]) / self.features[:, 1].sum() / (1 - chance)
+
+    def chance(self, totals):
+        """Chance agreement: none, even, Gwet's, pooled (Fleiss, Scott), own (Conger, Cohen)."""
+        w, q, r = self.weights, len(self.weights), self.panel.n_raters
+        if self.chance_term == "none":
+            return np.zeros(len(totals))
+        if self.chance_term == "even":
+            return np.full(len(totals), w.mean())
+        if self.chance_term == "own":
+            own = totals[:, 3:].reshape(-1, r, q)
+            own = own / own.sum(axis=2, keepdims=True)
+            pooled = own.sum(axis=1)
+            same = ((own @ w) * own).sum(axis=(1, 2))
+            return (((pooled @ w) * pooled).sum(axis=1) - same) / (r * (r - 1))
+        shares = totals[:, 3:] / totals[:, :1]
+        if self.chance_term == "pooled":
+            return ((shares @ w) * shares).sum(axis=1)
+        return (w.sum() / (q * (q - 1)) if q > 1 else np.nan) * (shares * (1 - shares)).sum(axis=1)
+
+    def expected(self):
+        """Give the chance agreement."""
+        return float(self.chance(self.features.sum(axis=0, keepdims=True))[0])
+
+
+class LightKappa(Coefficient):
+    """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
+
+    linear = False
+
+    def __init__(self, panel, weights="identity"):
+        super().__init__(panel, panel.per_item >= 2)
+        pairs = () if panel.codes is None else combinations(range(panel.n_raters), 2)
+        self.pairs = [Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs]
+
+    def reason(self):
+        """Say why it is undefined: also if one pair has no kappa."""
+        if self.panel.codes is None:
+            return "raters_unknown"
+        found = super().reason()
+        return "undefined_for_a_pair" if found is None and self.whole() is None else found
+
+    def values(self, weights):
+        """Give the mean kappa under item weights."""
+        return np.mean([pair.values(weights[:, pair.kept]) for pair in self.pairs], axis=0)
+
+
+class Alpha(Coefficient):
+    """Krippendorff's alpha with distances that do not depend on the ratings: all but ordinal."""
+
+    def __init__(self, panel, level="ordinal", weights=None):
+        super().__init__(panel, panel.per_item >= 2)
+        counts, m = self.panel.counts, self.panel.per_item
+        self.distance = self._distance(level, weights)
+        apart = (counts * (counts @ self.distance)).sum(axis=1)
+        self.features = np.column_stack([apart / (m - 1), counts])
+
+    def _distance(self, level, weights):
+        panel = self.panel
+        if weights is None and level == "ratio":
+            if panel.values.min(initial=0) < 0:
+                raise InputError("level ratio needs ratings of at least 0")
+            return _relative_distance(panel.values)
+        if weights is None:
+            weights = {"nominal": "identity", "interval": "quadratic"}[level]
+        return 1 - _weight_matrix(weights, panel)
+
+    def of(self, totals, less=1):
+        """One minus observed over expected disagreement, N - 1 ratings."""
+        marginals = totals[:, 1:]
+        expected = ((marginals @ self.distance) * marginals).sum(axis=1)
+        return 1 - (marginals.sum(axis=1) - less) * totals[:, 0] / expected
+
+    def smooth(self, totals):
+        """The same with N ratings."""
+        return self.of(totals, less=0)
+
+    def expected(self):
+        """Give the chance agreement."""
+        marginals = self.features.sum(axis=0)[1:]
+        size = marginals.sum()
+        return float(1 - marginals @ self.distance @ marginals / (size * (size - 1)))
+
+
+class OrdinalAlpha(Coefficient):
+    """Alpha with squared distances between mid-ranks, which every resample ranks anew."""
+
+    def __init__(self, panel, level="ordinal", weights=None):
+        super().__init__(panel, panel.per_item >= 2)
+        _ = self.panel.values  # refuses labels without an order
+        self.used, self.m = self.panel.counts, self.panel.per_item
+        self.pairs = 1 / (self.m - 1)
+        self.per_rating = self.used * (self.m * self.pairs)[:, None]
+        self.per_root = self.used * np.sqrt(self.pairs)[:, None]
+
+    def values(self, weights):
+        """Give alpha under item weights."""
+        observed, expected, size = self._sums(weights)
+        with np.errstate(all="ignore"):
+            return np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan)
+
+    def _sums(self, weights):
+        marginals = weights @ self.used
+        ranks = _mid_ranks(marginals)
+        within = (ranks**2 * (weights @ self.per_rating)).sum(axis=1)
+        sums = ranks @ self.per_root.T
+        observed = 2 * (within - np.einsum("di,di,di->d", weights, sums, sums))
+        size = marginals.sum(axis=1)
+        # Ranks are centred, so that their weighted sum is 0.
+        return observed, 2 * size * (marginals * ranks**2).sum(axis=1), size
+
+    def influence(self):
+        """Linearise ``1 - N A / B``: an item's own distances, and what it does to the ranks."""
+        (observed,), (expected,), (size,) = self._sums(np.ones((1, self.panel.n_items)))
+        used, pairs, m = self.used, self.pairs, self.m
+        marginals = used.sum(axis=0)
+        ranks = _mid_ranks(marginals[None])[0]
+        moved, sums = _mid_ranks(used), used @ ranks
+        by_rank = 4 * ((m * pairs) @ used * ranks - (pairs * sums) @ used)
+        d_observed = 2 * pairs * (m * (used @ ranks**2) - sums**2) + moved @ by_rank
+        d_square = used @ ranks**2 + moved @ (2 * marginals * ranks)
+        d_expected = 2 * (m * (marginals @ ranks**2) + size * d_square)
+        slope = (m * observed + size * (d_observed - observed / expected * d_expected)) / expected
+        return -self.panel.n_items * slope
+
+
+def _mid_ranks(marginals):
+    """Give the centred mid-rank of each category."""
+    return np.cumsum(marginals, axis=1) - marginals / 2 - marginals.sum(axis=1, keepdims=True) / 2
+
+
+class OfCompleteItems(Coefficient):
+    """A coefficient of the items that every rater rated, at least two of them."""
+
+    linear = False
+
+    def __init__(self, panel):
+        super().__init__(panel, panel.complete)
+        _ = self.panel.values  # refuses labels without an order
+
+    def reason(self):
+        """Say why it is undefined: also with fewer than two complete items."""
+        if self.panel.codes is None:
+            return "raters_unknown"
+        if self.panel.n_raters < 2:
+            return "fewer_than_two_raters"
+        return "fewer_than_two_complete_items" if self.panel.n_items < 2 else super().reason()
+
+
+class IntraclassCorrelation(OfCompleteItems):
+    """Share of the variance of ratings that lies between the items: Shrout and Fleiss (1979)."""
+
+    def __init__(self, panel, form="2,1"):
+        super().__init__(panel)
+        self.model, self.average, k = int(form[0]), form[2] == "k", self.panel.n_raters
+        ratings = np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
+        ratings = ratings - (ratings.mean() if len(ratings) else 0.0)
+        squares, sums = (ratings**2).sum(axis=1), ratings.sum(axis=1)
+        self.features = np.column_stack([np.ones(len(ratings)), squares, sums**2, ratings])
+
+    def of(self, totals):
+        """Give the correlation."""
+        n, between, within, raters, error = self._mean_squares(totals)
+        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        below = between + (0 if self.average else k - 1) * noise
+        if self.model == 2:
+            below = below + (raters - error) * (1 if self.average else k) / n
+        # Rounding may leave a trace of variance where there is none.
+        return np.where(below > 1e-12 * (between + within), (between - noise) / below, np.nan)
+
+    def _mean_squares(self, totals):
+        """Items, and mean squares between items, within, of raters and of error."""
+        k, (n, squares, sums), columns = self.panel.n_raters, totals[:, :3].T, totals[:, 3:]
+        centre = columns.sum(axis=1) ** 2 / (n * k)
+        of_items, of_raters, within = sums / k - centre, (columns**2).sum(axis=1) / n - centre, squares - sums / k
+        error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
+        return n, of_items / (n - 1), within / (n * (k - 1)), of_raters / (k - 1), error
+
+    def formula(self, tail):
+        """Give the F test and interval."""
+        squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
+        n, between, within, raters, error = (float(s[0]) for s in squares)
+        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        df = (n - 1, n * (k - 1) if self.model == 1 else (n - 1) * (k - 1))
+        if noise <= 1e-12 * between:
+            return {}
+        ratio = between / noise
+        with np.errstate(all="ignore"):
+            if self.model == 2:
+                ends = self._two_way_bounds(n, k, between, raters, error, tail)
+            else:
+                ends = ratio / special.fdtri(*df, tail), ratio * special.fdtri(*df[::-1], tail)
+                ends = [(f - 1) / (f + k - 1) for f in ends]
+            low, high = (float(k * x / (1 + (k - 1) * x) if self.average else x) for x in ends)
+        bounds = (low, high) if np.isfinite([low, high]).all() else None
+        return {"interval": bounds, "statistic": ("F", ratio, df), "p_greater": float(special.fdtrc(*df, ratio))}
+
+    def _two_way_bounds(self, n, k, between, raters, error, tail):
+        icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+        a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
+        parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
+        df = (a * raters + b * error) ** 2 / parts if parts > 0 else np.nan
+        f_low, f_high = special.fdtri(n - 1, df, tail), special.fdtri(df, n - 1, tail)
+        common = k * raters + (k * n - k - n) * error
+        low = n * (between - f_low * error) / (f_low * common + n * between)
+        return low, n * (f_high * between - error) / (common + n * f_high * between)
+
+
+class KendallW(OfCompleteItems):
+    """Variance of the items' rank sums over its maximum, corrected for ties, in [0, 1]."""
+
+    lowest = 0.0
+
+    def values(self, weights):
+        """Give W under item weights."""
+        codes = self.panel.codes
+        sums, ties = np.zeros(weights.shape), np.zeros(len(weights))
+        for rater in range(self.panel.n_raters):
+            order = np.argsort(codes[:, rater], kind="stable")
+            steps = np.diff(codes[order, rater], prepend=-2) != 0
+            counts = np.add.reduceat(weights[:, order], np.flatnonzero(steps), axis=1)
+            sums[:, order] += _mid_ranks(counts)[:, np.cumsum(steps) - 1]
+            ties += (counts**3 - counts).sum(axis=1)
+        r, n = self.panel.n_raters, weights.sum(axis=1)
+        most = r * (r * (n**3 - n) - ties) / 12
+        with np.errstate(all="ignore"):
+            return np.where(most > 0, np.einsum("di,di,di->d", weights, sums, sums) / most, np.nan)
+
+    def formula(self, tail):
+        """Give the chi-squared test, ``r (n - 1) W``."""
+        n = self.panel.n_items
+        statistic = self.panel.n_raters * (n - 1) * self.whole()
+        return {"statistic": ("chi-squared", statistic, (n - 1,)), "p_greater": float(special.chdtrc(n - 1, statistic))}
+
+
+def alpha(panel, level="ordinal", weights=None):
+    check_choice("level", level, LEVELS)
+    return (OrdinalAlpha if level == "ordinal" and weights is None else Alpha)(panel, level, weights)

@@ -1,0 +1,398 @@
+"""Quotations and citations of an explanation, and whether its sources hold them.
+
+States of a quotation: *verbatim*, the same characters up to typographic variants;
+*repaired*, the same words once editorial brackets, ellipses, case and punctuation are seen
+through; *misattributed*, one of these in another source than the one cited beside it;
+*stitched*, every part stands somewhere, but not together; *absent*, none of these. States
+of a citation: *verbatim*, written as the source is; *repaired*, the same in another
+spelling; *misattributed*, another source than the one expected; *stitched*, parts of
+several sources in one citation, or one case's name with another's citation; *absent*.
+
+Recognised as citations are neutral ones (``[2019] UKSC 41``, ``2023 INSC 677``), reports
+(``[1932] AC 562``, ``(1973) 4 SCC 225``, ``AIR 1973 SC 1461``, ``410 U.S. 113``),
+sections, articles, orders and rules with their Act where it stands beside them, and the
+pinpoint that follows (``at [50]-[52]``, ``para 42``, ``p 580E``). ``[50]`` alone is no
+citation, and ``[2019]`` alone no pinpoint.
+
+References
+----------
+.. [1] Gao, Yen, Yu and Chen (2023), Enabling large language models to generate text
+   with citations, EMNLP (ALCE).
+.. [2] Es, James, Espinosa-Anke and Schockaert (2024), RAGAs: automated evaluation of
+   retrieval augmented generation, EACL demonstrations; the quoted spans are those of
+   release 0.4.3.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from casebook.errors import InputError
+from casebook.measures.faithfulness import source_texts
+from casebook.text import STOP_LIST, fold, sentences
+
+STATES = ("verbatim", "repaired", "misattributed", "stitched", "absent")
+LEAST_WORDS = 3
+LEAST_PIECE = 3
+LONGEST_GAP = 80
+_DOUBLE = re.compile(r"[“„«](?P<curly>[^“”„«»]+)[”»“]|\"(?P<plain>[^\"]+)\"")
+# A single mark opens after a space or bracket and closes before one: else it is an
+# apostrophe, as in "the PM's advice" or "the judges' duty".
+_SINGLE = re.compile(r"(?<![\w’'])[‘'](?P<single>\S[^“”\"]*?[\w.,;!?\])])[’'](?![\w])")
+_ELLIPSIS = re.compile(r"\[?\s*(?:\.\s?){3,}\]?|\[?…\]?")
+_ALTERED = re.compile(r"\[([A-Za-z]?)\]")
+_INSERTED = re.compile(r"\[[^\]]*[A-Za-z][^\]]*\]")
+_WORD = re.compile(r"\w+(?:'\w+)*")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """One quotation and its state."""
+
+    text: str
+    state: str
+    source: object
+    cited: object
+    start: int
+    end: int
+
+
+def find_quotes(text, least_words=LEAST_WORDS):
+    """Find the quotations of a text."""
+    found = []
+    for pattern in (_DOUBLE, _SINGLE):
+        for match in pattern.finditer(text):
+            start, end = match.span(match.lastgroup)
+            inside = any(a <= start and end <= b for a, b in found)
+            if not inside and len(_WORD.findall(fold(text[start:end]))) >= least_words:
+                found.append((start, end))
+    return sorted(found)
+
+
+def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORDS):
+    """Say of every quotation of an explanation whether the sources hold it."""
+    unknown = set((citations or {}).values()) - set(sources)
+    if unknown:
+        raise InputError(f"citations name unknown sources: {sorted(map(str, unknown))}")
+    return [
+        _quote_state(explanation[start:end], sources, _cited(explanation, start, end, citations or {}), (start, end))
+        for start, end in find_quotes(explanation, least_words)
+    ]
+
+
+def _cited(text, start, end, citations):
+    """Key of the source cited in the sentence of a quotation, or None."""
+    spans = [span for span in sentences(text) if span[0] < end and span[1] > start]
+    left = min((a for a, _ in spans), default=0)
+    right = max((b for _, b in spans), default=len(text))
+    known = [
+        (c.start + left, citations[c.canonical]) for c in find_citations(text[left:right]) if c.canonical in citations
+    ]
+    after = [key for place, key in known if place >= end]
+    before = [key for place, key in known if place < start]
+    return after[0] if after else before[-1] if before else None
+
+
+def _quote_state(quote, sources, cited, place):
+    order = sorted(sources, key=lambda key: key != cited)  # the cited source first
+    for state, holds in (("verbatim", _holds_verbatim), ("repaired", _holds_repaired)):
+        holder = next((key for key in order if holds(quote, sources[key])), None)
+        if holder is not None:
+            moved = cited is not None and holder != cited
+            return Quote(quote, "misattributed" if moved else state, holder, cited, *place)
+    state = "stitched" if _is_stitched(quote, sources.values()) else "absent"
+    return Quote(quote, state, None, cited, *place)
+
+
+def _holds_verbatim(quote, source):
+    """Tell whether the characters stand there, but for typography and the last mark."""
+    plain = _squeezed(quote).rstrip(".,;:")
+    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", _squeezed(source)) is not None
+
+
+@lru_cache(maxsize=512)
+def _squeezed(text):
+    return re.sub(r"\s+", " ", fold(text)).strip()
+
+
+def _holds_repaired(quote, source):
+    """Tell whether the words stand there in order, with marked changes only."""
+    pieces = [words for words in map(_folded_words, _pieces(quote)) if words]
+    return bool(pieces) and _in_order(pieces, _folded_words(source))
+
+
+def _pieces(quote):
+    """Cut a quotation at its ellipses and insertions; undo changed initials."""
+    plain = _ALTERED.sub(r"\1", fold(quote))
+    return re.split(rf"{_ELLIPSIS.pattern}|{_INSERTED.pattern}", plain)
+
+
+@lru_cache(maxsize=512)
+def _folded_words(text):
+    return tuple(w.casefold() for w in _WORD.findall(fold(text)))
+
+
+def _in_order(pieces, words):
+    """Whether the pieces follow each other in the words, with short gaps."""
+    first = pieces[0]
+    for start in _places(first, words):
+        end = start + len(first)
+        for piece in pieces[1:]:
+            window = words[end : end + LONGEST_GAP + len(piece)]
+            place = next(iter(_places(piece, window)), None)
+            if place is None:
+                break
+            end += place + len(piece)
+        else:
+            return True
+    return False
+
+
+def _places(piece, words):
+    size = len(piece)
+    return (i for i in range(len(words) - size + 1) if words[i : i + size] == piece)
+
+
+def _is_stitched(quote, sources):
+    """Whether runs of words from the sources cover the quote, but for joining words."""
+    words = tuple(w for piece in _pieces(quote) for w in _folded_words(piece))
+    texts = [f" {' '.join(_folded_words(source))} " for source in sources]
+    done = runs = 0
+    while done < len(words):
+        end = len(words)
+        while end - done >= LEAST_PIECE and not _stands(words[done:end], texts):
+            end -= 1
+        if end - done >= LEAST_PIECE:
+            done, runs = end, runs + 1
+        elif runs and words[done] in STOP_LIST:
+            done += 1
+        else:
+            return False
+    return runs > 0
+
+
+def _stands(words, texts):
+    run = f" {' '.join(words)} "
+    return any(run in text for text in texts)
+
+
+# Citations, written in one canonical way.
+
+_YEAR = r"(?:1[6-9]|20)\d\d"
+_DIVISION = r"(?: ?\((?:[A-Z][A-Za-z]*|[A-Z])\))?"
+_SERIES = r"[A-Z][A-Za-z.]*(?: ?(?:\([A-Z][A-Za-z]*\)|&|[A-Z][A-Za-z.]*)){0,3}"
+_COURT = r"[A-Z]{2,8}(?: (?:Civ|Crim|Admin|Ch|Comm|Fam|Pat|TCC|\([A-Z][A-Za-z]*\)))?"
+_PINPOINT = (
+    r"(?:,? ?(?:at )?(?P<pin>\[\d{1,3}\](?: ?(?:-|to|and|,) ?\[\d{1,3}\])*"
+    r"|(?:paras?\.?|paragraphs?|¶+) ?\d{1,4}(?: ?(?:-|to|and|,) ?\d{1,4})*"
+    r"|(?:p|pp|pages?)\.? ?\d{1,4}[A-H]?(?: ?- ?\d{1,4}[A-H]?)?"
+    r"|(?<=at )\d{1,4}[A-H]?))?"
+)
+_CASES = [
+    rf"\[(?P<year>{_YEAR})\] (?P<volume>\d{{1,3}} )?(?P<series>{_SERIES}) ?"
+    rf"(?P<page>\d{{1,5}})(?P<division>{_DIVISION})",
+    rf"\((?P<year>{_YEAR})\) (?P<volume>\d{{1,3}} )?(?P<series>{_SERIES}) ?"
+    rf"(?P<page>\d{{1,5}})",
+    rf"(?P<series>A\.? ?I\.? ?R\.?) (?P<year>{_YEAR}) (?P<volume>[A-Z][A-Za-z&. ]*?) "
+    rf"(?P<page>\d{{1,5}})",
+    rf"\b(?P<year>{_YEAR}) (?P<series>{_COURT}) (?P<page>\d{{1,5}})",
+    r"\b(?P<volume>\d{1,3} )(?P<series>U\. ?S\.|F\. ?[23]d|S\. ?Ct\.|C\. ?L\. ?R\.)"
+    r" (?P<page>\d{1,5})(?: \((?P<year>\d{4})\))?",
+]
+_UNIT = (
+    r"(?:[Ss]ections?|[Ss]ecs?\.?|[Ss]s?\.?|[Aa]rticles?|[Aa]rts?\.?|[Rr]egulations?"
+    r"|[Rr]egs?\.?|[Oo]rder|[Rr]ules?|[Cc]lauses?|[Cc]ls?\.?)"
+)
+_NUMBER = r"\d{1,4}[A-Z]{0,3}(?: ?\((?:\d{1,3}|[a-z]{1,4}|[A-Z]{1,2})\))*"
+_ACT = (
+    r"(?:I\.?P\.?C\.?|Cr\.?P\.?C\.?|C\.?P\.?C\.?|PDPA|GDPR|POCSO|NDPS|BNSS?|BSA"
+    r"|Constitution|Evidence Act|Penal Code)"
+)
+_SECTION = re.compile(
+    rf"(?<![\w.])(?:(?P<before>{_ACT}),? ?)?(?P<unit>{_UNIT}) ?(?P<numbers>{_NUMBER}"
+    rf"(?:(?:, ?| and | or | ?- ?| to |, and ){_NUMBER})*)(?![\d])"
+    rf"(?: Rules? (?P<rule>{_NUMBER}))?"
+    rf"(?:,? (?:of )?(?:the )?(?P<after>{_ACT})\b)?"
+)
+_KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "section"}
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One citation of a text."""
+
+    kind: str
+    text: str
+    canonical: str
+    parts: tuple
+    pinpoint: str | None
+    start: int
+    end: int
+
+
+def find_citations(text):
+    """Find the citations of a text."""
+    plain = re.sub(r"\s", " ", fold(text))
+    found = [_case(match, text) for pattern in _CASES for match in re.finditer(pattern + _PINPOINT, plain)]
+    found += [c for match in _SECTION.finditer(plain) for c in _provisions(match, text)]
+    found.sort(key=lambda c: (c.start, c.kind != "case", -c.end))
+    kept = []
+    for citation in found:
+        if not kept or citation.start >= kept[-1].end:
+            kept.append(citation)
+    return kept
+
+
+def _case(match, text):
+    parts = match.groupdict()
+    end = match.start("pin") if parts.get("pin") else match.end()
+    year = parts["year"] or ""
+    series = re.sub(r"[. ]", "", parts["series"])
+    volume = re.sub(r"[. ]", "", parts.get("volume") or "")
+    division = re.sub(r"[ ()]", "", parts.get("division") or "")
+    name = " ".join(part for part in (volume, series + division) if part)
+    if series == "AIR":
+        name = f"AIR {volume}"
+    written = text[match.start() : end].rstrip(" ,")
+    written = re.sub(r"[, ]+(?:at)?$", "", written)
+    return Citation(
+        "case",
+        written,
+        " ".join(part for part in (year, name, parts["page"]) if part),
+        (year, name, parts["page"]),
+        parts.get("pin"),
+        match.start(),
+        match.end(),
+    )
+
+
+def _provisions(match, text):
+    parts = match.groupdict()
+    act = parts["before"] or parts["after"] or ""
+    act = "".join(c for c in act if c not in ". ")
+    unit = _KINDS.get(parts["unit"][0].lower(), "section")
+    if parts["unit"].lower().startswith("reg"):
+        unit = "regulation"
+    for number in re.finditer(_NUMBER, parts["numbers"]):
+        value = number.group().replace(" ", "")
+        rule = f" rule {parts['rule'].replace(' ', '')}" if parts["rule"] else ""
+        name = f"{unit} {value}{rule}"
+        start = match.start("numbers") + number.start()
+        end = match.start("numbers") + number.end()
+        yield Citation(
+            "provision", text[start:end], f"{act} {name}".strip(), (act, unit, value + rule), None, start, end
+        )
+
+
+def canonical(text):
+    """Write a single citation in the canonical way."""
+    found = find_citations(text)
+    return found[0].canonical if found else None
+
+
+# States of citations.
+
+PARTY = r"[A-Z(][\w'&.)]*(?: (?:(?:of|the|and|for|de) ){0,2}[A-Z(][\w'&.)]*)*"
+"""Pattern of one side of a case name: capitalised words, small ones between them."""
+_NAME = re.compile(rf"{PARTY} (?:v|vs)\.? (?:the )?{PARTY}[,:;]? ?$")
+_NO_NAME = {"and", "anr", "co", "de", "for", "ltd", "of", "ors", "pvt", "r", "state"}
+_NO_NAME |= {"the", "union", "v", "vs"}
+
+
+@dataclass(frozen=True)
+class CitationState:
+    """One citation and its state."""
+
+    citation: object
+    state: str
+    source: object
+
+
+def citation_states(explanation, sources, *, names=None, expected=None):
+    """Say of every citation of an explanation which source it names."""
+    known = _known(sources)
+    return [
+        CitationState(citation, *_citation_state(citation, explanation, known, names, expected))
+        for citation in find_citations(explanation)
+    ]
+
+
+def _known(sources):
+    """Give canonical citation to (key, ways it is written, parts)."""
+    known = {}
+    for written, key in sources.items():
+        found = find_citations(written)
+        if not found:
+            raise InputError(f"source {written!r} is not written as a citation")
+        other = known.get(found[0].canonical)
+        if other and other[0] != key:
+            raise InputError(f"{written!r} names both {other[0]!r} and {key!r}")
+        spellings = {fold(found[0].text)} | (other[1] if other else set())
+        known[found[0].canonical] = key, spellings, found[0].parts
+    return known
+
+
+def _citation_state(citation, text, known, names, expected):
+    match = known.get(citation.canonical)
+    if match is None:
+        parts = [parts for _, _, parts in known.values()]
+        return ("stitched" if _mixed(citation, parts) else "absent"), None
+    key, spellings, _ = match
+    if _names_another(text[: citation.start], key, names or {}):
+        return "stitched", None
+    if expected is not None and key != expected:
+        return "misattributed", key
+    return ("verbatim" if fold(citation.text) in spellings else "repaired"), key
+
+
+def _mixed(citation, known):
+    """Whether each part of a case citation stands in some source, but not together."""
+    if citation.kind != "case":
+        return False
+    places = zip(*known, strict=True) if known else ()
+    return all(part in place for part, place in zip(citation.parts, places, strict=False))
+
+
+def _names_another(before, key, names):
+    """Whether the case name right before a citation fits other sources only."""
+    match = _NAME.search(fold(before).replace("\n", " "))
+    if match is None:
+        return False
+    here = _name_words(match.group())
+    fits = {other for other, name in names.items() if here & _name_words(name)}
+    return bool(fits) and key not in fits
+
+
+def _name_words(name):
+    return set(re.findall(r"\w+", fold(name).lower())) - _NO_NAME
+
+
+# Quotations and citations as two public scorers read them: parity only. Both were made for answers
+# that cite passages by number; legal text has square brackets and apostrophes of its own.
+
+_BRACKET = re.compile(r"\[(\d+)")
+_MARKS = "\"'`´"
+_SPAN = re.compile(f"[{_MARKS}](.*?)[{_MARKS}]")
+_LEAST_WORDS = 3
+
+
+def bracket_references(text):
+    """Read passage numbers in square brackets as ALCE does."""
+    return [int(number) - 1 for number in _BRACKET.findall(text)]
+
+
+def quoted_span_alignment(answer, sources):
+    """Give the share of quoted spans that stand in the sources, as ragas does."""
+    held = _lowered(" ".join(source_texts(sources)))
+    inner = (match.strip() for match in _SPAN.findall(answer))
+    spans = [span for span in inner if len(span.split()) >= _LEAST_WORDS]
+    matched = sum(_lowered(span) in held for span in spans)
+    return {
+        "citation_alignment_quoted_spans": matched / len(spans) if spans else 0.0,
+        "matched": float(matched),
+        "total": float(len(spans)),
+    }
+
+
+def _lowered(text):
+    return " ".join(text.split()).lower()

@@ -1,0 +1,598 @@
+"""Figures in one style, legible on a phone: intervals, matrices, lines, bars, trees."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.colors import ListedColormap
+from matplotlib.lines import Line2D
+
+WIDTH = 6.4  # inches; the book's column at 100 dots per inch
+BLUE, ORANGE, GREY, GREEN, PINK = "#0072b2", "#d55e00", "#6b6b6b", "#009e73", "#cc79a7"
+_SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "v"), (GREY, "D"))
+_FACTS = {"Section": (BLUE, "o"), "Evidence": (ORANGE, "s"), "PartyType": (GREEN, "^"), "Numerical": (PINK, "D")}
+_MOST_ITEMS = 400
+
+
+def use_style():
+    """Set the one look of all figures, and the same bytes for the same figure."""
+    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+    mpl.rcParams.update(
+        {
+            "axes.titlelocation": "left",
+            "axes.titlesize": "medium",
+            "figure.dpi": 100,
+            "figure.constrained_layout.use": True,
+            "font.family": "DejaVu Sans",
+            "savefig.dpi": 150,
+            "svg.fonttype": "path",
+            "svg.hashsalt": "casebook",
+        }
+    )
+
+
+def _rows_figure(height, labels, **style):
+    """A figure with one named row per label, the first on top."""
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    axes.set_yticks(range(len(labels)), labels, **style)
+    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    return figure, axes
+
+
+def _interval(axes, place, low, high, value, colour, marker="o", label=None, size=45):
+    """Values as marks with their intervals, one or several rows."""
+    axes.hlines(place, low, high, color=colour, lw=3)
+    axes.scatter(value, place, color=colour, marker=marker, s=size, zorder=3, label=label)
+
+
+def _heatmap(values, size, label, **options):
+    """A matrix of numbers with their values written in; a missing one stays grey."""
+    figure, axes = plt.subplots(figsize=size)
+    options = {"annot": True, "fmt": ".2f", "annot_kws": {"fontsize": 8}} | options
+    sns.heatmap(values, cbar_kws={"label": label}, ax=axes, **options)
+    axes.set_facecolor("#d0d0d0")
+    axes.grid(visible=False)
+    axes.tick_params(axis="x", rotation=90)
+    axes.tick_params(axis="y", rotation=0)
+    _ = axes.set(xlabel="", ylabel="")
+    return figure, axes
+
+
+# Intervals
+
+
+def forest(systems, measure, controls=(), limits=(0, 1)):
+    """Draw each system's mean with its interval, best on top; without limits around zero."""
+    rows = systems.sort_values(measure, ascending=False, kind="stable")
+    labels = rows["system"] + "  (" + rows["tie class"] + ")"
+    figure, axes = _rows_figure(0.34 * len(rows) + 1.1, labels)
+    colours = [GREY if name in controls else BLUE for name in rows["system"]]
+    _interval(axes, range(len(rows)), rows[f"{measure} low"], rows[f"{measure} high"], rows[measure], colours)
+    axes.set_xlabel(f"{measure}, mean and 95 % interval")
+    _limit(axes, limits)
+    return figure
+
+
+def interval_rows(frame, xlabel, limits=None):
+    """Draw values with intervals, several series a row, controls as ticks."""
+    if frame.empty:
+        figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
+        axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
+        axes.set_axis_off()
+        return figure
+    rows, series = (list(dict.fromkeys(frame[name])) for name in ("row", "series"))
+    labels = rows
+    if "n" in frame:
+        counts = frame.groupby("row", sort=False)["n"].max()
+        labels = [f"{row}  (n={counts[row]:,.0f})" for row in rows]
+    height = 0.2 * len(rows) * (len(series) + 0.8) + 1.1 + 0.25 * (len(series) > 1)
+    figure, axes = _rows_figure(height, labels)
+    for place, name in enumerate(series):
+        part = frame[frame["series"] == name]
+        shift = 0.0 if len(series) == 1 else 0.6 * (place / (len(series) - 1) - 0.5)
+        at = np.array([rows.index(row) + shift for row in part["row"]])
+        colour, marker = _SERIES[place % len(_SERIES)]
+        _interval(axes, at, part["low"], part["high"], part["value"], colour, marker, name, size=34)
+        if "control" in part:
+            axes.scatter(part["control"], at, marker="|", color=GREY, s=90, lw=2)
+    axes.set_xlabel(xlabel)
+    _limit(axes, limits)
+    if len(series) > 1:
+        figure.legend(loc="outside upper left", ncols=2, fontsize=8, frameon=False)
+    return figure
+
+
+def _limit(axes, limits):
+    """Fix the axis, or mark zero."""
+    if limits is None:
+        axes.axvline(0, color=GREY, lw=1)
+    else:
+        axes.set_xlim(limits)
+
+
+def agreement_intervals(table):
+    """Draw coefficients with the interval for this panel and for a new one."""
+    from casebook.measures.agreement import TITLES
+
+    rows = table.reset_index(drop=True)
+    labels = [
+        TITLES.get(row.coefficient, row.coefficient) + ("" if np.isnan(row.estimate) else f"  (n = {row.n_items:,})")
+        for row in rows.itertuples()
+    ]
+    figure, axes = _rows_figure(0.34 * len(rows) + 1.4, labels, fontsize="small")
+    axes.hlines(rows.index, rows["new_panel_low"], rows["new_panel_high"], ORANGE, lw=2)
+    axes.hlines(rows.index, rows["panel_low"], rows["panel_high"], BLUE, lw=6)
+    axes.scatter(rows["estimate"], rows.index, s=36, color="white", edgecolor=BLUE, zorder=3)
+    for row in rows[rows["estimate"].isna()].itertuples():
+        said = f"undefined: {str(row.reason).replace('_', ' ')}"
+        axes.text(0.02, row.Index, said, va="center", fontsize="small", color=GREY)
+    axes.axvline(0, color=GREY, lw=1)
+    lowest = rows[["panel_low", "new_panel_low", "estimate"]].min().min()
+    axes.set_xlim(min(0.0, np.nan_to_num(lowest)) - 0.03, 1.03)
+    axes.set_xlabel("value and 95 % interval")
+    handles = [
+        Line2D([], [], color=BLUE, lw=6, label="this panel, other items"),
+        Line2D([], [], color=ORANGE, lw=2, label="a new panel, other items"),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
+    return figure
+
+
+def preference_forest(intervals, system, margin=(0.45, 0.55)):
+    """Draw all intervals of one win rate side by side."""
+    units = list(dict.fromkeys(intervals["unit"]))
+    labels = []
+    for unit in units:
+        sizes = sorted(set(intervals.loc[intervals["unit"] == unit, "n"]))
+        plural = {"item and rater": "items and raters"}.get(unit, f"{unit}s")
+        labels.append(f"new {plural}\n(n = {', '.join(map(str, sizes))})")
+    figure, axes = _rows_figure(0.75 * len(units) + 1.5, labels)
+    axes.axvspan(*margin, color=GREY, alpha=0.15, lw=0)
+    axes.axvline(0.5, color=GREY, lw=1)
+    treatments = (("drop", "ties left out", -0.15), ("half", "a tie is half a win", 0.15))
+    for (ties, label, shift), (colour, marker) in zip(treatments, _SERIES, strict=False):
+        rows = intervals[intervals["ties"] == ties]
+        place = rows["unit"].map(units.index) + shift
+        known = rows[rows["ci_low"].notna()]
+        axes.hlines(place[known.index], known["ci_low"].astype(float), known["ci_high"].astype(float), colour, lw=3)
+        axes.scatter(rows["win_rate"], place, color=colour, marker=marker, s=40, zorder=3, label=label)
+    axes.set_xlabel(f"win rate of {system}, 95 % interval")
+    figure.legend(loc="outside upper left", ncols=2, fontsize="small", frameon=False)
+    return figure
+
+
+def position_forest(effect, system):
+    """Draw what the side of an answer does to the preference."""
+    rows = {
+        "left answer chosen": effect.left_choice,
+        f"{system} wins on the left": effect.win_rate_left,
+        f"{system} wins on the right": effect.win_rate_right,
+        f"{system} wins, sides balanced": effect.side_balanced,
+    }
+    figure, axes = _rows_figure(0.55 * len(rows) + 1.0, [f"{name}\n(n = {x.n})" for name, x in rows.items()])
+    axes.axvline(0.5, color=GREY, lw=1)
+    for place, found in enumerate(rows.values()):
+        if found.estimate is None:
+            axes.text(0.5, place, "not defined", va="center", ha="center")
+        else:
+            _interval(axes, place, found.low, found.high, found.estimate, BLUE if place else GREY)
+    _ = axes.set(xlim=(0, 1), xlabel="share of untied votes, 95 % interval")
+    return figure
+
+
+def against_placebo(table, measure):
+    """Draw the mean of real edits and of their placebos, per system and fact type."""
+    parts = list(table.groupby("system", sort=False))
+    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, 1.35 * len(parts) + 0.9), squeeze=False, sharex=True)
+    for axes, (system, part) in zip(panels[:, 0], parts, strict=True):
+        part = part.reset_index(drop=True)
+        axes.scatter(part["placebo"], part.index, color=GREY, marker="|", s=220, label="placebo")
+        bounds = part["sensitivity low"], part["sensitivity high"]
+        _interval(axes, part.index, *bounds, part["sensitivity"], BLUE, label="edit", size=40)
+        labels = part["fact type"] + part["edges"].map("  (n {})".format)
+        axes.set_yticks(part.index, labels, fontsize="small")
+        axes.set_ylim(len(part) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_title(system, fontsize="small")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=2, fontsize="small")
+    panels[-1, 0].set_xlabel(measure)
+    return figure
+
+
+# Matrices
+
+
+def score_matrix(table, measure):
+    """Draw scores of systems on datasets as a heat map with their values."""
+    rows = table.T
+    size = max(WIDTH, 0.55 * rows.shape[1] + 3.0), 0.34 * len(rows) + 2.6
+    return _heatmap(rows, size, measure, cmap="viridis", vmin=0, vmax=1, annot_kws={"fontsize": 9})[0]
+
+
+def case_matrix(scores, label):
+    """Draw cases against fact types as a heat map with their values."""
+    limit = np.nanmax(np.abs(scores.to_numpy())) if scores.notna().any(axis=None) else 1
+    size = WIDTH, 0.3 * len(scores) + 1.6
+    figure, axes = _heatmap(scores, size, label, cmap="PuOr", vmin=-limit, vmax=limit)
+    axes.tick_params(axis="x", rotation=0)
+    axes.tick_params(axis="y", labelsize=8)
+    return figure
+
+
+def pair_matrix(pairs, systems):
+    """Draw all mean differences; those that are decided are starred."""
+    values = pd.DataFrame(np.nan, systems, systems)
+    labels = pd.DataFrame("", systems, systems)
+    for row in pairs.itertuples():
+        star = "*" if row.verdict in ("better", "worse") else ""
+        for a, b, difference in (
+            (row.system_a, row.system_b, row.difference),
+            (row.system_b, row.system_a, -row.difference),
+        ):
+            values.loc[a, b] = difference
+            labels.loc[a, b] = f"{difference:+z.2f}{star}".replace("0.", ".")
+    side = 0.52 * len(systems) + 1.8
+    limit = np.nanmax(np.abs(values.to_numpy()))
+    options = {"annot": labels, "fmt": "", "cmap": "RdBu", "vmin": -limit, "vmax": limit}
+    figure, axes = _heatmap(values, (max(side, WIDTH), side), "row minus column", **options)
+    axes.set_facecolor("white")
+    return figure
+
+
+def detector_matrix(frame):
+    """Draw the AUROC of detectors for planted defects."""
+    shape = {"index": "detector", "columns": "defect"}
+    defects, detectors = (list(dict.fromkeys(frame[name])) for name in ("defect", "detector"))
+    values = frame.pivot_table(values="auroc", **shape, dropna=False).loc[detectors, defects].astype(float)
+    counts = frame.pivot_table(values="judged", **shape, dropna=False).loc[detectors, defects]
+    labels = values.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
+    options = {"annot": labels, "fmt": "", "cmap": "cividis", "vmin": 0.5, "vmax": 1, "linewidths": 1}
+    figure, axes = _heatmap(values, (WIDTH, 0.55 * len(detectors) + 1.8), "AUROC (copies)", **options)
+    for row, column in np.argwhere(values.isna().to_numpy()):
+        axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center")
+    axes.set_xticklabels([name.replace(" ", "\n") for name in defects], rotation=0)
+    return figure
+
+
+def confusion_matrices(tables):
+    """Draw tables of gold labels by outcomes side by side."""
+    rows = -(-len(tables) // 2)
+    most = max(len(table) for table in tables.values())
+    figure, panels = plt.subplots(rows, 2, figsize=(WIDTH, rows * (0.55 * most + 1.7)), squeeze=False)
+    for axes in panels.flat[len(tables) :]:
+        axes.set_visible(False)
+    words = {"NOT_SUPPORTED": "NOT SUP.", "INSUFFICIENT": "INSUFF.", "CONFLICTING": "CONFLICT", "no_class": "neither"}
+    for axes, (title, table) in zip(panels.flat, tables.items(), strict=False):
+        names = {name: words.get(name, str(name).replace("_", " ")) for name in (*table.columns, *table.index)}
+        counts = table.rename(index=names, columns=names).astype(float)
+        shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
+        shown = counts.map("{:,.0f}".format) + "\n" + shares.map("{:.0%}".format)
+        style = {"annot": shown, "fmt": "", "cmap": "Blues", "vmin": 0, "vmax": 1, "annot_kws": {"fontsize": 8}}
+        sns.heatmap(shares, cbar=False, ax=axes, **style)
+        axes.tick_params(labelsize=8)
+        axes.tick_params(axis="x", rotation=60)
+        axes.tick_params(axis="y", rotation=0)
+        axes.set_title(f"{title} (n={counts.to_numpy().sum():,.0f})", fontsize=9)
+        _ = axes.set(xlabel="", ylabel="gold")
+    return figure
+
+
+def audit_matrix(frame):
+    """Draw the verdict of every check on everything audited."""
+    levels = {"not applicable": 0, "noted": 0, "passed": 1, "flagged": 2}
+    marks = ("·", "passed", "FLAG")
+    checks, names = (list(dict.fromkeys(frame[name])) for name in ("check", "audited"))
+    table = frame.assign(level=frame["verdict"].map(levels)).pivot_table(
+        index="check", columns="audited", values="level", aggfunc="max", fill_value=0
+    )
+    values = table.loc[checks, names].astype(int)
+    size = max(WIDTH, 0.62 * len(names) + 2.4), 0.42 * len(checks) + 2.0
+    figure, axes = plt.subplots(figsize=size)
+    axes.imshow(values, cmap=ListedColormap(["#f2f2f2", "#9ecae1", ORANGE]), vmin=0, vmax=2, aspect="auto")
+    for (row, column), level in np.ndenumerate(values.to_numpy()):
+        weight = "bold" if level == 2 else "normal"
+        axes.text(column, row, marks[level], weight=weight, ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(checks)), checks)
+    axes.grid(visible=False)
+    return figure
+
+
+def rating_matrix(ratings, scale=None):
+    """Draw every rating: items in columns, from low to high mean, raters in rows."""
+    drawn = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index]
+    if len(drawn) > _MOST_ITEMS:
+        drawn = drawn.iloc[np.linspace(0, len(drawn) - 1, _MOST_ITEMS).round().astype(int)]
+    values = drawn.to_numpy(dtype=float).T
+    low, high = scale or (np.nanmin(values), np.nanmax(values))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(values) + 1.5))
+    axes.grid(visible=False)
+    axes.set_facecolor("#d9d9d9")
+    axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
+    style = {"aspect": "auto", "cmap": "cividis_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
+    image = axes.imshow(np.ma.masked_invalid(values), **style)
+    axes.set_yticks(range(len(values)), list(drawn.columns), fontsize="small")
+    axes.set_xticks([])
+    axes.set_xlabel("items, from low to high mean rating")
+    missing = int(ratings.isna().to_numpy().sum())
+    shown = f"{len(drawn):,} of {len(ratings):,} items x {len(values)} raters"
+    axes.set_title(f"{shown}, {missing:,} ratings missing")
+    figure.colorbar(image, ax=axes, label="rating", pad=0.02)
+    return figure
+
+
+# Lines
+
+
+def sweeps(frame, measure, marks=("default", "best")):
+    """Draw a measure against each setting, on the split where settings are chosen."""
+    parts = list(frame.groupby("parameter", sort=False))
+    figure, panels = plt.subplots(len(parts), figsize=(WIDTH, 2.3 * len(parts) + 0.3), squeeze=False)
+    for axes, (parameter, part) in zip(panels[:, 0], parts, strict=True):
+        axes.fill_between(part["value"], part["ci_low"], part["ci_high"], alpha=0.2)
+        axes.plot(part["value"], part["mean"], marker="o", color=BLUE)
+        default, best = part["default"].iloc[0], part["best"].iloc[0]
+        axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
+        axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
+        axes.legend(loc="best", fontsize="small")
+        _ = axes.set(xlabel=parameter, ylabel=measure)
+    return figure
+
+
+def histories(frame, measure):
+    """Draw one small line per series over its runs."""
+    parts = list(frame.groupby("series", sort=True))
+    rows = max(len(parts), 1)
+    figure, panels = plt.subplots(rows, figsize=(WIDTH, 0.75 * rows + 0.5), squeeze=False)
+    for axes, (series, part) in zip(panels[:, 0], parts, strict=False):
+        axes.plot(part["number"], part["value"], marker="o", color=BLUE, ms=4)
+        axes.set_title(f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)", fontsize="small")
+        low, high = part["value"].min(), part["value"].max()
+        spread = max(0.02, high - low)
+        axes.set_ylim((high + low) / 2 - spread, (high + low) / 2 + spread)
+        axes.set_xticks([])
+        axes.tick_params(axis="y", labelsize=7)
+    figure.suptitle(f"{measure} over the runs in the registry", fontsize="medium")
+    return figure
+
+
+def thresholds(frame, marked, label="threshold of the mean rank displacement"):
+    """Draw accuracies against the threshold that separates high from low."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.4))
+    styles = zip((BLUE, ORANGE, "black"), ("-", "--", ":"), strict=True)
+    for (name, part), (colour, style) in zip(frame.groupby("measure", sort=False), styles, strict=False):
+        axes.plot(part["threshold"], part["value"], color=colour, ls=style, label=name.replace("_", " "))
+        axes.fill_between(part["threshold"], part["low"], part["high"], color=colour, alpha=0.15)
+    for name, value in marked.items():
+        if value is not None:
+            axes.axvline(value, color=GREY, lw=1)
+            axes.text(value, 1.03, name, fontsize=8, ha="center", rotation=0)
+    if len(frame):
+        axes.legend(loc="best", fontsize="small")
+    _ = axes.set(xlabel=label, ylabel="share called correctly", ylim=(0, 1.1))
+    return figure
+
+
+def detection_line(frame):
+    """Draw how often labels are flagged, by how many of them are dealt out."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    axes.fill_between(frame["dealt"], frame["flagged low"], frame["flagged high"], color=BLUE, alpha=0.2)
+    axes.plot(frame["dealt"], frame["flagged"], color=BLUE, marker="o")
+    axes.set_ylim(-0.02, 1.02)
+    _ = axes.set(xlabel="share of labels dealt out in order", ylabel=f"flagged, of {frame['n'].iloc[0]} sets")
+    return figure
+
+
+def matched_lines(frame, x, label, log=False):
+    """Draw scores against own and foreign sources, one panel per rule."""
+    lines = {"matched": (BLUE, "o", "own source"), "mismatched": (GREY, "s", "foreign")}
+    rules = list(dict.fromkeys(frame["rule"]))
+    figure, panels = plt.subplots(1, len(rules), figsize=(WIDTH, 3.4), sharey=True, squeeze=False)
+    for axes, rule in zip(panels[0], rules, strict=True):
+        for condition, (colour, marker, name) in lines.items():
+            part = frame[(frame["rule"] == rule) & (frame["condition"] == condition)]
+            axes.fill_between(part[x], part["low"], part["high"], color=colour, alpha=0.2)
+            axes.plot(part[x], part["score"], color=colour, marker=marker, label=name)
+        if log:
+            axes.set_xscale("log")
+            axes.set_xticks(sorted(set(frame[x])), sorted(set(frame[x])), rotation=90)
+            axes.minorticks_off()
+        axes.set_ylim(-0.02, 1.02)
+        _ = axes.set(xlabel=label, title=f"{rule}, n = {frame['n'].max()}")
+    panels[0][0].set_ylabel("grounded share")
+    panels[0][-1].legend(fontsize="small")
+    return figure
+
+
+def power_curves(power, test, target=0.8):
+    """Draw power against the true win rate, one line per size of the study."""
+    rows = power[power["test"] == test]
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
+    sizes = list(rows.groupby(["items", "raters"], sort=True))
+    colours = sns.color_palette("colorblind", len(sizes))
+    for ((items, raters), part), colour, marker in zip(sizes, colours, "osD^vPX*", strict=False):
+        label = f"{items} items, {raters} raters"
+        axes.plot(part["win_rate"], part["rejected"], color=colour, marker=marker, ms=5, label=label)
+        axes.fill_between(part["win_rate"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, lw=0)
+    axes.axhline(target, color=GREY, lw=1, ls="--")
+    studies = int(rows["n"].min()) if len(rows) else 0
+    axes.set_title(f"{test}, {studies} simulated studies a point", fontsize="small")
+    _ = axes.set(ylim=(0, 1), xlabel="true win rate", ylabel="share of studies")
+    axes.legend(fontsize="small", frameon=False)
+    return figure
+
+
+def reliability(bins, curve, n, missing):
+    """Draw a reliability diagram beside risk against coverage."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.3))
+    left.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+    left.vlines(bins["confidence"], bins["share low"], bins["share high"], color=BLUE)
+    left.scatter(bins["confidence"], bins["share"], color=BLUE, s=30, zorder=3)
+    left.set_title(f"n={n:,}, {missing:,} without", fontsize=9)
+    limits = {"xlim": (-0.02, 1.02), "ylim": (-0.02, 1.02)}
+    _ = left.set(xlabel="stated probability", ylabel="came true", **limits)
+    if len(curve):
+        right.step(curve["coverage"], curve["risk"], where="post", color=BLUE)
+        right.axhline(curve["risk"].iloc[-1], color=GREY, lw=1, ls="--")
+    right.set_title("most confident first", fontsize=9)
+    _ = right.set(xlabel="coverage", ylabel="share of errors", **limits)
+    return figure
+
+
+# Bars and distributions
+
+
+def per_query(scores, system, baseline, measure):
+    """Draw each query's difference between two systems, sorted."""
+    change = np.sort((scores[system] - scores[baseline]).to_numpy())[::-1]
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    colours = np.where(change > 0, BLUE, ORANGE)
+    axes.bar(np.arange(1, len(change) + 1), change, color=colours, width=1.0, lw=0)
+    axes.axhline(0, color=GREY, lw=1)
+    counts = [(change > 0).sum(), (change == 0).sum(), (change < 0).sum()]
+    axes.set_title("{} better, {} equal, {} worse".format(*counts))
+    _ = axes.set(xlabel="queries, sorted", ylabel=f"{measure}: {system} − {baseline}")
+    return figure
+
+
+def attrition(frame):
+    """Draw where the relevant documents were lost on the way to the result."""
+    figure, axes = _stage_bars(frame, "share", "%.3f")
+    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
+    return figure
+
+
+def stage_times(frame):
+    """Draw the time of each stage per query."""
+    figure, axes = _stage_bars(frame, "milliseconds", "%.1f")
+    axes.margins(x=0.15)
+    axes.set_xlabel("milliseconds per query, processor time, one thread")
+    return figure
+
+
+def _stage_bars(frame, column, form):
+    figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
+    bars = axes.barh(range(len(frame)), frame[column], color=BLUE)
+    axes.bar_label(bars, fmt=form, padding=3)
+    return figure, axes
+
+
+def shift_vector(vectors, largest=24):
+    """Draw the largest components of the shifts that several folds learned."""
+    mean = vectors.mean(axis=0)
+    chosen = np.argsort(-np.abs(mean), kind="stable")[:largest]
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
+    places = np.arange(len(chosen))
+    axes.bar(places, mean[chosen], color=BLUE, alpha=0.35, lw=0)
+    for vector in vectors:
+        axes.scatter(places, vector[chosen], s=14, color=BLUE, lw=0)
+    axes.axhline(0, color=GREY, lw=1)
+    axes.set_xticks(places, chosen, rotation=90, fontsize="small")
+    _ = axes.set(xlabel="dimension, by mean magnitude", ylabel="component of the shift")
+    return figure
+
+
+def rank_changes(frame):
+    """Draw where the first relevant document stood before and after a shift."""
+    figure, axes = _rows_figure(0.26 * max(len(frame), 3) + 1.1, frame["query_id"], fontsize="small")
+    rows = np.arange(len(frame))
+    colours = np.where(frame["after"] < frame["before"], BLUE, ORANGE)
+    axes.hlines(rows, frame["before"], frame["after"], color=colours, lw=2)
+    axes.scatter(frame["after"], rows, color=colours, s=35, zorder=3)
+    if frame.empty:
+        _ = axes.set(xlim=(1, 10), ylim=(0.5, -0.5))
+        axes.text(2, 0, "no query moved", ha="center")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("{x:g}")
+    axes.set_xlabel("rank of the first relevant document (dot: after the shift)")
+    return figure
+
+
+def rating_distributions(ratings):
+    """Draw how often every rating was given, by scale and system."""
+    parts = list(ratings.dropna(subset=["rating"]).groupby(["scale", "system"], sort=True))
+    labels = [f"{a}, {b}\n({part['rating'].mean():.3f}, n = {len(part)})" for (a, b), part in parts]
+    figure, axes = _rows_figure(0.5 * len(parts) + 1.4, labels)
+    colours = sns.color_palette("viridis", 5)
+    for place, (_, part) in enumerate(parts):
+        start = 0.0
+        for value, colour in enumerate(colours, start=1):
+            share = 100 * np.mean(part["rating"] == value)
+            axes.barh(place, share, left=start, color=colour, height=0.7)
+            if share >= 6:
+                style = {"ha": "center", "va": "center", "fontsize": "small"}
+                axes.text(start + share / 2, place, f"{share:.0f}", color="white" if value <= 3 else "black", **style)
+            start += share
+    axes.grid(visible=False)
+    _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours]
+    names = ["1", "2", "3", "4", "5 (best)"]
+    figure.legend(handles, names, loc="outside upper left", ncols=5, frameon=False)
+    return figure
+
+
+def displacements(edges, placebos, measure, limits=()):
+    """Draw the distribution of every fact type's edits, and of the placebos."""
+    rows = pd.concat([edges[["fact_type", measure]], placebos[[measure]].assign(fact_type="Placebo")])
+    rows = rows.dropna(subset=measure)
+    colours = {name: colour for name, (colour, _) in _FACTS.items()} | {"Placebo": "#b0b0b0"}
+    names = [name for name in colours if (rows["fact_type"] == name).any()]
+    counts = rows["fact_type"].value_counts()
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.5 * max(len(names), 1) + 1.2))
+    for value in limits:
+        axes.axvline(value, color=GREY, ls=":", lw=1)
+    if names:
+        style = {"palette": colours, "fliersize": 2, "linewidth": 1}
+        sns.boxplot(rows, x=measure, y="fact_type", order=names, hue="fact_type", hue_order=names, ax=axes, **style)
+        axes.set_yticks(range(len(names)), [f"{name}  (n {counts[name]})" for name in names])
+    _ = axes.set(xlabel="mean rank displacement (dotted: 1.0 and 1.5 documented, 3.3 random)", ylabel="")
+    return figure
+
+
+# Trees
+
+
+def edit_tree(tree, k):
+    """Draw the states of one case by how far each stands from its parent."""
+    nodes = _in_order(tree)
+    place = {node.name: row for row, node in enumerate(nodes)}
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
+    for row, node in enumerate(nodes):
+        if node.parent is not None:
+            x, up = node.parent.depth, place[node.parent.name]
+            axes.plot([x, x, node.depth], [up, row, row], color=GREY, lw=1, zorder=1)
+        colour, marker = _FACTS.get(node.edit.fact_type if node.edit else None, ("black", "*"))
+        axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
+        axes.text(node.depth + 0.12, row, _state(node, k), va="center", fontsize=8)
+    for kind, (colour, marker) in _FACTS.items():
+        axes.scatter([], [], color=colour, marker=marker, label=kind)
+    axes.legend(loc="upper right", fontsize="small")
+    axes.set_ylim(len(nodes) - 0.5, -0.7)
+    axes.set_xlim(-0.2, max(node.depth for node in nodes) + 2.6)
+    axes.axis("off")
+    return figure
+
+
+def _in_order(tree):
+    """The nodes parent first, each followed by its own children."""
+    children = {}
+    for node in tree.nodes[1:]:
+        children.setdefault(node.parent.name, []).append(node)
+    order, stack = [], [tree.root]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack += reversed(children.get(node.name, []))
+    return order
+
+
+def _state(node, k):
+    if node.edit is None:
+        return "the case as it is"
+    moved = node.displacement(k)
+    shown = "no result" if moved is None else f"{moved:.1f}"
+    return f"{node.edit.description.split(': ', 1)[1]}  [{shown}]"

@@ -1,0 +1,113 @@
+"""A panel whose truth is known: it fills forms, to rehearse a study before it runs."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from openpyxl import load_workbook
+from scipy import special
+
+from casebook.errors import InputError
+from casebook.raters.analysis import analyse
+from casebook.raters.forms import FORMS, KEY, SCALES, SEALED, SHEET, Plan, make_forms
+from casebook.raters.power import marginal_probability
+from casebook.raters.read import open_forms, read_forms, read_key
+from casebook.stats.samples import stream
+
+RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+SECRET = "of the simulated panel, which has nothing to hide"
+WORDS = (
+    *("act", "consent", "data", "notice", "purpose", "access", "request", "breach"),
+    *("the", "duty", "may", "must"),
+)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How the simulated panel judges: log odds for the focus, their spreads, the left side's bonus, shares."""
+
+    effect: float = 0.7
+    item_sd: float = 1.3
+    rater_sd: float = 0.5
+    left: float = 0.0
+    ties: float = 0.1
+    blank: float = 0.0
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            if not np.isfinite(value):
+                raise InputError(f"{name} must be a finite number, not {value}")
+
+    @property
+    def win_rate(self):
+        """Expected share of wins without ties, over items, raters and sides."""
+        spread = float(np.hypot(self.item_sd, self.rater_sd))
+        sides = (self.effect + self.left, self.effect - self.left)
+        return sum(marginal_probability(odds, spread) for odds in sides) / 2
+
+
+TRUTH = Truth(effect=0.7, item_sd=1.3, rater_sd=0.5, left=0.5, ties=0.12)
+
+
+def fill_forms(study, folder, truth=None, *, seed=0):
+    """Fill all workbooks of a study as the simulated panel would; give the paths."""
+    study, folder, truth = Path(study), Path(folder), truth or Truth()
+    key = read_key(study / SEALED / KEY)
+    rng = np.random.Generator(stream(seed, "simulated panel"))
+    items = [row["item_id"] for row in key["draw"]]
+    liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
+    paths = sorted((study / FORMS).glob("*.xlsx"))
+    if not paths:
+        raise InputError(f"{study / FORMS}: holds no workbook to fill")
+    targets = [folder / path.name for path in paths]
+    if there := [path for path in targets if path.exists()]:
+        raise InputError(f"{there[0]}: exists: a simulated form replaces no other, name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
+    for path, target in zip(paths, targets, strict=True):
+        book = load_workbook(path)
+        sheet = book[SHEET]
+        rows, own = owners[sheet.cell(2, 1).value], rng.normal(0, truth.rater_sd)
+        columns = {cell.value: cell.column for cell in sheet[1]}
+        for line, row in enumerate(rows, start=2):
+            sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
+            odds = sign * (truth.effect + liking[row["item"]] + own) + truth.left
+            for name, value in _judge(odds, truth, rng).items():
+                sheet.cell(line, columns[name]).value = value
+        book.save(target)
+    return targets
+
+
+def _judge(odds, truth, rng):
+    """Judge one comparison, given the log odds that the left answer wins: a preference and four ratings."""
+    preferred = "S1" if rng.random() < special.expit(odds) else "S2"
+    if rng.random() < truth.ties:
+        preferred = "Tie"
+    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], 2)
+    drawn = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
+    kept = [None if rng.random() < truth.blank else value for value in drawn]
+    return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
+
+
+def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
+    """Run a whole study with a simulated panel, from blind forms to the analysis of what came back."""
+    rng = np.random.Generator(stream(seed, "answers of a rehearsal"))
+    texts = rng.choice(WORDS, (items, 2, 25))
+    answers = pd.DataFrame(
+        {
+            "item_id": [f"q{n}" for n in range(items)],
+            "prompt": [f"Question {n}?" for n in range(items)],
+            "stratum": "all",
+            "studied": [" ".join(words) for words in texts[:, 0]],
+            "compared": [" ".join(words) for words in texts[:, 1]],
+        }
+    )
+    with tempfile.TemporaryDirectory(prefix="casebook-raters-") as name:
+        folder = Path(name)
+        plan = Plan("rehearsal", {f"rater{n + 1}": "lay" for n in range(raters)}, seed=seed)
+        make_forms(answers, folder / "study", plan, secret=SECRET)
+        paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
+        votes = open_forms(read_forms(paths), folder / "study")
+    return analyse(votes, options=options)

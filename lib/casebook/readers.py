@@ -1,0 +1,307 @@
+"""Readers of JSON, JSON lines, YAML and CSV that somebody else wrote: an error names file, line and remedy.
+
+TREC files are read by `casebook.trec`, workbooks and ratings by `casebook.sheets`.
+"""
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import re
+import sys
+import zlib
+from pathlib import Path
+
+import yaml
+
+from casebook.errors import InputError
+
+LARGEST = 5_000_000  # bytes of a YAML file, which somebody wrote by hand
+LONGEST_FIELD = 50 << 20  # bytes of one cell; csv's own limit would refuse a long claim
+
+OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+
+
+# JSON
+
+
+def read_json(path):
+    """Read a JSON file in UTF-8: no key twice, no half characters, no endless numbers."""
+    path = Path(path)
+    try:
+        return parse_json(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+
+
+def parse_json(text):
+    """Parse JSON strictly; whatever is wrong is a JSONDecodeError."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text))
+        value = _DECODER.decode(text)
+        if "\\ud" in text or "\\uD" in text:  # half of a character, if it stands alone
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except json.JSONDecodeError:
+        raise
+    except UnicodeEncodeError:
+        why = "a lone surrogate, which is no character"
+    except RecursionError:
+        why = "nested too deeply"
+    except ValueError as error:
+        why = str(error)
+    raise json.JSONDecodeError(why, "", 0) from None
+
+
+def _once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} stands twice")
+    return found
+
+
+def _whole(digits):
+    if len(digits) > sys.float_info.max_10_exp:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
+
+
+def read_lines(path):
+    """Yield (number, line) of a UTF-8 file, plain, .gz or .xz, with line ends of any kind."""
+    path = Path(path)
+    number = 0
+    try:
+        with OPENERS.get(path.suffix, open)(path, "rb") as stream:
+            for line in stream:
+                for part in line.splitlines() if b"\r" in line else (line.rstrip(b"\n"),):
+                    number += 1
+                    yield number, part.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, number, "is not UTF-8 text") from error
+    except DAMAGED as error:
+        problem = "the compressed file ends early or is damaged after this line"
+        raise InputError.at(path, number, problem) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def read_jsonl(path, required):
+    """Yield (line, object) of JSON lines; `required` maps a field to its type."""
+    kinds = {str: "text", dict: "an object", list: "a list"}
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        record = _object(path, number, line)
+        for name, kind in required.items():
+            if name not in record:
+                raise InputError.at(path, number, f"has no field {name!r}")
+            if not isinstance(record[name], kind):
+                raise InputError.at(path, number, f"field {name!r} is not {kinds[kind]}")
+        yield number, record
+
+
+def _object(path, number, line, hint=""):
+    try:
+        record = parse_json(line)
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, number, f"is not JSON{hint}: {error}") from error
+    if not isinstance(record, dict):
+        raise InputError.at(path, number, "is not a JSON object")
+    return record
+
+
+def read_frame(path, id_field, id_column, fields=("text",), blank=False):
+    """Read documents or queries of JSON lines: an id, text fields, metadata as further columns.
+
+    Copies of a record are left out and listed in ``attrs["copies"]``.
+    """
+    rows, lines, copies = [], {}, []
+    for number, record in read_jsonl(path, {id_field: str, "text": str}):
+        name = record.pop(id_field)
+        if not name.strip():
+            raise InputError.at(path, number, f"field {id_field!r} is empty")
+        if not blank and not record["text"].strip():
+            raise InputError.at(path, number, f"{name!r} has no text")
+        texts = {field: record.pop(field, None) or "" for field in fields}
+        row = {id_column: name, **texts, **_metadata(path, number, record, texts, (id_column, *fields))}
+        place, first = lines.setdefault(name, (len(rows), number))
+        if place == len(rows):
+            rows.append(row)
+        elif row == rows[place]:
+            copies.append(f"line {number}: {name}, as in line {first}")
+        else:
+            raise InputError.at(path, number, f"id {name!r} stood already in line {first}, with other content")
+    if not rows:
+        raise InputError(f"{path}: holds no records")
+    import pandas as pd  # most who read JSON need no frame and start faster without
+
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    frame = pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    frame.attrs["copies"] = copies
+    return frame
+
+
+def _metadata(path, number, record, texts, taken):
+    """All other fields of a record, those under ``metadata`` included."""
+    wrong = [field for field, value in texts.items() if not isinstance(value, str)]
+    if wrong:
+        raise InputError.at(path, number, f"field {wrong[0]!r} is not text")
+    nested = record.pop("metadata", None) or {}
+    if not isinstance(nested, dict):
+        raise InputError.at(path, number, "field 'metadata' is not an object")
+    clash = {*taken} & {*record, *nested} or record.keys() & nested.keys()
+    if clash:
+        raise InputError.at(path, number, f"metadata field {min(clash)!r} has the name of another column")
+    return record | nested
+
+
+# Records of a CSV, JSON or JSONL file
+
+
+def read_records(path, *, tolerate_truncation=False):
+    """Read objects as [(line or element, object)], and how many broke off at the end (0 or 1)."""
+    path = Path(path)
+    kind = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+    if kind not in (".csv", ".json", ".jsonl"):
+        raise InputError(f"{path}: name a .csv, .json or .jsonl file")
+    lines = list(read_lines(path))
+    truncated = 0
+    if kind == ".csv":
+        rows = _csv_records(path, "\n".join(text for _, text in lines))
+    elif kind == ".json":
+        rows = _json_records(path, "\n".join(text for _, text in lines))
+    else:
+        filled = [(number, text) for number, text in lines if text.strip()]
+        rows = [(number, _object(path, number, text)) for number, text in filled[:-1]]
+        for number, text in filled[-1:]:
+            try:
+                rows.append((number, _object(path, number, text, ": the last line breaks off")))
+            except InputError as error:
+                broken = isinstance(error.__cause__, json.JSONDecodeError)
+                if not (tolerate_truncation and broken):
+                    raise
+                truncated = 1
+    if not rows:
+        raise InputError(f"{path}: holds no records")
+    return rows, truncated
+
+
+def _csv_records(path, text):
+    (_, names), *rows = csv_rows(path, text) or [(1, [])]
+    if len(set(names)) < len(names):
+        raise InputError.at(path, 1, "a column stands twice in the header")
+    rows = [(line, row) for line, row in rows if row]
+    for line, row in rows:
+        if len(row) != len(names):
+            raise InputError.at(path, line, f"has not the {len(names)} fields of the header")
+    return [(line, dict(zip(names, row, strict=True))) for line, row in rows]
+
+
+def _json_records(path, text):
+    try:
+        content = parse_json(text)
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+    if not isinstance(content, list):
+        raise InputError(f"{path}: is not a list of objects")
+    for number, record in enumerate(content, start=1):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: element {number} is not an object")
+    return list(enumerate(content, start=1))
+
+
+def csv_rows(path, text, delimiters=","):
+    """Rows of a CSV as [(number of the last line, cells)]; its header tells the delimiter."""
+    header = re.split("[\r\n]", text, maxsplit=1)[0]
+    usual = csv.field_size_limit(LONGEST_FIELD)
+    reader = csv.reader(io.StringIO(text, ""), delimiter=max(delimiters, key=header.count), strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader]
+    except csv.Error as error:  # such as a file cut within a quoted cell
+        raise InputError.at(path, reader.line_num, f"is not CSV, is damaged or cut: {error}") from error
+    finally:
+        csv.field_size_limit(usual)
+
+
+# YAML
+
+
+class _PlainYaml(yaml.SafeLoader):
+    """Safe loader that refuses what is only ever a mistake or an attack."""
+
+    most_aliases, aliases, inside = 100, 0, 0  # inside: how many anchored nodes are being composed
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            self.aliases += 1
+            if self.aliases > self.most_aliases or self.inside:
+                mark = self.peek_event().start_mark
+                raise yaml.composer.ComposerError(None, None, "an anchor within an anchor, or too many of them", mark)
+            return super().compose_node(parent, index)
+        anchored = self.peek_event().anchor is not None
+        self.inside += anchored
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.inside -= anchored
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"key {key.value!r} stands twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def parse_yaml(text, where):
+    """Parse YAML into plain data: no tags, no bombs, no key twice."""
+    try:
+        value = yaml.load(text, Loader=_PlainYaml)  # a SafeLoader: plain data only
+        if "\\u" in text.lower():
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        return value
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: a lone surrogate, which is no character") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise InputError.at(where, mark.line + 1 if mark else 1, f"not YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise InputError(f"{where}: nested too deeply") from None
+    except (ValueError, OverflowError, TypeError) as error:
+        raise InputError(f"{where}: not YAML: {error}") from None
+
+
+def read_yaml(path, kind="YAML file"):
+    """Read a YAML file into plain data; `kind` names it in errors."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such {kind}") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if len(data) > LARGEST:
+        raise InputError(f"{path}: {len(data):,} bytes: no {kind} is so large")
+    try:
+        return parse_yaml(data.decode("utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
+
+
+def unreadable(path, error):
+    return InputError(f"{path}: cannot be read: {error.strerror or error}")

@@ -1,0 +1,746 @@
+"""The batch: skip what is unchanged, execute the rest by papermill on a Dask client, say what happened.
+
+What is unchanged, what failed and what is tried again is decided here; Dask carries the tasks, on threads of this
+process or on the workers of a scheduler. A notebook's kernel is a process of its own (`casebook.kernel`). Its result is
+whole, clean and repeatable: the executed notebook appears only if every cell succeeded.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import time
+from concurrent.futures import TimeoutError as WaitTimeout
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from casebook import __version__, kernel
+from casebook.data.cards import card_of
+from casebook.errors import BatchFailed, CasebookError, InputError
+from casebook.files import locked, write_json, write_text
+from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults
+from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
+from casebook.readers import read_json
+from casebook.runs import record as records
+from casebook.runs.outputs import merge_numbers, read_numbers
+from casebook.runs.record import digest
+
+QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONWARNINGS": "ignore:IProgress not found",  # progress bars ask for widgets, which the book does not show
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "TQDM_DISABLE": "1",
+}
+PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
+FEWEST = 100  # resamples of an interval
+_POLL = 0.5
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one cell may take."""
+
+    timeout: float | None = None
+    retries: int = 1
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will happen to one cell, and why."""
+
+    cell: object
+    inputs: dict
+    status: str  # "run" (never done), "stale" (an input changed) or "cached"
+    changed: tuple = ()
+    note: str = ""  # what is to be said of its data
+
+    @property
+    def key(self):
+        """Content key: the hash of all inputs."""
+        return digest(self.inputs)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one cell."""
+
+    cell: str
+    failure: str | None = None
+    seconds: float = 0.0
+    attempts: tuple = ()
+    cause: str = "done"
+    last_lines: tuple = ()
+
+    @property
+    def tries(self):
+        """Number of attempts: 0 if what the cell needs failed."""
+        return len(self.attempts) + (self.cause != "needs")
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a batch stands."""
+
+    done: int
+    total: int
+    running: tuple
+    seconds_left: float | None
+
+
+# --- what must run, and why
+
+
+def plan(cells, run, force=False):
+    """Decide for each cell whether it must run; defects of parameters, data and models stop the batch here."""
+    for cell in cells:
+        check_parameters(NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters})
+    notes = {cell.name: _check_data(cell) for cell in cells}
+    planned, common = {}, common_inputs()
+    # A grid names a cell after those it needs; what reads all others comes last.
+    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
+        needed = {name: planned[name].key for name in cell.needs if name in planned}
+        again = force
+        if EVERY in cell.needs:
+            needed = _recorded_keys(cell, run) | {name: p.key for name, p in planned.items()}
+            # What failed the last time left the same key, and no record to be read.
+            again |= any(other.status != "cached" for other in planned.values())
+        one = _planned(cell, run, again, inputs_of(cell, common, needed))
+        if one.status != "cached":
+            _check_models(cell.parameters)
+        planned[cell.name] = replace(one, note=notes[cell.name])
+    return [planned[cell.name] for cell in cells]
+
+
+def common_inputs():
+    """Hash what all cells depend on alike."""
+    return {"library": records.library_digest(), "lock": records.lock_digest()}
+
+
+def inputs_of(cell, common, needed=None):
+    """Hash everything that a cell's numbers depend on."""
+    source = NOTEBOOKS / cell.notebook
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
+    values = defaults(source) | cell.parameters
+    if "datasets" in values and values["datasets"] is None:  # all that have a card
+        values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
+    return ({"needs": needed} if needed else {}) | {
+        **common,
+        "notebook": digest(code),
+        "parameters": cell.parameters,
+        "data": {name: _hashed(values[name]) for name in DATA if values.get(name)},
+        "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
+    }
+
+
+def _hashed(value):
+    if not isinstance(value, str):
+        return digest([records.dataset_digest(name) for name in value])
+    from casebook.data.sources import status
+
+    card, found = card_of(value), records.dataset_digest(value)
+    absent = card and card.kind == "votes" and status(card)[0] != "ok"
+    return digest([found, "reconstructed"]) if absent else found  # the chapter stands in
+
+
+def _planned(cell, run, force, inputs):
+    stored = None
+    with contextlib.suppress(InputError, FileNotFoundError):
+        record = records.read_record(record_path(run, cell.name))
+        if record.success and (run_dir(run) / "notebooks" / f"{cell.name}.ipynb").is_file():
+            stored = record.labels.get("Inputs")
+    if stored is None:
+        return Planned(cell, inputs, "run")
+    changed = tuple(name for name in inputs if stored.get(name) != inputs[name])
+    status = "stale" if changed or force else "cached"
+    return Planned(cell, inputs, status, changed or (("forced",) if force else ()))
+
+
+def _recorded_keys(cell, run):
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    found = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = records.read_record(path)
+            if record.workflow != cell.experiment:
+                found[path.parent.name] = record.labels.get("ContentKey")
+    return found
+
+
+def _check_data(cell):
+    """Read the user's folders, all splits that will be read; gives what is to be said of them."""
+    values = defaults(NOTEBOOKS / cell.notebook) | cell.parameters
+    if values.get("resamples", FEWEST) < FEWEST:
+        raise InputError(f"resamples: an interval needs at least {FEWEST}")
+    for name in values.get("datasets") or ():
+        if own := data_folder(name):
+            from casebook.audits.sources import read_labels
+
+            read_labels(own[1])
+    name = values.get("dataset")
+    if not name or data_folder(name) is None:
+        return ""
+    from casebook.data.registry import load
+
+    reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
+    splits = [values.get(key) for key in ("split", "development", "held_out")]
+    found = [load(name, split, **reading) for split in dict.fromkeys([splits[0], *filter(None, splits[1:])])]
+    return "; ".join(f"{data.name}: {data.missing}" for data in found if data.missing)
+
+
+def _check_models(parameters):
+    """Find the models that parameters name: a missing one stops the batch."""
+    from casebook.models.encoders import PACKAGED, load_encoder, locate_model
+    from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
+
+    for name in set(MODELS) & set(parameters):
+        value = parameters[name]
+        if name == "reranker":
+            PipelineConfig(reranker=value)
+            if str(value).startswith(CROSS_ENCODER):
+                locate_model(value.removeprefix(CROSS_ENCODER))
+        elif value not in (None, PACKAGED):
+            load_encoder(value, cache=False)
+
+
+# --- the batch
+
+
+def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None, show=None):
+    """Execute what is not cached: needs first, failures kept apart, one summary at the end.
+
+    Interrupted or killed at any time it leaves a run that the same call completes. Gives the seconds of each cell;
+    raises `BatchFailed` if part of it failed.
+    """
+    for item in planned:
+        if item.status == "cached":
+            report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
+    waiting = {p.cell.name: p for p in planned if p.status != "cached"}
+    outcomes, conflict = [], None
+    with sole_writer(run):
+        keep_planned(run, planned)
+        try:
+            if waiting:
+                with _workers(run, len(waiting), workers, scheduler) as cluster:
+                    progress = Progress(run, waiting, report, show, cluster.slots)
+                    _work(waiting, cluster, (run, limits or Limits(), cluster.expected), outcomes, progress)
+        finally:  # also when interrupted: what is done counts
+            keep(run, outcomes)
+            try:
+                merge_numbers(run)
+            except InputError as error:  # which must not hide why a cell failed
+                conflict = error
+    failed = [outcome for outcome in outcomes if outcome.failure]
+    if failed or len(outcomes) > 1:
+        report(summary(outcomes))
+    if failed:
+        lines = [f"{o.cell}: {o.failure}" for o in failed] + ([str(conflict)] if conflict else [])
+        raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {'; '.join(lines)}")
+    if conflict:
+        raise conflict
+    return {outcome.cell: outcome.seconds for outcome in outcomes}
+
+
+def _work(waiting, cluster, task, outcomes, progress):
+    """Keep the workers busy until nothing is left."""
+    running, failures = {}, {}
+    while waiting or running:
+        ended = lost_needs(waiting, failures)
+        names = {item.cell.name for item, _ in running.values()}
+        for item in ready_cells(waiting, names)[: max(cluster.slots - len(running), 0)]:
+            del waiting[item.cell.name]
+            progress.started(item)
+            running[cluster.submit(_on_worker, item, *task, pure=False)] = item, time.perf_counter()
+        for future in cluster.wait(running) if running and not ended else ():
+            item, started = running.pop(future)
+            if future.status == "finished":
+                ended.append(future.result())
+            else:
+                seconds = time.perf_counter() - started
+                ended.append(Outcome(item.cell.name, _lost(future), seconds, cause="worker lost"))
+        for outcome in ended:
+            outcomes.append(outcome)
+            if outcome.failure:
+                failures[outcome.cell] = outcome.failure
+            progress.ended(outcome)
+
+
+def ready_cells(waiting, running):
+    """Take the cells whose needs are met."""
+    left = set(waiting) | running
+    if any(EVERY not in waiting[name].cell.needs for name in waiting) or running:
+        left.add(EVERY)
+    ready = [p for p in waiting.values() if not set(p.cell.needs) & left]
+    if waiting and not ready and not running:
+        raise InputError(f"{', '.join(waiting)}: need each other in a circle")
+    return ready
+
+
+def lost_needs(waiting, failures):
+    """Fail the cells that need a failed one; they leave ``waiting``."""
+    lost = []
+    for name, item in list(waiting.items()):
+        missing = [need for need in item.cell.needs if need in failures]
+        if missing:
+            failures[name] = f"needs {', '.join(missing)}, which failed"
+            lost.append(Outcome(name, failures[name], cause="needs"))
+            del waiting[name]
+    return lost
+
+
+def sole_writer(run):
+    """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
+
+    def refusal(owner):
+        return f"run {run!r} is being written by another batch ({owner}): wait for it, or give another name with --run"
+
+    return locked(run_dir(run) / ".batch", refusal)
+
+
+class Progress:
+    """Say what starts and ends, and how long the rest will take."""
+
+    def __init__(self, run, waiting, report, show=None, slots=1):
+        self._total, self._done, self._report = len(waiting), 0, report
+        self._left, self._running = dict.fromkeys(waiting), {}
+        known = read_timings(run)
+        self._expected = {name: known.get(name) for name in waiting}
+        self._start = time.monotonic()
+        self._show, self._slots = show or (lambda state: None), slots
+
+    def started(self, item):
+        """Announce a cell."""
+        why = f" ({', '.join(item.changed)} changed)" if item.changed else ""
+        self._report(f"running {item.cell.name}{why}")
+        self._running[item.cell.name] = None
+        self._tell()
+
+    def ended(self, outcome):
+        """Report a cell's end and the time left."""
+        self._done += 1
+        self._left.pop(outcome.cell, None)
+        self._running.pop(outcome.cell, None)
+        word = "FAILED " if outcome.failure else "done   "
+        again = f", after: {', '.join(outcome.attempts)}" if outcome.attempts else ""
+        seconds = self._seconds_left()
+        left = f", about {clock(seconds)} left" if self._left and seconds is not None else ""
+        self._report(f"{word} {outcome.cell} ({outcome.seconds:.0f} s{again}) [{self._done}/{self._total}]{left}")
+        self._tell()
+
+    def _tell(self):
+        self._show(State(self._done, self._total, tuple(self._running), self._seconds_left()))
+
+    def _seconds_left(self):
+        """Extrapolate: by recorded durations where all are known, else by cells."""
+        passed = time.monotonic() - self._start
+        known = [s for name in self._left if (s := self._expected[name]) is not None]
+        done = [s for n, s in self._expected.items() if n not in self._left and s]
+        if len(known) == len(self._left) and (done or not self._done):
+            return sum(known) * passed / sum(done) if done else sum(known) / self._slots
+        return passed / self._done * len(self._left) if self._done else None
+
+
+def clock(seconds):
+    """Write a duration."""
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes} min {seconds:02} s"
+
+
+def summary(outcomes):
+    """Say in one table what became of each cell."""
+    lines = [f"{'state':12} {'seconds':>8} {'attempts':>8}  cell"]
+    for outcome in sorted(outcomes, key=lambda o: (o.failure is None, o.cell)):
+        reason = f": {outcome.failure}" if outcome.failure else ""
+        lines.append(f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  {outcome.cell}{reason}")
+        lines += [f"    | {line}" for line in outcome.last_lines]
+    return "\n".join(lines)
+
+
+# --- what a batch leaves about its cells
+
+
+def record_path(run, cell):
+    """Give the place of a cell's run record."""
+    return run_dir(run) / "runs" / cell / "run.json"
+
+
+def stored_record(run, cell):
+    """Give the run record of a cell, or None if it has none."""
+    path = record_path(run, cell)
+    return records.read_record(path) if path.is_file() else None
+
+
+def same_data(run, other, cell):
+    """Say whether a cell was executed on the same data in two runs."""
+    now, before = (stored_record(name, cell) for name in (run, other))
+    return bool(now and before) and now.labels["Inputs"]["data"] == before.labels["Inputs"]["data"]
+
+
+def read_timings(run):
+    """Give the wall seconds of a run's cells when they ran last."""
+    return _known(run, "timings.json")
+
+
+def read_failures(run):
+    """Give the cells of a run that failed when they ran last."""
+    return _known(run, "failures.json")
+
+
+def read_planned(run):
+    """Give the cells that batches of a run were asked for, executed or not."""
+    return _known(run, "planned.json")
+
+
+def _known(run, name):
+    try:
+        return read_json(run_dir(run) / name)
+    except InputError:
+        return {}  # only an estimate or a notice is lost
+
+
+def data_folders(run):
+    """Give the user's folders of data that a run reads, by the names that it uses."""
+    found = {}
+    for cell in read_planned(run).values():
+        for value in cell["parameters"].values():
+            for name in value if isinstance(value, list) else [value]:
+                own = data_folder(name) if isinstance(name, str) else None
+                if own and own[1].is_absolute():
+                    found[own[0]] = own[1]
+    return found
+
+
+def keep_planned(run, planned):
+    """Remember which cells a batch was asked for, before any of them starts."""
+    cells = {p.cell.name: {"experiment": p.cell.experiment, "parameters": p.cell.parameters} for p in planned}
+    write_json(run_dir(run) / "planned.json", read_planned(run) | cells)
+
+
+def keep(run, outcomes):
+    """Keep durations and failures apart from what is compared between runs."""
+    seconds = {o.cell: round(o.seconds, 1) for o in outcomes if not o.failure}
+    write_json(run_dir(run) / "timings.json", read_timings(run) | seconds)
+    failed = read_failures(run)
+    for o in outcomes:
+        failed.pop(o.cell, None)
+        if o.failure:
+            failed[o.cell] = {"cause": o.cause, "why": o.failure, "seconds": round(o.seconds, 1), "attempts": o.tries}
+    path = run_dir(run) / "failures.json"
+    if failed:
+        write_json(path, failed)
+    else:
+        path.unlink(missing_ok=True)
+
+
+# --- one cell
+
+
+def run_cell(planned, run, limits):
+    """Execute one cell and write its run record; a kernel that died is tried again."""
+    cell, started, begin = planned.cell, records.now(), time.perf_counter()
+    record_path(run, cell.name).unlink(missing_ok=True)
+    given_up, last_lines = [], ()
+    while True:
+        try:
+            execute(cell.notebook, cell.name, run, cell.parameters, limits.timeout)
+            cause, failure = "done", None
+        except (CasebookError, OSError) as error:
+            cause, failure = getattr(error, "cause", "failed"), _why(error, run)
+            last_lines = getattr(error, "last_lines", ())
+        if cause != "kernel died" or len(given_up) >= limits.retries:
+            break
+        given_up.append(cause)
+    if failure is None:
+        try:
+            _record(planned, run, started, len(given_up) + 1)
+        except OSError as error:  # a notebook whose record cannot be written is taken back
+            (run_dir(run) / "notebooks" / f"{cell.name}.ipynb").unlink(missing_ok=True)
+            cause, failure = "failed", _why(error, run)
+    return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
+
+
+def _why(error, run):
+    return f"{error.filename or run_dir(run)}: {error.strerror}" if isinstance(error, OSError) else str(error)
+
+
+def _record(planned, run, started, attempts):
+    cell = planned.cell
+    numbers = read_numbers(run, cell.name).get(cell.experiment, {})
+    record = records.RunRecord.model_construct(
+        run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
+        workflow=cell.experiment,
+        tenant=None,
+        started=started,
+        completed=records.now(),
+        success=True,
+        labels={
+            "Cell": cell.name,
+            "ContentKey": planned.key,
+            "Inputs": planned.inputs,
+            "Version": __version__,
+            "Environment": records.environment(),
+            **({"Attempts": attempts} if attempts > 1 else {}),
+        },
+        metrics={
+            f"{dataset}.{system}.{measure}".lower(): number["value"]
+            for dataset, systems in numbers.items()
+            for system, measures in systems.items()
+            for measure, number in measures.items()
+        },
+    )
+    records.write_record(record_path(run, cell.name), record)
+
+
+# --- one notebook
+
+
+class NotebookFailed(CasebookError):
+    """A cell of a notebook raised, or the notebook did not run to its end."""
+
+    cause, last_lines = "failed", ()
+
+
+class KernelDied(NotebookFailed):
+    """The kernel ended before the notebook: killed, out of memory, or crashed."""
+
+    cause = "kernel died"
+
+
+class TimedOut(NotebookFailed):
+    """The notebook took longer than it may."""
+
+    cause = "timed out"
+
+
+def execute(notebook, cell, run, parameters, timeout=None):
+    """Run one notebook; the output appears only if every cell succeeded."""
+    for name in filter(os.environ.get, FOLDERS):  # the kernel's folder is another
+        os.environ[name] = str(Path(os.environ[name]).absolute())
+    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    import papermill
+
+    source = NOTEBOOKS / notebook
+    injected = check_parameters(source, {"run": run, "cell": cell, **parameters})
+    folder = run_dir(run) / "notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{valid_name(cell, 'cell')}.partial.ipynb"
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
+    try:
+        with kernel.watched(timeout) as watch:
+            result = papermill.execute_notebook(
+                str(source),
+                str(partial),
+                parameters=injected,
+                progress_bar=False,
+                kernel_manager_class="casebook.kernel.ForkedKernelManager",
+            )
+    except papermill.PapermillExecutionError as error:
+        raise _explained(notebook, error) from None
+    except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
+        where = f"{notebook}: {_reached(partial)}"
+        if watch.late:
+            raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise KernelDied(f"{where}: the kernel died ({lines[-1]})") from None
+    unreached = [c.id for c in result.cells if c.cell_type == "code" and c.source and c.execution_count is None]
+    if unreached:
+        raise NotebookFailed(f"{cell}: stopped before cell {unreached[0]}")
+    import nbformat
+
+    nbformat.write(normalised(result), partial)
+    return partial.replace(folder / f"{cell}.ipynb")
+
+
+def normalised(notebook):
+    """Drop timestamps and random ids, so that equal results give equal files."""
+    notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
+    for cell in notebook.cells:
+        for key in ("execution", "papermill"):
+            cell.metadata.pop(key, None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"
+    return notebook
+
+
+def _reached(partial):
+    """Say which cell of the partial notebook was at work."""
+    with contextlib.suppress(OSError, ValueError, LookupError):
+        cells = json.loads(partial.read_text(encoding="utf-8"))["cells"]
+        status = [c["metadata"].get("papermill", {}).get("status") for c in cells if c["cell_type"] == "code"]
+        begun = sum(state not in (None, "pending") for state in status)
+        if begun:
+            return f"cell {begun}"
+    return "before its first cell"
+
+
+def _explained(notebook, error):
+    """Say in one line which cell failed and why; add the end of a traceback."""
+    kinds = (CasebookError, *CasebookError.__subclasses__())
+    foreseen = error.ename in {kind.__name__ for kind in kinds}
+    why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
+    found = NotebookFailed(f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"[:1000])
+    if not foreseen:
+        lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
+        found.last_lines = tuple(lines[-6:])
+    return found
+
+
+def _plain(text):
+    """Take out colours and whatever else a terminal would obey."""
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", str(text))
+    return "".join(c for c in text if c.isprintable() or c == "\n")
+
+
+# --- where cells are executed: threads of this process, each with a kernel of its own, or a scheduler's workers
+
+
+@contextlib.contextmanager
+def _workers(run, count, workers, scheduler):
+    """Open the place for a batch: the cluster, and what its workers must agree on."""
+    with contextlib.ExitStack() as stack:
+        if scheduler:
+            path = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
+            stack.callback(path.unlink, missing_ok=True)
+            yield stack.enter_context(connected(scheduler, path))
+            return
+        os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+        import dask
+        from distributed import Client, LocalCluster
+
+        options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
+        nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
+        stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))
+        # What Dask says of itself while it ends is no news.
+        local = stack.enter_context(LocalCluster(1, processes=False, silence_logs=logging.CRITICAL, **options))
+        client = stack.enter_context(Client(local))
+        stack.callback(nursery.close)  # before the cluster waits for threads that wait for kernels
+        yield Cluster(client)
+
+
+@contextlib.contextmanager
+def connected(scheduler, shared=None):
+    """Reach a scheduler whose workers have this library and lock, and see a shared file if one is named."""
+    from distributed import Client
+
+    patience = _patience()
+    try:
+        client = Client(scheduler, timeout=max(10.0, patience / 6))
+    except (OSError, ValueError, WaitTimeout) as error:
+        raise InputError(
+            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and 'dask worker' in this folder"
+        ) from error
+    try:
+        try:
+            client.wait_for_workers(1, timeout=patience)
+        except WaitTimeout:
+            why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
+            raise InputError(f"{scheduler}: {why}") from None
+        expected = (
+            records.library_digest(),
+            records.lock_digest(),
+            *((str(shared), shared.read_text()) if shared else ()),
+        )
+        answers = client.run(_difference, expected)
+        wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
+        if wrong:
+            raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+        yield Cluster(client, scheduler, expected)
+    finally:
+        client.close(timeout=2)
+
+
+class Cluster:
+    """A client that does not wait for ever for workers or a scheduler that are gone."""
+
+    def __init__(self, client, address=None, expected=None):
+        self.client, self.address, self.expected = client, address, expected
+        self.submit, self._alone_since = client.submit, None
+
+    @property
+    def slots(self):
+        """Cells that are worked on at a time: one a worker of a scheduler."""
+        known = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, len(known) if self.address else sum(worker["nthreads"] for worker in known))
+
+    def wait(self, futures):
+        """Wait until one has ended; give those that have."""
+        from distributed import wait
+
+        while True:
+            with contextlib.suppress(WaitTimeout):
+                wait(list(futures), _POLL, "FIRST_COMPLETED")
+            done = [future for future in futures if future.done()]
+            if done:
+                return done
+            self._check()
+
+    def gather(self, futures):
+        """Give the results in order."""
+        left = list(futures)
+        while left:
+            done = self.wait(left)
+            left = [future for future in left if future not in done]
+        for future in futures:
+            error = future.exception() if future.status == "error" else None
+            if error and type(error).__name__ != "KilledWorker":
+                raise error
+            if future.status != "finished":
+                raise CasebookError(f"part of the work is lost: {_lost(future)}")
+        return self.client.gather(futures)
+
+    def _check(self):
+        """Raise CasebookError if scheduler or all workers were gone for longer than the patience."""
+        with contextlib.suppress(OSError):
+            if self.client.status == "running" and self.client.scheduler_info(n_workers=-1)["workers"]:
+                self._alone_since = None
+                return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since > _patience():
+            raise CasebookError(
+                f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; what is finished is kept: "
+                "the same command again carries on"
+            )
+
+
+def _patience():
+    text = os.environ.get(PATIENCE_VARIABLE, 60.0)
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{PATIENCE_VARIABLE}={text}: give a number of seconds") from None
+
+
+def _on_worker(planned, run, limits, expected):
+    """Execute a cell; a worker that came after the handshake is asked too."""
+    wrong = expected and _difference(expected)
+    if wrong:
+        return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
+    return run_cell(planned, run, limits)
+
+
+def _difference(expected):
+    """Say what a worker has that the client has not; runs on the worker."""
+    library, lock, *shared = expected
+    faults = [] if records.library_digest() == library else ["has another version of the library"]
+    faults += [] if records.lock_digest() == lock else ["has another requirements.lock"]
+    if shared:
+        path, token = shared
+        try:
+            seen = Path(path).read_text(encoding="utf-8") == token
+        except OSError:
+            seen = False
+        faults += [] if seen else [f"does not see the folder of {path}"]
+    return " and ".join(faults)
+
+
+def _lost(future):
+    """Say in one line why Dask gave up."""
+    if future.status in ("cancelled", "lost"):
+        return "the scheduler lost it; the same command again carries on"
+    error = future.exception()
+    if type(error).__name__ == "KilledWorker":
+        return f"{error.allowed_failures + 1} workers in a row died while they ran it (memory?)"
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,315 @@
+"""What a run is: its metric keys, its record, its rows per query and its fingerprint.
+
+``run.json`` has the documented keys (RunId, Workflow, Tenant, StartedAtUtc, CompletedAtUtc, Success, Labels, Metrics).
+The other spelling in circulation (WorkflowName, StartedUtc, FinishedUtc) is read too, both in any letter case.
+``schemas/run.schema.json`` beside this module describes what is written.
+"""
+
+import datetime
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+from pathlib import Path
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+
+from casebook.errors import InputError
+from casebook.files import sha256_file, write_json
+from casebook.paths import CARDS, DATA, ROOT, data_folder, valid_name
+from casebook.readers import parse_json
+
+# --- metric keys
+
+METRIC_VERSION = 1  # raised when a measure's definition changes: older runs then no longer compare
+ORIGINAL = "original:"
+DOCUMENTED = ("map@1", "ndcg@3")  # keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3
+_LOWER_IS_BETTER = re.compile(
+    r"(duration|seconds|latency|cost|_ms$|error|loss|brier|\bece\b|\bm?ae\b|rmse|"
+    r"footrule|displacement|violation|hallucinat|missing|zero_?directions)"
+)
+
+
+def canonical(metric):
+    """Give the one spelling of a metric key: trimmed, in lower case, a documented key without ``original:``."""
+    key = str(metric).strip().lower()
+    bare = key.removeprefix(ORIGINAL)
+    key = bare if bare in DOCUMENTED else key
+    if not key:
+        raise InputError("a metric needs a name, such as original:ndcg@3")
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"metric {key!a}: not text in UTF-8") from None
+    return key
+
+
+def label(key):
+    """Name a record's metric for readers: a document's formula with its prefix."""
+    return ORIGINAL + key if key in DOCUMENTED else key
+
+
+def higher_is_better(metric):
+    """Tell the direction of a metric from the last part of its name."""
+    name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[-1]  # rbp(p=0.9) holds a point too
+    return not _LOWER_IS_BETTER.search(name)
+
+
+def file_part(metric):
+    """Give the part of a file name that stands for a metric, never the same for two."""
+    key = canonical(metric)
+    safe = re.sub(r"[^a-z0-9_.@+-]", "_", key)[:120]
+    return key if safe == key else f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+
+
+def cell(value):
+    """Give one value of a table: six digits, ``n/a`` for what is undefined."""
+    if value is None:
+        return "n/a"
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
+
+
+# --- run.json
+
+SCHEMA_VERSION = 1
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "run.schema.json"
+
+
+def _key(*names, **options):
+    """Write a field under its first name; read it under any, in lower case."""
+    spellings = AliasChoices(*(name.lower() for name in names))
+    return Field(validation_alias=spellings, serialization_alias=names[0], **options)
+
+
+class RunRecord(BaseModel):
+    """What one executed notebook leaves behind, besides its rows and figures."""
+
+    model_config = ConfigDict(extra="ignore", title="Run")
+
+    schema_version: int = _key("SchemaVersion", default=SCHEMA_VERSION)
+    run_id: str = _key("RunId", min_length=1)
+    workflow: str = _key("Workflow", "WorkflowName", min_length=1)
+    tenant: str | None = _key("Tenant", default=None)
+    started: datetime.datetime = _key("StartedAtUtc", "StartedUtc")
+    completed: datetime.datetime | None = _key("CompletedAtUtc", "FinishedUtc", default=None)
+    success: bool = _key("Success", default=True)
+    labels: dict = _key("Labels", default_factory=dict)
+    metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
+
+    @field_validator("metrics")
+    @classmethod
+    def _canonical(cls, metrics):
+        found = {}
+        for name, value in metrics.items():
+            key = canonical(name)
+            finite = value if value is not None and math.isfinite(value) else None
+            if found.setdefault(key, finite) != finite:
+                raise ValueError(f"metric {key!r} occurs twice with different values")
+        return found
+
+    @field_validator("started", "completed")
+    @classmethod
+    def _in_utc(cls, moment):
+        """Take a time without a zone as the UTC that its key promises."""
+        if moment is None:
+            return None
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=datetime.UTC)
+        try:
+            return moment.astimezone(datetime.UTC)
+        except OverflowError:
+            raise ValueError("outside the calendar in UTC") from None
+
+    @field_serializer("started", "completed")
+    def _written(self, moment) -> str | None:
+        return moment and moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def metric(self, name):
+        """Look a metric up, in any letter case."""
+        return self.metrics.get(canonical(name))
+
+
+def now():
+    """Give the current time, or the one that SOURCE_DATE_EPOCH fixes."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.datetime.fromtimestamp(int(fixed), datetime.UTC) if fixed else datetime.datetime.now(datetime.UTC)
+    return moment.replace(microsecond=0)
+
+
+def write_record(path, record):
+    """Write ``run.json`` under its documented keys."""
+    return write_json(path, record.model_dump(by_alias=True))
+
+
+def read_record(path):
+    """Read a ``run.json`` in either known spelling, in any letter case."""
+    try:
+        value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{path}: {first['loc'][0]}: {first['msg']}") from None
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{path}: not a run record: {error}") from None
+    if record.schema_version > SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: schema version {record.schema_version} is newer than {SCHEMA_VERSION}, "
+            "the latest known here; update casebook"
+        )
+    return record
+
+
+# --- rows per query: eval.perQuery.<name>.json
+
+PREFIX = "eval.perQuery"
+REQUIRED = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")
+FIELDS = (*REQUIRED, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score")
+
+
+def per_query_name(name=None):
+    """Give the file name of a per-query artefact."""
+    middle = f".{valid_name(name, 'variant')}" if name else ""
+    return f"{PREFIX}{middle}.json"
+
+
+def write_per_query(path, frame):
+    """Write a per-query artefact."""
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    _check_queries(path, records)
+    return write_json(path, records)
+
+
+def read_per_query(path):
+    """Read a per-query artefact as a frame; further fields, such as Ndcg10 or Group, stand behind the documented."""
+    import pandas as pd
+
+    names = {name.lower(): name for name in FIELDS}
+    try:
+        records = parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        rows = [{names.get(k.lower(), k): v for k, v in record.items()} for record in records]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such per-query file") from None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(f"{path}: not a list of per-query records: {error}") from None
+    _check_queries(path, rows)
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=[*FIELDS, *(column for column in frame if column not in FIELDS)])
+
+
+def query_groups(frame):
+    """Give the group of each query; one without a group is a group of its own."""
+    own = frame["QueryId"].map("query {}".format)
+    column = next((name for name in frame if name.lower() == "group"), None)
+    return own if column is None else frame[column].where(frame[column].notna(), own).astype(str)
+
+
+def _check_queries(path, rows):
+    """Refuse records without a field, with scores that are not those of their rank, or for one query twice."""
+    if not rows:
+        raise InputError(f"{path}: holds no query")
+    seen = set()
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: record {number}"
+        missing = [name for name in REQUIRED if row.get(name) is None]
+        if missing:
+            raise InputError(f"{where}: lacks {', '.join(missing)}")
+        rank = row["Rank"]
+        if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
+            raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
+        expected = {"Ap1": 1 / rank if rank else 0.0, "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0}
+        for name, value in expected.items():
+            if not isinstance(row[name], int | float) or abs(row[name] - value) > 1e-6:
+                raise InputError(f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})")
+        query = str(row["QueryId"]).lower()
+        if query in seen:
+            raise InputError(f"{where}: query {row['QueryId']!r} occurs twice")
+        seen.add(query)
+
+
+# --- fingerprints: what an experiment's numbers depend on, as hashes
+
+# Executing, batching and rendering do not enter a number.
+_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "kernel.py")
+
+
+def digest(value):
+    """Hash a JSON-serialisable value, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def tree_digest(folder, pattern="**/*", skip=()):
+    """Hash the names and bytes of the files below a folder."""
+    folder = Path(folder)
+    if folder.is_file():
+        return sha256_file(folder)
+    names = {}
+    for path in folder.glob(pattern):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+        if path.is_file() and not hidden and parts[0] not in skip:
+            names["/".join(parts)] = sha256_file(path)
+    return digest(names)
+
+
+def library_digest():
+    """Hash the library modules that can change a number."""
+    return tree_digest(Path(__file__).parents[1], "**/*.py", skip=_OUTSIDE)
+
+
+def lock_digest():
+    """Hash the lock file, which pins every package and packaged model weight."""
+    lock = ROOT / "requirements.lock"
+    return sha256_file(lock) if lock.is_file() else None
+
+
+def dataset_digest(name):
+    """Hash what a dataset name stands for, without reading the data."""
+    if own := data_folder(name):
+        if not own[1].is_dir():
+            raise InputError(f"dataset {str(name)!r}: no such folder")
+        return tree_digest(own[1])
+    # The longest card key that starts the name: "<key>_<split>" is an alias.
+    for key in sorted((p.stem for p in CARDS.glob("*.yml")), key=len, reverse=True):
+        if name == key or name.startswith(f"{key}_"):
+            tree = tree_digest(DATA / key) if (DATA / key).is_dir() else None
+            return digest([sha256_file(CARDS / f"{key}.yml"), tree])
+    raise InputError(f"dataset {name!r}: no card and no folder of that name; 'casebook data list' shows the cards")
+
+
+def model_digest(name):
+    """Hash what a model name stands for: the name, and the files of the folders in it."""
+    parts = re.split("[:=,]", str(name))
+    found = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
+    return digest([str(name), *found]) if found else str(name)
+
+
+def environment():
+    """Describe the interpreter and machine of a run."""
+    import numpy as np  # noqa: F401 - only a loaded library can be asked
+    import threadpoolctl
+
+    found = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+    # Where each package brings its own, what else is loaded must not matter.
+    found.sort(key=lambda p: ("numpy" not in p["filepath"], p["filepath"]))
+    names = [f"{p['internal_api']} {p.get('architecture', '')}".strip() for p in found]
+    return {
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "machine": platform.machine(),
+        "linear_algebra": names[0] if names else None,
+    }
+
+
+def comparability_key(labels):
+    """Give the key that two runs must share to compete: data, judgements, queries, metric version."""
+    lower = {str(name).lower(): value for name, value in labels.items()}
+    if lower.get("comparabilitykey"):
+        return str(lower["comparabilitykey"])
+    parts = {n: lower[n] for n in ("datasethash", "splithash", "qrelshash", "queryidshash") if lower.get(n)}
+    inputs = lower.get("inputs")
+    if isinstance(inputs, dict) and inputs.get("data"):
+        parts["data"] = inputs["data"]
+    return digest([parts, lower.get("metricversion", METRIC_VERSION)]) if parts else None

@@ -1,0 +1,1 @@
+"""Counterfactual sensitivity: edit one fact of a case at a time and see what retrieval does."""

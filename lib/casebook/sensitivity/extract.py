@@ -1,0 +1,594 @@
+"""Fact sheets from the text of judgments by rules, each fact with the place that tells it.
+
+The rules are tables of words and patterns in ``data/counterfactual/words.yml``; what stands here is how they are put
+together. They know acts, parties and procedure of India and Singapore. Negation of evidence follows NegEx (Chapman et
+al., 2001): a trigger before or after a term, within the same clause and a few words, takes the term away.
+"""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from casebook.errors import InputError
+from casebook.sensitivity import citations, facts
+from casebook.text import fold, sentences
+
+WORDS = citations.word_lists()
+LONGEST = 12_000  # characters of the documented system
+SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
+SHARE = 0.2  # of a text without a heading that is read
+PARTIAL = "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
+_WHY_PARTIAL = {
+    citations.ELSEWHERE: "this text shows marks of other countries",
+    None: "nothing in this text tells its country; it is read as India's",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One fact, found at ``text[start:end]``."""
+
+    fact: object
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class FactSpan:
+    """Where a fact of the sheet stands in the text."""
+
+    field: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A sheet, and how it came about."""
+
+    sheet: facts.FactSheet
+    spans: tuple
+    region: tuple
+    method: str = "rules"
+    notes: tuple = ()
+
+
+def extract_sheet(text, case_id="case", country=None):
+    """Extract the fact sheet of a judgment by rules.
+
+    Parameters
+    ----------
+    text : str
+        Judgment, or a passage that tells facts.
+    case_id : str
+        Name of the case.
+    country : {"IN", "SG", "elsewhere"}, optional
+        Country whose acts are meant; guessed from the text by default.
+
+    Returns
+    -------
+    Extraction
+        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of what was read; ``notes`` on coverage.
+
+    Raises
+    ------
+    InputError
+        If there is no text.
+
+    Examples
+    --------
+    >>> found = extract_sheet("The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC.")
+    >>> found.sheet.sections_cited, found.sheet.numerical_facts.amounts[0].value
+    (('IPC-302',), 5000)
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{case_id}: has no text to extract facts from")
+    folded = fold(text)
+    country = country or citations.country_of(folded)
+    notes = [] if country in (citations.INDIA, citations.SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
+    start, end = facts_region(folded)
+    part = folded[start:end]
+    sections, unknown = {}, set()
+    for one in citations.find_citations(part, country):
+        if one.act == citations.UNKNOWN:
+            unknown.add(one.id)
+        else:
+            sections.setdefault(one.id, Found(one.id, one.start, one.end))
+    if unknown:
+        notes.append(f"{len(unknown)} provisions of acts that are not known are left out")
+    found = {
+        "evidence_items": evidence(part),
+        "sections_cited": list(sections.values()),
+        "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
+        "numerical_facts.ages": _distinct(ages(part), "descriptor"),
+        "numerical_facts.durations": _distinct(durations(part), "context"),
+    }
+    sides, ended = parties(folded, start, end), outcome(folded)
+    placed = {f"parties.{side}_type": one for side, one in sides.items()}
+    placed |= {f"{name}.{at}": one for name, these in found.items() for at, one in enumerate(these)}
+    spans = [FactSpan(field, start + one.start, start + one.end) for field, one in placed.items()]
+    if ended:
+        spans.append(FactSpan("outcome", ended.start, ended.end))
+    items, cited, *numbers = (tuple(one.fact for one in these) for these in found.values())
+    told = facts.Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
+    sheet = facts.FactSheet(case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None)
+    return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
+
+
+def _distinct(found, field):
+    """Tell repeated contexts apart: facts of one context must not differ."""
+    seen, result = Counter(), []
+    for one in found:
+        about = getattr(one.fact, field)
+        seen[about] += 1
+        if about and seen[about] > 1:
+            one = replace(one, fact=replace(one.fact, **{field: f"{about} {seen[about]}"}))
+        result.append(one)
+    return result
+
+
+def _search(name, text, *bounds):
+    return citations.patterns()[name].search(text, *bounds)
+
+
+# ---- which part is read
+
+
+def facts_region(text, documented=False):
+    """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
+    heading, inline = _search("heading", text), _search("facts_of", text)
+    if not heading and len(text) <= SHORT and not documented:
+        return 0, len(text)
+    if not heading and not inline:
+        return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
+    start = heading.end() if heading else inline.start()
+    following = _search("next_heading", text, start)
+    return start, min(following.start() if following else len(text), start + LONGEST)
+
+
+# ---- quantities, sums of money, ages, lengths of time
+
+_TENS = {word: 10 * tens for tens, word in enumerate(WORDS["numbers"][20:], 2)}
+SPELLED = {word: value for value, word in enumerate(WORDS["numbers"][:20])} | _TENS
+SCALES = WORDS["scales"]
+
+
+def _any(names):
+    return "|".join(sorted(names, key=len, reverse=True))
+
+
+_FIGURE = r"\d{1,3}(?:,\d{2,3}){1,5}(?:\.\d+)?|\d{1,15}(?:\.\d{1,6})?"
+_SCALE = "|".join(rf"{name}s?" for name in sorted(SCALES, key=len, reverse=True))
+_LONG = "|".join(rf"{name}s?" for name in WORDS["spelled_scales"])
+_SPELLED = rf"(?:a\s(?=(?:{_LONG})\b)|(?:{_any(SPELLED)}))(?:[\s-]+(?:and\s)?(?:{_any(SPELLED)}|{_LONG})\b){{0,9}}"
+QUANTITY = (
+    rf"(?:(?:{_FIGURE})(?:\s?(?:{_SCALE})\b\.?)?(?:\s(?:and\s)?(?:{_FIGURE})\s(?:{_LONG})\b){{0,3}}"
+    rf"|\b{_SPELLED}\b)(?:\sand\sa\shalf)?"
+)
+_TOKEN = re.compile(rf"({_FIGURE})|([a-z]+)")
+
+
+def quantity(text):
+    """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
+    total, current, half = 0.0, 0.0, 0.0
+    for figure, word in _TOKEN.findall(text.lower()):
+        word = word if word in SCALES or word in SPELLED else word.rstrip("s")
+        if figure:
+            current += float(figure.replace(",", ""))
+        elif word in SPELLED:
+            current += SPELLED[word]
+        elif word == "half":
+            half = 0.5
+        elif word == "hundred":  # stays open: two hundred and ten
+            current = (current or 1) * 100
+        elif word in SCALES:
+            total, current = total + (current or 1) * SCALES[word], 0.0
+    return facts.whole(total + current + half)
+
+
+_REACH = 70  # characters in which a word says what a number is for
+
+
+def _set_by_law(text, start):
+    """Tell whether what follows is a limit that a statute sets."""
+    return bool(_search("limit", text, max(0, start - 60), start))
+
+
+def _about(text, match, kind):
+    """Say what a quantity is for: the nearest of the known purposes in its sentence, clauses apart."""
+    before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
+    after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
+    near = []
+    for word in WORDS["purposes"][kind]:
+        pattern = re.compile(rf"\b{re.escape(word)}")
+        gaps = [before[m.end() :] for m in pattern.finditer(before)]
+        gaps += [after[: m.start()] for m in pattern.finditer(after)]
+        near += [(len(gap) + (_REACH if _search("clause_end", gap) else 0), word) for gap in gaps]
+    return min(near)[1] if near else ""
+
+
+def _unit(written, table):
+    return next(name for name, forms in WORDS[table].items() if re.fullmatch("|".join(forms), written, re.IGNORECASE))
+
+
+_CURRENCY = "|".join(f"(?:{'|'.join(forms)})" for forms in WORDS["currencies"].values())
+_AMOUNT = re.compile(
+    rf"(?<![a-z])(?P<before>{_CURRENCY})\s?\.?\s?(?P<figure>{QUANTITY})(?:/-)?"
+    rf"|(?<![\w.,-])(?P<words>{QUANTITY})\s(?P<after>(?:{'|'.join(WORDS['foreign_dollars'])})\sdollars"
+    r"|rupees|dollars|pounds|euros|ringgit|yen)\b",
+    re.IGNORECASE,
+)
+
+
+def amounts(text, country="IN"):
+    """Find sums of money; ``$`` alone is Singapore's in Singapore."""
+    found = {}
+    for match in _AMOUNT.finditer(text):
+        value = quantity(match["figure"] or match["words"])
+        unit = _unit(match["before"] or match["after"], "currencies")
+        unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
+        if value <= facts.LARGEST and not _set_by_law(text, match.start()):
+            fact = facts.Amount(value, unit, _about(text, match, "amounts"))
+            found.setdefault((value, unit), Found(fact, *match.span()))
+    return list(found.values())
+
+
+_YEARS = r"(?:years?|yrs?)\b\.?"
+_PEOPLE = "|".join(WORDS["people"])
+_ROUGHLY = r"(?:about|around|only|just|nearly|approximately)?\s?"
+
+
+def _n(place):
+    return rf"(?P<n{place}>(?:\d{{1,3}}(?![\d,/.-]\d))|(?:{QUANTITY}))"
+
+
+_AGES = re.compile(
+    rf"\baged\s{_ROUGHLY}{_n(1)}(?:\s?{_YEARS})?(?P<more>(?:,\s\w+|\sand\s\w+){{1,3}})?"
+    rf"|\b(?:at )?(?:the|an) age of {_ROUGHLY}{_n(2)}"
+    rf"|(?<![\w.,/-]){_n(3)}[\s-]?{_YEARS}[\s-](?:(?:,|and|[\w-]+)\s){{0,6}}?(?:old\b|of age\b)"
+    rf"|\b(?P<who>{_PEOPLE}) of {_ROUGHLY}{_n(4)}(?=[\s,.;)])(?!\s(?:per|%))"
+    rf"|(?<!there\s)(?<!it\s)\b(?:is|was|were|being|then|now|only)\s(?:then\s|now\s|only\s|still\s){{0,2}}"
+    rf"{_n(5)}(?=[,.;)]\s|\sand\b|\sat the time|\sby then)"
+    rf"|\b(?P<who2>{_PEOPLE}),\s(?:then\s|now\s)?{_n(6)},",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(rf"\b(?:{_PEOPLE})\b", re.IGNORECASE)
+OLDEST = 110
+
+
+def ages(text):
+    """Find ages, each with the person noun nearest before or inside it."""
+    found = {}
+    for match in _AGES.finditer(text):
+        people = _PERSON.findall(text[max(0, match.start() - 50) : match.end() + 25])
+        who = match["who"] or match["who2"] or (people[-1] if people else "")
+        written = next(match[f"n{place}"] for place in range(1, 7) if match[f"n{place}"])
+        more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
+        for value in [quantity(written), *more]:
+            if 1 <= value <= OLDEST and value == int(value):
+                found.setdefault(value, Found(facts.Age(int(value), who.lower()), *match.span()))
+    return list(found.values())
+
+
+_TIME = "|".join(f"(?:{'|'.join(forms)})" for forms in WORDS["time_units"].values())
+_DURATION = re.compile(
+    rf"(?<![\w.,/$-])(?P<value>{QUANTITY}|\ba(?=\syear\sand\sa\shalf))[\s-](?P<unit>{_TIME})\b"
+    rf"(?P<half>\sand\sa\shalf)?(?:'s?)?"
+    rf"(?:\s?,?\s?(?:and\s)?(?P<value2>{QUANTITY})\s(?P<unit2>{_TIME})\b)?"
+    r"(?!\s(?:old|of age))",
+    re.IGNORECASE,
+)
+_LIST = re.compile(
+    rf"(?<![\w.,/$-])(?P<all>\d{{1,3}}(?:, \d{{1,3}})* and \d{{1,3}}) (?P<unit>{_TIME})\b", re.IGNORECASE
+)
+
+
+def durations(text):
+    """Find lengths of time; ages and limits set by law are none."""
+    taken = [match.span() for match in _AGES.finditer(text)]
+    lengths = [
+        (int(value), _unit(match["unit"], "time_units"), match)
+        for match in _LIST.finditer(text)
+        for value in re.findall(r"\d+", match["all"])
+    ]
+    for match in _DURATION.finditer(text):
+        inside = any(low < match.end() and match.start() < high for low, high in taken)
+        value, unit = _length(match)
+        if value and not inside and not _set_by_law(text, match.start()):
+            lengths.append((value, unit, match))
+    found = {}
+    for value, unit, match in lengths:
+        fact = facts.Duration(value, unit, _about(text, match, "durations"))
+        found.setdefault(facts.in_days(value, unit), Found(fact, *match.span()))
+    return list(found.values())
+
+
+def _length(match):
+    """Value and unit; mixed lengths are told in the smaller unit."""
+    value = 1 if match["value"].lower() == "a" else quantity(match["value"])
+    value += 0.5 if match["half"] else 0
+    unit = _unit(match["unit"], "time_units")
+    smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
+    if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
+        return value, unit
+    return facts.whole(value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])), smaller
+
+
+# ---- evidence that a text says was given, and how the proceeding ended
+
+
+def _alternatives(forms, before=r"\b(?:", after=r")\b"):
+    return re.compile(before + "|".join(forms) + after, re.IGNORECASE)
+
+
+def _filled(forms):
+    lists = {"DOCUMENT": "documents", "GIVEN": "given", "NATION": "nations", "PERSON": "persons"}
+    for name, key in lists.items():
+        forms = [pattern.replace(name, f"(?:{'|'.join(WORDS[key])})") for pattern in forms]
+    return forms
+
+
+_SCOPE = 6  # words between trigger and term
+_EVIDENCE = {
+    name: _alternatives(_filled(WORDS["evidence"][name]), r"(?<!\w)(?:", r")(?!\w)") for name in facts.EVIDENCE_TYPES
+}
+_NEGATED_BEFORE = _alternatives(WORDS["negation"]["before"])
+_NEGATED_AFTER = _alternatives(WORDS["negation"]["after"])
+
+
+def evidence(text):
+    """Find the types of evidence that a text says were given, not those that are missing."""
+    found = {}
+    for start, end in sentences(text):
+        for name, pattern in _EVIDENCE.items():
+            for match in pattern.finditer(text, start, end):
+                if name not in found and not _negated(text, match, start, end):
+                    found[name] = Found(facts.EvidenceItem(name, match.group()), *match.span())
+    return sorted(found.values(), key=lambda one: one.start)
+
+
+def _negated(text, match, start, end):
+    lead = citations.patterns()["clause"].split(text[start : match.start()])[-1].split()[-_SCOPE:]
+    tail = citations.patterns()["clause"].split(text[match.end() : end])[0].split()[:_SCOPE]
+    after = [" ".join(tail), match.group()]
+    return bool(_NEGATED_BEFORE.search(" ".join(lead)) or any(map(_NEGATED_AFTER.search, after)))
+
+
+_VERDICTS = re.compile(
+    "|".join(rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)" for at, forms in enumerate(WORDS["verdicts"].values())),
+    re.IGNORECASE,
+)
+TAIL = 12_000  # characters at the end of a judgment in which it ends
+
+
+def outcome(text):
+    """Find the outcome of the last proceeding: the last verdict that is stated of one."""
+    last, skipped = None, max(0, len(text) - TAIL)
+    for first, stop in sentences(text[skipped:]):
+        start, end = skipped + first, skipped + stop
+        for match in _VERDICTS.finditer(text, start, end):
+            negated = _search("negated_verdict", text, start, match.start())
+            if _search("proceeding", text, start, end) and not negated:
+                last = Found(list(WORDS["verdicts"])[int(match.lastgroup[1:])], *match.span())
+    return last
+
+
+# ---- kinds of both sides: by cause title and procedure of a whole judgment, or by what a short text says of them
+
+
+def parties(text, start=0, end=None):
+    """Find the kinds of both sides of ``text[start:end]``, a part of a judgment."""
+    whole_text = _sides(text) if len(text) > SHORT else cause_title(text)
+    found = {side: Found(one.fact, one.start - start, one.end - start) for side, one in whole_text.items()}
+    return found if len(found) == 2 else _told(text[start:end]) | found
+
+
+_HEAD = 4_000  # characters in which a cause title stands
+_GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
+
+
+def cause_title(text):
+    """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
+    head = text[:_HEAD]
+    match = citations.patterns()["title_line"].match(head) or _search("title_of_roles", head)
+    if match is None:
+        return {}
+    before = citations.patterns()["court"].match(match["a"])
+    start = match.start("a") + (before.end() if before else 0)
+    spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
+    return {side: Found(_kind_of_name(text[a:b]), a, b) for side, (a, b) in spans.items() if text[a:b].strip()}
+
+
+_NAMED = {kind: _alternatives(forms, "", "") for kind, forms in WORDS["named"].items()}
+
+
+def _kind_of_name(name):
+    name = " ".join(name.split())
+    return next((kind for kind, pattern in _NAMED.items() if pattern.search(name)), "Individual")
+
+
+# What a side is called beside its role: ``respondent-State``, ``appellant company``.
+_CALLED = {word: kind for kind, names in WORDS["called"].items() for word in names}
+_COMPOUND = {
+    side: re.compile(
+        rf"\b{role}(?:\s?nos?\.?\s?[1i]\b)?\s?[-–/]?\s?(?:the\s)?(?P<w>{_any(_CALLED)})\b"
+        rf"|\b(?P<w2>{_any(_CALLED)})\s?[-–/]\s?{role}\b"
+        rf"|\b(?P<w3>{_any(_CALLED)})\b[^.;,]{{0,12}}, (?:the )?{role}\b",
+        re.IGNORECASE,
+    )
+    for side, role in zip(facts.SIDES, ("(?:appellant|petitioner)s?", "respondents?"), strict=True)
+}
+
+
+def _sides(text):
+    """Find both sides of a whole judgment: by title, compounds, who filed, counsel and the kind of proceeding."""
+    title = cause_title(text)
+    if len(title) == 2:
+        return title
+    found = {side: _most_called(text, pattern) for side, pattern in _COMPOUND.items()}
+    if filed := _search("filed", text[:_HEAD]):
+        found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
+    taxed, general, counsel = (_search(name, text) for name in ("assessee", "solicitor", "counsel"))
+    convicted = _search("convicted", text[: 3 * _HEAD])
+    if convicted:
+        found["petitioner"] = found["petitioner"] or Found("Individual", *convicted.span())
+    if taxed:  # the other side of an assessee is the Revenue
+        side = "petitioner" if (taxed["role"] or taxed["role2"]).lower() == "respondent" else "respondent"
+        found[side] = found[side] or Found("UnionOfIndia", *taxed.span())
+    if general:
+        side = "respondent" if general["role"].lower() == "respondent" else "petitioner"
+        found[side] = found[side] or Found("UnionOfIndia", *general.span())
+    kind = found["petitioner"] and found["petitioner"].fact
+    if not found["respondent"] and kind != "State" and counsel:
+        department = counsel["w"].lower() == "department"
+        other = "UnionOfIndia" if department else _kind_of_name(counsel["w"])
+        found["respondent"] = Found(other, *counsel.span()) if other != kind else None
+    if not found["respondent"] and convicted:  # who appeals against a conviction was accused, and the State opposes
+        found["respondent"] = Found("Individual" if kind in _GOVERNMENT else "State", *convicted.span())
+    return {side: one for side, one in found.items() if one}
+
+
+def _most_called(text, pattern):
+    """Give the kind that a side is called most often, at its first mention."""
+    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m) for m in pattern.finditer(text)]
+    if not hits:
+        return None
+    kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]
+    return Found(kind, *next(match for other, match in hits if other == kind).span())
+
+
+_DESCRIBED = {kind: _alternatives(_filled(forms), "", "") for kind, forms in WORDS["described"].items()}
+_ORDER = list(_DESCRIBED)
+
+
+def _told(text):
+    """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
+    petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
+    owner = _first_kind(text, citations.patterns()["owner"], citations.patterns()["mover"])
+    if owner and (petitioner is None or owner.fact != petitioner.fact):
+        swapped = respondent is None or respondent.fact == owner.fact
+        respondent = petitioner if swapped else respondent
+        petitioner = owner
+    respondent = respondent or _other_side(text, petitioner)
+    if respondent and petitioner and respondent.start == petitioner.start:
+        respondent = None  # one description cannot be of both
+    return {side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one}
+
+
+def _other_side(text, petitioner):
+    """Give the respondent by what it does, or by whose counterpart it is."""
+    opposer = _first_kind(text, citations.patterns()["opposer"], citations.patterns()["against"])
+    governs = opposer and opposer.fact in _GOVERNMENT
+    if petitioner is None or governs:
+        return opposer if governs else None
+    counterpart = citations.patterns().get(f"counterpart_{petitioner.fact}")
+    for match in counterpart.finditer(text) if counterpart else ():
+        found = _kind(match["who"], match.start("who"))
+        if found and found.fact != petitioner.fact:
+            return found
+    spouses = {match.group().lower(): match for match in citations.patterns()["spouses"].finditer(text)}
+    if petitioner.fact == "Individual" and len(spouses) > 1:
+        return Found("Individual", *list(spouses.values())[-1].span())
+    return opposer if opposer and opposer.fact != "Individual" else None
+
+
+def _first_kind(text, *forms):
+    for pattern in forms:
+        for match in pattern.finditer(text):
+            found = None if _search("nobodys_kind", match["who"]) else _kind(match["who"], match.start("who"))
+            if found:
+                return found
+    return None
+
+
+def _described(text, roles):
+    """Give the kind of the side that is called by some roles: introduced, named as, or by what it does."""
+    role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
+    near = (
+        rf"(?P<w>(?:\b\w+[ -])?\b{role}(?:[ -](?!was|is|were|are|had|has)\w+)?)",
+        rf"\b{role}(?:-\w+)?, (?P<w>(?:(?:an?|the|then|now)\b|M/s|Ms|Mr|\w+ly\b)[^.;,]{{0,60}})",
+    )
+    said = (
+        rf"\b{role} (?P<w>(?:was|is|were|worked|held|retired|served|trades?)\b[^.;,]{{0,60}})",
+        rf"\b{role}[^.;]{{0,80}}?, (?P<w>an? [^.;,]{{0,60}})",
+    )
+    person = (rf"\b{role}(?P<w>[^.]{{0,200}}\.?[^.]{{0,40}})",)
+    for windows, excluded in ((near, {"Individual"}), (said, {"Individual"}), (near + said, ())):
+        if found := _best(text, windows, excluded):
+            return found
+    return _best(text, person, {kind for kind in _ORDER if kind != "Individual"})
+
+
+def _best(text, windows, excluded):
+    matches = [match for window in windows for match in re.finditer(window, text, re.IGNORECASE)]
+    found = [_kind(match["w"], match.start("w"), excluded) for match in matches]
+    return min(filter(None, found), key=lambda one: (_ORDER.index(one.fact), one.start), default=None)
+
+
+def _kind(text, offset, excluded=()):
+    for kind, pattern in _DESCRIBED.items():
+        match = kind not in excluded and pattern.search(text)
+        if match:
+            return Found(kind, offset + match.start(), offset + match.end())
+    return None
+
+
+# ---- by a language model, held to the schema and to the text
+
+_PROMPT = """Read the judgment below and write down the facts of the case as a fact
+sheet. Use only what the text says. Leave out limits that a statute sets, dates and
+docket numbers. Copy the words that name an item of evidence into its description.
+Cite sections as in IPC-302, Constitution-Article-21, CPC-Order-7-Rule-11, PDPA-13.
+Leave lists empty, and types Unknown, where the text says nothing.
+{again}
+Judgment:
+{text}
+"""
+
+
+def extract_with_model(text, model, case_id="case", country=None):
+    """Extract a fact sheet with a language model; after two unusable answers the rules are used, and it is said."""
+    by_rules = extract_sheet(text, case_id, country)
+    start, end = by_rules.region
+    name = getattr(model, "name", "") or type(model).__name__
+    schema = json.loads(json.dumps(facts.sheet_schema()))
+    del schema["properties"]["case_id"]
+    schema["required"] = []
+    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(facts.EVIDENCE_TYPES)
+    again, notes = "", []
+    for attempt in (1, 2):
+        try:
+            answer = model.complete_json(_PROMPT.format(text=text[start:end], again=again), schema)
+        except InputError as problem:  # the model has tried again by itself
+            notes.append(f"attempt {attempt}: {problem}")
+            break
+        try:
+            sheet = facts.from_dict({**answer, "case_id": case_id}, name, empty=True)
+        except (InputError, TypeError) as problem:
+            notes.append(f"attempt {attempt}: {problem}")
+            again = f"The last answer was refused: {problem}\n"
+        else:
+            spans = _placed(sheet, text[start:end], by_rules)
+            if missing := len(list(facts.fact_fields(sheet))) - len(spans):
+                notes.append(f"{missing} facts of {name} were not found in the text")
+            return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
+    notes.append(f"{name} gave no usable fact sheet: the rules were used")
+    return replace(by_rules, notes=(*by_rules.notes, *notes))
+
+
+def _placed(sheet, part, by_rules):
+    """Give the spans of those facts of a model's sheet that the text shows."""
+    offset, spans = by_rules.region[0], []
+    cited = reversed(citations.find_citations(part))
+    known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
+    known |= {facts.fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
+    for field in facts.fact_fields(sheet):
+        span = known.get(facts.fact_key(sheet, field))
+        quoted = facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
+        at = part.casefold().find(quoted.casefold()) if quoted and not span else -1
+        if at >= 0:
+            span = offset + at, offset + at + len(quoted)
+        if span:
+            spans.append(FactSpan(field, *span))
+    return spans

@@ -1,0 +1,368 @@
+"""Fact sheets: read and checked at the door, told as a query, and changed by exactly one fact."""
+
+import hashlib
+import json
+import math
+import re
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import BeforeValidator, ConfigDict, StringConstraints
+
+from casebook.errors import InputError
+from casebook.readers import read_json
+from casebook.sensitivity.citations import documented_section, normalise_section
+from casebook.stats.samples import check_choice
+
+FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
+"""Canonical fact types, in the documented order."""
+PARTY_TYPES = (
+    *("Individual", "Corporation", "State", "UnionOfIndia", "Minor", "Partnership", "ForeignNational"),
+    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee", "Unknown"),
+)
+EVIDENCE_TYPES = (
+    *("DyingDeclaration", "Confession", "MedicalReport", "Document", "Witness", "FIR", "PostMortem"),
+    *("ExpertOpinion", "ElectronicRecord", "RecoveryMemo", "SiteInspection", "Circumstantial"),
+)
+OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
+NUMBERS = ("amounts", "ages", "durations")
+SIDES = ("petitioner", "respondent")
+LARGEST = 1e15  # beyond it a float no longer tells two amounts apart
+ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or above
+OLDEST = 130
+
+
+def _number(value):
+    """Accept a finite number that is not negative; whole ones become integers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number")
+    if math.isnan(value) or not 0 <= value <= LARGEST:
+        raise ValueError(f"must lie between 0 and {LARGEST:g}")
+    return whole(value)
+
+
+def whole(value):
+    """Give a number with a whole value as an integer, so that 3 and 3.0 are the same."""
+    return int(value) if value == int(value) else float(value)
+
+
+Number = Annotated[int | float, BeforeValidator(_number)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class _Strict:
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Parties(_Strict):
+    """Kind of each side, out of ``PARTY_TYPES``."""
+
+    petitioner_type: Literal[PARTY_TYPES] = "Unknown"
+    respondent_type: Literal[PARTY_TYPES] = "Unknown"
+
+
+@dataclass(frozen=True)
+class EvidenceItem(_Strict):
+    """One item of evidence, its type out of ``EVIDENCE_TYPES``."""
+
+    evidence_type: Name
+    description: Text = ""
+
+
+@dataclass(frozen=True)
+class Amount(_Strict):
+    """A sum of money: ``500000``, ``rupees``, ``compensation``."""
+
+    value: Number
+    unit: Text = "rupees"
+    context: Text = ""
+
+
+@dataclass(frozen=True)
+class Age(_Strict):
+    """An age in years and whose it is."""
+
+    value: Number
+    descriptor: Text = ""
+
+
+@dataclass(frozen=True)
+class Duration(_Strict):
+    """A length of time: ``2.5``, ``years``, ``imprisonment``."""
+
+    value: Number
+    unit: Text = "years"
+    context: Text = ""
+
+
+@dataclass(frozen=True)
+class NumericalFacts(_Strict):
+    """All numbers of a case that are facts."""
+
+    amounts: tuple[Amount, ...] = ()
+    ages: tuple[Age, ...] = ()
+    durations: tuple[Duration, ...] = ()
+
+
+@dataclass(frozen=True)
+class FactSheet(_Strict):
+    """The facts of one case."""
+
+    case_id: Name
+    parties: Parties = field(default_factory=Parties)
+    evidence_items: tuple[EvidenceItem, ...] = ()
+    sections_cited: tuple[Name, ...] = ()
+    numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
+    outcome: Literal[OUTCOMES] | None = None
+
+
+# ---- reading, checking, writing
+
+
+def read_sheet(path, documented=False):
+    """Read a fact sheet from a JSON file."""
+    return from_dict(read_json(path), str(path), documented)
+
+
+def from_dict(record, where="fact sheet", documented=False, empty=False):
+    """Build a fact sheet from plain data; errors name the field.
+
+    `documented` takes what the published cases hold (unknown parties and evidence, contradictions); `empty` allows a
+    sheet without a fact.
+    """
+    parties = record.get("parties") if isinstance(record, dict) else None
+    if documented and isinstance(parties, dict):
+        known = {name: value if value in PARTY_TYPES else "Unknown" for name, value in parties.items()}
+        record = record | {"parties": known}
+    try:
+        sheet = _adapter().validate_python(record)
+    except pydantic.ValidationError as error:
+        raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
+    normal = documented_section if documented else lambda section: normalise_section(section) or section
+    sheet = replace(sheet, sections_cited=tuple(map(normal, sheet.sections_cited)))
+    if not documented:
+        _check(sheet, where, empty)
+    return sheet
+
+
+def to_dict(sheet):
+    """Give a fact sheet as plain data, as `from_dict` takes it."""
+    return json.loads(json.dumps(asdict(sheet)))
+
+
+def canonical_json(sheet):
+    """Write a sheet's facts in one way only, whatever way they were read; the case id is left out."""
+    facts = to_dict(sheet)
+    del facts["case_id"]
+    for kind in NUMBERS:
+        for one in facts["numerical_facts"][kind]:
+            one["value"] = whole(one["value"])
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sheet_hash(sheet):
+    """SHA-256 of the facts of a sheet."""
+    return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
+
+
+def sheet_schema():
+    """JSON Schema of a fact sheet."""
+    return _adapter().json_schema()
+
+
+@cache
+def _adapter():
+    return pydantic.TypeAdapter(FactSheet)
+
+
+def _problem(error):
+    """Say what is wrong with a field, and which keys stand where it is."""
+    place = error["loc"]
+    named = ".".join(map(str, place)) or "(whole)"
+    told = f"field {named}: {error['msg'].removeprefix('Value error, ')}"
+    schema = node = sheet_schema()
+    for part in place[:-1] if error["type"] in ("unexpected_keyword_argument", "missing") else place:
+        node = node.get("items", {}) if isinstance(part, int) else node.get("properties", {}).get(part, {})
+        node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+    names = node.get("properties", ())
+    return f"{told}; the keys there are {', '.join(names)}" if names else told
+
+
+def _check(sheet, where, empty):
+    for at, item in enumerate(sheet.evidence_items):
+        if item.evidence_type not in EVIDENCE_TYPES:
+            known = ", ".join(EVIDENCE_TYPES)
+            place = f"field evidence_items.{at}.evidence_type"
+            raise InputError(f"{where}: {place}: {item.evidence_type!r} is unknown: choose from {known}")
+    for problem in contradictions(sheet):
+        raise InputError(f"{where}: field {problem}")
+    if not (empty or present_types(sheet)):
+        raise InputError(f"{where}: field (whole): has no fact, so nothing to change")
+
+
+def present_types(sheet):
+    """Name the fact types of which a sheet has at least one fact."""
+    numbers, parties = sheet.numerical_facts, sheet.parties
+    has = {
+        "Numerical": numbers.amounts or numbers.ages or numbers.durations,
+        "Section": sheet.sections_cited,
+        "PartyType": {parties.petitioner_type, parties.respondent_type} - {"Unknown"},
+        "Evidence": sheet.evidence_items,
+    }
+    return tuple(name for name in FACT_TYPES if has[name])
+
+
+def contradictions(sheet):
+    """List what in a sheet cannot be true at once: two values of one subject, impossible ages, a fact twice."""
+    found = []
+    for kind in ("ages", "amounts", "durations"):
+        seen = {}
+        for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
+            about = fact.descriptor if kind == "ages" else fact.context and f"{fact.context} in {fact.unit}"
+            about = about.casefold()
+            if about and seen.setdefault(about, fact.value) != fact.value:
+                found.append(f"numerical_facts.{kind}.{at}: {fact.value} contradicts {seen[about]} for {about!r}")
+    minors = {side for side in SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
+    for at, age in enumerate(sheet.numerical_facts.ages):
+        if age.value > OLDEST:
+            found.append(f"numerical_facts.ages.{at}: nobody is {age.value} years old")
+        elif age.descriptor.casefold() in minors and age.value >= ADULT:
+            found.append(f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years")
+    for name in ("sections_cited", "evidence_items"):
+        facts = getattr(sheet, name)
+        for at, fact in enumerate(facts):
+            if fact in facts[:at]:
+                found.append(f"{name}.{at}: {getattr(fact, 'evidence_type', fact)!r} stands twice")
+    return found
+
+
+# ---- facts by field, and when two facts are the same
+
+
+def fact_fields(sheet):
+    """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
+    yield from (f"parties.{s}_type" for s in SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown")
+    for name in ("evidence_items", "sections_cited"):
+        yield from (f"{name}.{at}" for at in range(len(getattr(sheet, name))))
+    for kind in NUMBERS:
+        yield from (f"numerical_facts.{kind}.{at}" for at in range(len(getattr(sheet.numerical_facts, kind))))
+    if sheet.outcome not in (None, "Unknown"):
+        yield "outcome"
+
+
+def fact_at(sheet, field):
+    """Give the fact that a field names."""
+    fact = sheet
+    for part in field.split("."):
+        fact = fact[int(part)] if part.isdigit() else getattr(fact, part)
+    return fact
+
+
+def fact_key(sheet, field):
+    """Give what makes two facts the same: contexts and descriptions do not count."""
+    fact = fact_at(sheet, field)
+    kind = field.removeprefix("numerical_facts.").split(".")[0]
+    if kind == "durations":
+        return "Duration", in_days(fact.value, fact.unit) or (fact.value, fact.unit)
+    if kind == "amounts":
+        return "Amount", (fact.value, fact.unit)
+    if kind == "ages":
+        return "Age", fact.value
+    if kind == "evidence_items":
+        return "Evidence", fact.evidence_type
+    if kind == "parties":
+        return "PartyType", (field.split(".")[1], fact)
+    return ("Section" if kind == "sections_cited" else "Outcome"), fact
+
+
+IN_DAYS = {"hours": 1 / 24, "days": 1, "weeks": 7, "months": 30, "years": 360}
+
+
+def in_days(value, unit):
+    """Bring a length of time to days, so that equal ones compare equal; None for other units."""
+    return round(value * IN_DAYS[unit], 6) if unit in IN_DAYS else None
+
+
+# ---- the query that a sheet stands for
+
+SHOWN = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
+
+
+def query_text(sheet, outcome=False, caps=True, words=False):
+    """Write the query of a fact sheet by the documented template.
+
+    `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact is a no-op;
+    `outcome` also tells the outcome, as the documents do; `words` writes ``Union Of India`` for ``UnionOfIndia``.
+    """
+    limit = SHOWN if caps else dict.fromkeys(SHOWN)
+    label = (lambda name: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)) if words else str
+    numbers = {kind: getattr(sheet.numerical_facts, kind)[: limit["numbers"]] for kind in NUMBERS}
+    evidence = sorted({item.evidence_type for item in sheet.evidence_items[: limit["evidence"]]})
+    parts = {
+        "Sections cited": sheet.sections_cited[: limit["sections"]],
+        "Evidence": [label(name) for name in evidence],
+        "Amounts": [_told(fact, fact.unit, fact.context) for fact in numbers["amounts"]],
+        "Ages": [_told(fact, "years", fact.descriptor) for fact in numbers["ages"]],
+        "Durations": [_told(fact, fact.unit, fact.context) for fact in numbers["durations"]],
+        "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
+    }
+    first = f"{label(sheet.parties.petitioner_type)} versus {label(sheet.parties.respondent_type)}."
+    return " ".join([first, *(f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts)])
+
+
+def _told(fact, unit, about):
+    return f"{number_text(fact.value)} {unit}" + (f" ({about})" if about else "")
+
+
+def number_text(value):
+    """Write a number plainly: no exponent, no trailing ``.0``."""
+    return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")
+
+
+# ---- a sheet with exactly one fact replaced, added or removed
+
+
+def replace_party(sheet, side, party_type):
+    """Give the sheet with another kind of party."""
+    check_choice("side", side, SIDES)
+    return replace(sheet, parties=replace(sheet.parties, **{f"{side}_type": party_type}))
+
+
+def replace_section(sheet, old, new):
+    """Give the sheet with another section in the place of a cited one."""
+    cited = sheet.sections_cited
+    if old not in cited:
+        raise InputError(f"{sheet.case_id}: {old} is not cited, so not replaced")
+    if new in cited and new != old:
+        raise InputError(f"{sheet.case_id}: {new} is cited already")
+    return replace(sheet, sections_cited=tuple(new if name == old else name for name in cited))
+
+
+def add_evidence(sheet, evidence_type, description=""):
+    """Give the sheet with one more item of evidence."""
+    return replace(sheet, evidence_items=(*sheet.evidence_items, EvidenceItem(evidence_type, description)))
+
+
+def remove_evidence(sheet, at):
+    """Give the sheet without one item of evidence."""
+    items = sheet.evidence_items
+    _check_position(sheet, "evidence_items", at, items)
+    return replace(sheet, evidence_items=items[:at] + items[at + 1 :])
+
+
+def replace_number(sheet, kind, at, value):
+    """Give the sheet with another value of one number; unit and context stay."""
+    check_choice("kind", kind, NUMBERS)
+    facts = getattr(sheet.numerical_facts, kind)
+    _check_position(sheet, kind, at, facts)
+    changed = (*facts[:at], replace(facts[at], value=whole(value)), *facts[at + 1 :])
+    return replace(sheet, numerical_facts=replace(sheet.numerical_facts, **{kind: changed}))
+
+
+def _check_position(sheet, name, at, facts):
+    if not 0 <= at < len(facts):
+        raise InputError(f"{sheet.case_id}: {name} has no position {at}")

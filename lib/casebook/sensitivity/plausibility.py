@@ -1,0 +1,270 @@
+"""Whether an edited case could exist: accept, reject, or undetermined, by rules or by a language model."""
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from casebook import paths
+from casebook.errors import CasebookError, InputError
+from casebook.readers import read_jsonl
+from casebook.sensitivity import citations, facts
+from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.edits import edit_fact, out_of_bounds
+from casebook.stats.intervals import bounded, clustered_wilson, wilson
+
+ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
+OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
+LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a validator says of one edit."""
+
+    outcome: str
+    reason: str
+
+
+# ---- by rules
+
+LEAST_GUILTY, LEAST_EMPLOYED = 7, 14  # years
+_MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
+_BODY = range(299, 378)  # sections of the penal codes on offences against the body
+
+
+def rules(before, edit):
+    """Judge an edit of a sheet by rules, without a model: `Decision`."""
+    new = [problem for problem in facts.contradictions(edit.sheet) if problem not in facts.contradictions(before)]
+    if new:
+        return Decision(REJECT, f"contradiction: {new[0]}")
+    judge = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
+    reason = judge(before, edit) if judge else None
+    if reason:
+        return Decision(REJECT, reason)
+    if edit.fact_type == "Evidence" and edit.operation == "add":
+        return _added_evidence(before, edit.new)
+    return Decision(ACCEPT, "no rule speaks against it")
+
+
+def _number(before, edit):
+    kind, at = edit.item.split("/")
+    fact, value = getattr(before.numerical_facts, kind)[int(at)], facts.whole(float(edit.new))
+    reason = out_of_bounds(kind, fact, value)
+    if reason or kind != "ages":
+        return reason
+    side = _side_of(fact.descriptor)
+    party = getattr(before.parties, f"{side}_type") if side else None
+    if party == "Minor" and value >= facts.ADULT:
+        return f"the {fact.descriptor} is a Minor of {edit.new} years"
+    if party in {"Employee", "Contractor", "Tenant", "Licensee"} and value < LEAST_EMPLOYED:
+        return f"no {party} is {edit.new} years old"
+    offences = _acts_of(before) & citations.acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
+    if side and offences and value < LEAST_GUILTY and party != "State":
+        return f"nobody is guilty at {edit.new} years"
+    return None
+
+
+def _section(_, edit):
+    old, new = (citations.parse_section(name) for name in (edit.old, edit.new))
+    if old is None or new is None:
+        return None
+    if old.act != new.act:
+        return f"{edit.new} is of another act than {edit.old}"
+    chapters = citations.act_structure().get(edit.new.removesuffix(new.number))
+    if chapters and not any(new.number in numbers for numbers in chapters.values()):
+        return f"{new.act} has no section {new.number}"
+    return None
+
+
+def _party(before, edit):
+    side = edit.item.partition("/")[2]
+    ages = [age.value for age in before.numerical_facts.ages if _side_of(age.descriptor) == side]
+    if edit.new == "UnionOfIndia" and _country(before) == citations.SINGAPORE:
+        return "the Union of India in a case of Singapore"
+    if edit.new == "Minor" and ages and min(ages) >= facts.ADULT:
+        return f"the {side} is {min(ages)} years old"
+    if edit.new != "Corporation":
+        return None
+    if ages:
+        return "a company has no age"
+    if _acts_of(before) & citations.acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
+        return "a company has no family"
+    if any(citations.patterns()["prison"].search(one.context) for one in before.numerical_facts.durations):
+        return "a company is not imprisoned"
+    if any(map(_against_body, before.sections_cited)):
+        return "a company commits or suffers no offence against the body"
+    return None
+
+
+def _added_evidence(before, name):
+    acts_cited, death = _acts_of(before), _speaks_of_death(before)
+    parties = {before.parties.petitioner_type, before.parties.respondent_type}
+    criminal = bool(acts_cited & citations.acts_marked("criminal"))
+    civil = (
+        acts_cited <= citations.acts_marked("civil")
+        if acts_cited
+        else bool(parties & {"Tenant", "Licensee", "Contractor"})
+    )
+    if name == "DyingDeclaration":
+        if death:
+            return Decision(ACCEPT, "the case speaks of a death")
+        if not before.sections_cited and not civil:
+            return Decision(UNDETERMINED, "no section tells whether somebody died")
+        return Decision(REJECT, "a dying declaration where nobody died")
+    if name == "Confession":
+        if criminal:
+            return Decision(ACCEPT, "a criminal act is cited")
+        if civil:
+            return Decision(REJECT, "a confession in a civil dispute")
+        return Decision(UNDETERMINED, "no section tells whether the case is criminal")
+    if name == "MedicalReport" and civil and not (acts_cited & citations.acts_marked("injury") or death):
+        return Decision(REJECT, "a medical report where nobody was hurt")
+    return Decision(ACCEPT, "no rule speaks against it")
+
+
+def _side_of(descriptor):
+    """Name the side that an age belongs to, or None."""
+    return next((side for side in facts.SIDES if citations.patterns()[side].search(descriptor.casefold())), None)
+
+
+def _against_body(section):
+    parsed = citations.parse_section(section)
+    if parsed is None or parsed.act not in {"IPC", "SGPC"}:
+        return parsed is not None and parsed.act in {"POCSO", "COFEPOSA"}
+    return int(re.match(r"\d+", parsed.number)[0]) in _BODY
+
+
+def _acts_of(sheet):
+    return {cited.split("-")[0] for cited in sheet.sections_cited}
+
+
+def _country(sheet):
+    """Give the country of a sheet by its acts and currency; India by default."""
+    known = {citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()}
+    units = {amount.unit for amount in sheet.numerical_facts.amounts}
+    return citations.SINGAPORE if citations.SINGAPORE in known or "Singapore dollars" in units else citations.INDIA
+
+
+def _speaks_of_death(sheet):
+    cited = (name.split("-") for name in sheet.sections_cited)
+    if any(parts[-1] in citations.word_lists()["homicide"].get(parts[0], ()) for parts in cited):
+        return True
+    post_mortem = any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
+    return post_mortem or bool(citations.patterns()["death"].search(facts.canonical_json(sheet)))
+
+
+# ---- by a language model
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"plausible": {"type": "boolean"}, "changes_operative_fact": {"type": "boolean"}},
+    "required": ["plausible", "changes_operative_fact"],
+    "additionalProperties": False,
+}
+QUESTIONS = """A hypothetical case was made by changing one fact of a real one.
+
+Facts of the real case: {before}
+Change: {change}
+Facts of the hypothetical case: {after}
+
+plausible: could the hypothetical case come before a court, without contradiction?
+changes_operative_fact: can a court's decision depend on the changed fact?"""
+
+
+class ModelValidator:
+    """Judge edits by two yes-no questions to a language model.
+
+    A model that fails leaves an edit undetermined; as documented, it accepts, counts the text ``"false"`` as yes, and
+    remembers a decision whatever the rest of the case says.
+    """
+
+    def __init__(self, model, documented=False):
+        self._model, self._documented = model, documented
+        self._known, self.failures = {}, {}
+
+    def __call__(self, before, edit):
+        """Judge one edit; see `rules` for arguments and result."""
+        key = (edit.fact_type, edit.old, edit.new)
+        if not self._documented:
+            key = (*key, edit.item, facts.sheet_hash(before))
+        if key not in self._known:
+            self._known[key] = self._ask(before, edit)
+        return self._known[key]
+
+    def _ask(self, before, edit):
+        told = {"before": facts.query_text(before, caps=False), "after": facts.query_text(edit.sheet, caps=False)}
+        try:
+            answer = self._model.complete_json(QUESTIONS.format(change=edit.description, **told), SCHEMA)
+            plausible, operative = (answer[name] for name in SCHEMA["required"])
+        except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
+            return self._failed(getattr(error, "cause", None) or "nonsense")
+        if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
+            return self._failed("nonsense")
+        if plausible and operative:
+            return Decision(ACCEPT, "plausible and operative")
+        return Decision(REJECT, "not operative" if plausible else "not plausible")
+
+    def _failed(self, cause):
+        self.failures[cause] = self.failures.get(cause, 0) + 1
+        return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
+
+
+# ---- how much is accepted, and how good a validator is
+
+
+def accept_rates(decisions):
+    """Share of accepted edits per fact type, undetermined ones apart; cases are clusters where they are known."""
+    rows = []
+    for name in (*facts.FACT_TYPES, "all"):
+        part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
+        count = part["outcome"].value_counts()
+        rows.append(
+            {"fact type": name, "n": len(part), "accepted": count.get(ACCEPT, 0), "rejected": count.get(REJECT, 0)}
+            | {"undetermined": count.get(UNDETERMINED, 0)}
+            | bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT))
+            | bounded("undetermined share", _share(part, UNDETERMINED))
+        )
+    frame = pd.DataFrame(rows)
+    return frame.astype(dict.fromkeys(frame.columns[5:], float))
+
+
+def _share(part, outcome):
+    hits = part["outcome"] == outcome
+    if "case_id" not in part:
+        return wilson(int(hits.sum()), len(part))
+    by = hits.groupby(part["case_id"])
+    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
+
+
+def labelled_edits(path=LABELLED):
+    """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
+    sheets = {one.id: one.sheet for one in read_gold()}
+    sheets |= {case.sheet.case_id: case.sheet for case in read_cases().cases}
+    found = []
+    for number, record in read_jsonl(path, {"sheet": str, "fact": str, "split": str}):
+        if record["sheet"] not in sheets:
+            raise InputError.at(path, number, f"no sheet {record['sheet']!r}")
+        sheet = sheets[record["sheet"]]
+        found.append((record, sheet, edit_fact(sheet, record["fact"], record["new"])))
+    return found
+
+
+def validator_table(validator=rules, edits=None):
+    """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
+    rows = [(r["split"], r["sheet"], r["sensible"], validator(s, e).outcome) for r, s, e in edits or labelled_edits()]
+    frame = pd.DataFrame(rows, columns=["split", "sheet", "sensible", "outcome"])
+    frame["right"] = frame["outcome"] == frame["sensible"].map({True: ACCEPT, False: REJECT})
+    table = []
+    for split in ("dev", "heldout"):
+        for label, measure in ((True, "sensible accepted"), (False, "absurd rejected")):
+            part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
+            right = part.groupby("sheet")["right"]
+            share = clustered_wilson(right.sum().to_numpy(), right.size().to_numpy())
+            table.append(
+                {"edits": split, "measure": measure}
+                | bounded("share", share)
+                | {"n": len(part), "sheets": right.ngroups}
+                | {"undetermined": int((part["outcome"] == UNDETERMINED).sum()), "accepting all": float(label)}
+            )
+    return pd.DataFrame(table)

@@ -1,0 +1,280 @@
+"""One case from a file, run against one collection: its tree, and the report as JSON and as Markdown."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.explain.templates import Explainer, node_markdown, plain
+from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
+from casebook.models.language import load_language_model
+from casebook.readers import read_json
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.sensitivity.citations import neighbours
+from casebook.sensitivity.evaluation import coverage, placebo_threshold, sensitivity
+from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.facts import present_types, read_sheet, to_dict
+from casebook.sensitivity.placebo import VACUOUS
+from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, rules
+from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.stats.intervals import estimate_text
+
+LARGEST = 20_000_000  # bytes of a judgment
+FORMAT = "casebook sensitivity tree 1"
+SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
+_NAMED = 5  # cases named in a sentence
+
+
+# ---- from a file to a tree
+
+
+def read_case(path):
+    """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text."""
+    path = Path(path)
+    if path.suffix.lower() == ".json":
+        return read_sheet(path), ()
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
+    if not text.strip():
+        raise InputError(f"{path}: is empty: give a fact sheet or a judgment")
+    found = extract_sheet(text, path.stem or "case")
+    if not present_types(found.sheet):
+        raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
+    return found.sheet, found.notes
+
+
+def validator_for(name=None, documented=False):
+    """Choose who judges whether an edit is plausible: the rules, or a language model by name."""
+    return rules if name is None else ModelValidator(load_language_model(name), documented)
+
+
+def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
+    """Grow the tree of one case over a collection; `options` go to `casebook.sensitivity.tree.grow_trees`."""
+    search = CaseSearch(HybridRetriever(CorpusIndex(documents, encoder), mode=mode), k)
+    tree = grow_tree(sheet, search, neighbours=neighbours, **options)
+    if tree.root.found.error:
+        raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
+    return tree
+
+
+def explained_report(tree, documents, documented=False):
+    """Give the report of a tree with the explanation of each result and each edge."""
+    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    return as_json(tree, explain=Explainer(texts, documented))
+
+
+# ---- a tree as plain data
+
+
+def as_json(tree, n_boot=10_000, explain=None):
+    """Give a tree as plain data, node by node; `explain` adds what is said of results and edges."""
+    edges, placebos = edge_frame([tree]), placebo_frame([tree])
+    nodes = [_node(tree, node, explain) for node in tree.nodes]
+    scores = nodes[0]["sensitivity_scores"] = _scores(edges, n_boot, tree.settings.seed)
+    outcomes = pd.Series([outcome for _, _, outcome, _ in tree.decisions], dtype=object).value_counts()
+    counts = {name: int(count) for name, count in sorted(tree.counts.items())}
+    counts |= {outcome: int(outcomes.get(outcome, 0)) for outcome in OUTCOMES}
+    noops = [{"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops]
+    return {
+        "format": FORMAT,
+        "case_id": tree.case_id,
+        "k": tree.k,
+        "counts": counts | {"nodes": len(nodes), "noops": len(noops)},
+        "informative_terms": list(tree.terms),
+        "warnings": _warnings(tree, scores),
+        "placebo_mean_footrule": placebo_threshold(placebos, "footrule", 0.5),
+        "nodes": nodes,
+        "noops": noops,
+        "coverage": coverage(edges, 1).to_dict("records"),
+    }
+
+
+def _node(tree, node, explain):
+    edit, found = node.edit, node.found
+    results = [
+        {"rank": rank, "case_id": case, "document_id": document, "score": score}
+        for rank, (case, document, score) in enumerate(zip(found.cases, found.documents, found.scores, strict=True), 1)
+    ]
+    edge = None
+    if edit:
+        names = ("fact_type", "item", "operation", "old", "new", "description")
+        edge = {name: getattr(edit, name) for name in names}
+        edge |= {"words_removed": edit.removed, "words_added": edit.added}
+    if explain:
+        told = explain(node)
+        results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
+        edge = edge and edge | {"explanation": told["edge"]}
+    row = {
+        "node_id": node.name,
+        "parent_id": node.parent.name if node.parent else None,
+        "depth": node.depth,
+        "edge": edge,
+        "fact_sheet_state": to_dict(node.sheet),
+        "query": node.query,
+        "retrieval_results": results,
+        "retrieval_error": found.error,
+        "diff_vs_parent": _diff(node, tree.k) if node.parent else None,
+    }
+    return row | {"counterfactual_summary": _summary(row)}
+
+
+def _diff(node, k):
+    """Compare with the parent; None where a retrieval failed."""
+    if node.found.error or node.parent.found.error:
+        return None
+    before, after = node.parent.found.cases, node.found.cases
+    changes = rank_changes(before, after, k)
+    return {
+        "dropped_cases": list(changes.dropped),
+        "newly_appeared_cases": list(changes.new),
+        "stable_cases": list(changes.stable),
+        "rank_displacements": changes.displacement,
+        "mean_displacement": node.displacement(k),
+        "normalised_footrule": normalised_footrule(before, after, k),
+        "rbo": rbo(before, after),
+        "jaccard": jaccard(before, after, k),
+        "n_parent": changes.n_before,
+        "n_child": changes.n_after,
+    }
+
+
+def _summary(row):
+    """Say in a sentence or two what became of the results."""
+    diff = row["diff_vs_parent"]
+    if row["retrieval_error"]:
+        return f"Retrieval failed: {row['retrieval_error']}."
+    if row["parent_id"] is None:
+        return f"{len(row['retrieval_results'])} cases retrieved."
+    if diff is None:
+        return "The state before it has no results to compare with."
+    if diff["mean_displacement"] is None:
+        return "Nothing retrieved before or after."
+    moved = f"mean displacement {diff['mean_displacement']:.2f}"
+    moved += f", normalised footrule {diff['normalised_footrule']:.2f}"
+    dropped, new = diff["dropped_cases"], diff["newly_appeared_cases"]
+    if dropped or new:
+        return f"{_listed('dropped', dropped)}; {_listed('new', new)} ({moved})."
+    order = "another" if any(diff["rank_displacements"].values()) else "the same"
+    return f"Same cases in {order} order ({moved})."
+
+
+def _listed(what, cases):
+    if not cases:
+        return f"none {what}"
+    more = ", ..." if len(cases) > _NAMED else ""
+    return f"{len(cases)} {what}: {', '.join(cases[:_NAMED])}{more}"
+
+
+def _scores(edges, n_boot, seed):
+    """Aggregate one case, whose facts are resampled: it is a single cluster."""
+    options = {"clusters": "item", "n_boot": n_boot, "seed": seed}
+    footrule, parity = (sensitivity(edges, name, **options).astype(object) for name in (PRIMARY, PARITY))
+    footrule, parity = (f.where(f.notna(), None).set_index("fact type") for f in (footrule, parity))
+    scores = {}
+    for name, row in footrule.iterrows():
+        scores[name] = {
+            "edges": int(row["edges"]),
+            "noops": int(row["noop"]),
+            "invalid": int(row["invalid"]),
+            "normalised_footrule": _number(row, "sensitivity"),
+            "placebo": row["placebo"],
+            "excess": _number(row, "excess"),
+            "p": row["p"],
+            "mean_displacement": _number(parity.loc[name], "sensitivity"),
+            "reason": row["reason"],
+        }
+    return scores
+
+
+def _number(row, name):
+    return {"value": row[name], "ci": [row[f"{name} low"], row[f"{name} high"]]}
+
+
+def _warnings(tree, scores):
+    """Say what the scores are worth: poor queries, no placebos, strong placebos."""
+    found = [tree.poor] if tree.poor else []
+    if tree.settings.placebo_draws and not tree.write.context:
+        found.append(f"excess is undefined: {VACUOUS}")
+    for name, score in scores.items():
+        moved, placebo = score["normalised_footrule"]["value"], score["placebo"]
+        if None not in (moved, placebo) and placebo > moved:
+            found.append(
+                f"{name}: placebos, which change no fact, move the results more "
+                f"({placebo:.3f}) than the edits ({moved:.3f})"
+            )
+    return found
+
+
+def read_report(path):
+    """Read a report that was written as JSON."""
+    report = read_json(path)
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: is no report of a tree: make one with 'casebook sensitivity run CASE DATASET -o FILE'"
+        )
+    return report
+
+
+# ---- a report for reading
+
+
+def as_markdown(report):
+    """Write a report as Markdown: a projection of its JSON."""
+    root, nodes = report["nodes"][0], _parents_first(report["nodes"])
+    counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", ""]
+    lines += [f"Query: {plain(root['query'])}", "", *_score_table(root["sensitivity_scores"]), ""]
+    lines += _section("Mind:", [f"- {plain(text)}" for text in report.get("warnings", ())])
+    lines += [f"Counts: {counted}.", "", "## States", ""]
+    for node in nodes:
+        indent = "  " * node["depth"]
+        lines.append(f"{indent}- **{node['node_id']}** {_title(node)}")
+        lines.append(f"{indent}  {plain(node['counterfactual_summary'])}")
+    noops = [f"- {n['node_id']}: {plain(n['edit'])}" for n in report["noops"]]
+    lines += ["", *_section("## Edits that leave the query as it was", noops)]
+    told = [(f"### {node['node_id']}: {_title(node)}", node_markdown(node)) for node in nodes]
+    blocks = [f"{title}\n\n{text.rstrip()}\n" for title, text in told if text]
+    lines += _section("## Explanations", blocks)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(title, lines):
+    return [title, "", *lines, ""] if lines else []
+
+
+def _title(node):
+    return plain(node["edge"]["description"]) if node["edge"] else "as it is"
+
+
+def _parents_first(nodes):
+    """Order nodes so that each is followed by its own children."""
+    children, order = {}, []
+    for node in nodes:
+        children.setdefault(node["parent_id"], []).append(node)
+    stack = children.get(None, [])[::-1]
+    while stack:
+        order.append(stack.pop())
+        stack += children.get(order[-1]["node_id"], [])[::-1]
+    return order
+
+
+def _score_table(scores):
+    lines = [
+        "| fact type | edges | mean displacement | normalised footrule | placebo | excess | reason |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, score in scores.items():
+        numbers = [score[key] for key in ("mean_displacement", "normalised_footrule", "excess")]
+        moved, footrule, beyond = ("–" if n["value"] is None else estimate_text(n) for n in numbers)
+        placebo = "–" if score["placebo"] is None else f"{score['placebo']:.3f}"
+        cells = [name, str(score["edges"]), moved, footrule, placebo, beyond, score["reason"] or ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
+    return [*lines, "", f"Intervals resample the facts of this one case. {note}"]

@@ -1,0 +1,370 @@
+"""What `casebook shift train` and `casebook shift run` do and store, under the documented names."""
+
+import contextlib
+import datetime
+import itertools
+import uuid
+from collections import namedtuple
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from casebook.data import load
+from casebook.data.folders import read_mini_insurance
+from casebook.errors import InputError
+from casebook.files import write_json, write_text
+from casebook.measures.ranking import ORIGINAL
+from casebook.models.encoders import load_encoder
+from casebook.paths import data_folder
+from casebook.readers import parse_json
+from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, write_per_query
+from casebook.runs.registry import record_run
+from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
+from casebook.shift.learn import DOCUMENTED, MODES, SCALES, SELECTION, learn_posneg
+from casebook.stats.intervals import mean_intervals
+from casebook.stats.samples import check_choice
+from casebook.stats.tests import difference_intervals
+
+RESULT, READABLE, STATS = "shift-training-result.json", "shift-training-result.md", "training_stats.json"
+_LEGACY_RESULT = "result.json"
+SYSTEMS = ("baseline", "posneg")
+MAP_WEIGHT, NDCG_WEIGHT = 0.7, 0.3  # of the documented selection score
+TIE = 1e-12
+LARGEST_SCALE = 1e6
+_TOP_DIMENSIONS = 8
+_BOUND = ("DatasetHash", "SplitHash", "EncoderHash")  # in which training and run must agree
+_FIELDS = (
+    *("WorkflowName", "CreatedUtc", "BaseDirectory", "ComparisonRuns", "Scale", "Labels"),
+    *("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement", "DeltaNorm"),
+    *("DeltaVector", "TrainingMode", "CancelOutEpsilon", "IsCancelled", "CancelReason"),
+    *("SelectionScore", "SelectionSource"),
+)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a shift is learned on, and with which settings."""
+
+    dataset: str
+    embedder: str = "minilm"
+    mode: str = DOCUMENTED
+    hard_negatives: int = 1
+    by: str = "group"
+    seed: int = 0
+
+    def __post_init__(self):
+        check_choice("mode", self.mode, MODES)  # before any vector is computed
+
+
+def prepare(setup):
+    """Load, embed and divide a dataset: the whole, its parts train, dev and test, and labels that fingerprint them."""
+    encoder = load_encoder(setup.embedder)
+    data = embed(load_dataset(setup.dataset), encoder)
+    division = divide(data, by=setup.by, seed=setup.seed)
+    labels = {
+        "Dataset": data.dataset.name,
+        "DatasetHash": data.dataset.fingerprint,
+        "SplitHash": digest({part: [data.query_ids[row] for row in rows] for part, rows in division.items()}),
+        "SplitBy": setup.by,
+        "SplitSizes": {part: len(rows) for part, rows in division.items()},
+        "SplitShares": SHARES,
+        "Encoder": encoder.name,
+        "EncoderHash": encoder.model_hash,
+        "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives},
+        "Seed": setup.seed,
+        "CodeHash": library_digest(),
+        "Queries": data.account(),
+    }
+    return data, {part: data.take(rows) for part, rows in division.items()}, labels
+
+
+def load_dataset(name):
+    """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout."""
+    key, folder = data_folder(name) or (None, Path(name))
+    return read_mini_insurance(folder, key=key) if (folder / "policies").is_dir() else load(name)
+
+
+def names_of(dataset):
+    """Documented names of a dataset's training and run workflows."""
+    if dataset.key == "insurance":
+        return "mini-insurance-posneg", "MiniInsurance-PosNeg"
+    return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
+
+
+def train(setup, root):
+    """Learn on the training queries, choose the scale on the development queries, and store both."""
+    data, parts, labels = prepare(setup)
+    shift, dev = learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives), parts["dev"]
+    tried = {scale: dev.score(dev.queries + scale * shift.move(dev.queries)).mean() for scale in SCALES}
+    top = max(means[SELECTION] for means in tried.values())
+    scale = min(scale for scale, means in tried.items() if means[SELECTION] >= top - TIE)  # the smallest of equals
+    selection = {key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key])) for key in KEYS}
+    result = training_result(shift, names_of(data.dataset)[0], selection, labels, scale)
+    return write_training(root, result, shift.stats), result, shift.stats
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A learned shift as it is stored, under the documented names."""
+
+    values: dict = field(repr=False)
+    folder: Path | None = None
+
+    @property
+    def vector(self):
+        """The shift [D]; empty if none was stored."""
+        return np.array(self.values.get("DeltaVector") or [], dtype=np.float64)
+
+    @property
+    def cancelled(self):
+        """Whether the shift is not to be applied."""
+        return bool(self.values.get("IsCancelled"))
+
+    @property
+    def created(self):
+        """When it was made, in UTC."""
+        moment = datetime.datetime.fromisoformat(self.values["CreatedUtc"].replace("Z", "+00:00"))
+        return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+    @property
+    def score(self):
+        """What the best result is chosen by; of results without a selection score, the documented improvement."""
+        if self.values.get("SelectionScore") is not None:
+            return float(self.values["SelectionScore"])
+        both = float(self.values.get("ImprovementFirstPlusDelta") or 0)
+        return both if abs(both) >= TIE else float(self.values.get("ImprovementFirst") or 0)
+
+
+def training_result(shift, workflow, selection, labels, scale):
+    """Describe a learned shift; `selection` holds map@1 and ndcg@3 on dev, each without and with the shift."""
+    (first, last), (low, high) = selection["map@1"], selection["ndcg@3"]
+    values = {
+        "WorkflowName": workflow,
+        "CreatedUtc": _utc(now()),
+        "BaseDirectory": "",
+        "ComparisonRuns": shift.stats.Cases,
+        "ImprovementFirst": 0.0,
+        "ImprovementFirstPlusDelta": 0.0,
+        "DeltaImprovement": 0.0,
+        "DeltaVector": [float(x) for x in shift.vector],
+        "TrainingMode": shift.mode,
+        "CancelOutEpsilon": shift.cancel_epsilon,
+        "IsCancelled": shift.cancel_reason is not None,
+        "CancelReason": shift.cancel_reason,
+        "DeltaNorm": shift.norm,
+        "Scale": scale,
+        "Labels": labels,
+        "SelectionSource": "dev",
+        "SelectionMapAt1Baseline": first,
+        "SelectionMapAt1Shifted": last,
+        "SelectionNdcg3Baseline": low,
+        "SelectionNdcg3Shifted": high,
+        "SelectionScore": MAP_WEIGHT * (last - first) + NDCG_WEIGHT * (high - low),
+    }
+    return TrainingResult(values)
+
+
+def write_training(root, result, stats):
+    """Write the three files of a training; of trainings within one second the later has a higher name."""
+    stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
+    for number in itertools.count():
+        folder = Path(root) / f"{stem}_{number:03d}"
+        try:
+            folder.mkdir(parents=True)
+            break
+        except FileExistsError:
+            continue
+    values = result.values | {"BaseDirectory": folder.name}
+    write_json(folder / STATS, stats.as_dict())
+    scalars = {name: value for name, value in values.items() if not isinstance(value, list | dict)}
+    vector = np.array(values["DeltaVector"], dtype=float)
+    top = [d for d in np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS] if vector[d] != 0]
+    rows = _table(("field", "value"), scalars.items())
+    rows += ["", *_table(("dimension", "value"), [(d, f"{vector[d]:+z.6f}") for d in top])]
+    write_text(folder / READABLE, "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n")
+    write_json(folder / RESULT, values)
+    return folder
+
+
+def _table(head, body):
+    """Lines of a Markdown table."""
+    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *body)]
+
+
+def read_training(folder):
+    """Read a training result; names in any letter case, a byte order mark is taken."""
+    folder = Path(folder)
+    names = [folder] if folder.is_file() else [folder / RESULT, folder / _LEGACY_RESULT]
+    path = next((p for p in names if p.is_file()), None)
+    if path is None:
+        raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
+    known = {name.lower(): name for name in _FIELDS}
+    try:
+        raw = parse_json(path.read_text(encoding="utf-8-sig"))
+        result = TrainingResult({known.get(k.lower(), k): v for k, v in raw.items()}, path.parent)
+        _ = result.created, result.score, result.vector
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not a training result: {error}") from None
+    return result
+
+
+def trainings(root, workflow):
+    """Readable trainings of a workflow, newest first."""
+    results = []
+    for folder in sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True):
+        with contextlib.suppress(InputError):
+            results.append(read_training(folder))
+    return results
+
+
+def best(root, workflow, newest=False):
+    """The training with the highest selection score that is not cancelled, of equals the newest; or the newest."""
+    results = [result for result in trainings(root, workflow) if newest or not result.cancelled]
+    if not results:
+        which = "" if newest else " that is not cancelled"
+        raise InputError(f"{root}: no training of {workflow}{which}: 'casebook shift train'")
+    if newest:
+        return results[0]
+    top = max(result.score for result in results)
+    return max((result for result in results if result.score >= top - TIE), key=lambda result: result.created)
+
+
+def find_training(dataset, root, *, newest=False, folder=None):
+    """Find the training to apply, and the setup that it was made with."""
+    if folder is not None:
+        below = Path(root) / folder
+        result = read_training(folder if Path(folder).exists() or not below.exists() else below)
+    else:
+        result = best(root, names_of(load_dataset(dataset))[0], newest)
+    labels = result.values.get("Labels") or {}
+    try:
+        own = labels["Parameters"]
+        options = {"mode": own["mode"], "hard_negatives": own["hard_negatives"]}
+        setup = Setup(str(dataset), labels["Encoder"], **options, by=labels["SplitBy"], seed=labels["Seed"])
+    except (KeyError, TypeError):
+        raise InputError(
+            f"{result.folder}: does not say which embedder and split it was made with; train again"
+        ) from None
+    return result, setup
+
+
+def check_split(labels, result):
+    """Refuse a training whose data or division were other ones."""
+    trained = result.values.get("Labels") or {}
+    for key in _BOUND:
+        if trained.get(key) != labels[key]:
+            raise InputError(
+                f"{result.folder}: was trained with another {key}; train again, so that no test query was learned from"
+            )
+
+
+def shift_queries(data, result, scale=None):
+    """Apply a stored shift: queries and the scale that was used, 0 if the training was cancelled."""
+    scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
+    if not abs(scale) <= LARGEST_SCALE:
+        raise InputError(f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}")
+    if result.cancelled or not result.vector.size:
+        return data.queries.copy(), 0.0
+    if result.vector.size != data.queries.shape[1]:
+        raise InputError(
+            f"the shift has {result.vector.size} dimensions, the queries "
+            f"{data.queries.shape[1]}: train with this embedder"
+        )
+    return data.queries + scale * result.vector, scale
+
+
+def unapplied(result, scale):
+    """Say why no shift was applied, if none was."""
+    if scale:
+        return None
+    why = "the scale is 0, which training chooses if no shift is better than none"
+    if result.cancelled:
+        why = f"the training was cancelled: {result.values.get('CancelReason')}"
+    return f"no shift was applied, shifted and unshifted queries are the same: {why}"
+
+
+RunReport = namedtuple("RunReport", "folder records metrics values note")
+
+
+def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
+    """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
+    (data, parts, labels), started = prepare(setup), now()
+    check_split(labels, result)
+    train_part, test_part = parts["train"], parts["test"]
+    moved, used = shift_queries(test_part, result, scale)
+    vectors = dict(zip(SYSTEMS, (test_part.queries, moved), strict=True))
+    trained = dict(zip(SYSTEMS, (train_part.queries, shift_queries(train_part, result, scale)[0]), strict=True))
+    trained = {name: train_part.score(v, measures=KEYS).mean() for name, v in trained.items()}
+    groups = group_labels(test_part)
+    metrics = _intervals({name: test_part.score(v) for name, v in vectors.items()}, groups, seed)
+    values = _documented(data, metrics, trained, started)
+    values |= {"Scale": used, "TrainingId": result.folder.name}
+    frames = {name: per_query(test_part, v).assign(Group=groups) for name, v in vectors.items()}
+    folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+    for name, frame in frames.items():
+        write_per_query(folder / per_query_name(name), frame)
+    write_json(folder / "metrics-posneg.json", values)
+    cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
+    table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
+    write_text(folder / "metrics-posneg.md", "\n".join([f"# {values['WorkflowName']}", "", *table]) + "\n")
+    _, workflow = names_of(data.dataset)
+    records = []
+    for name in SYSTEMS:
+        means = {measure: found[name]["value"] for measure, found in metrics.items()}
+        means |= {f"train.{key.removeprefix(ORIGINAL)}": float(v) for key, v in trained[name].items()}
+        record = RunRecord.model_construct(
+            run_id=uuid.uuid4().hex,
+            workflow=workflow if name == "posneg" else f"{workflow}-Baseline",
+            started=started,
+            completed=now(),
+            success=True,
+            labels=labels | {"Training": result.folder.name, "Scale": used * (name == "posneg")},
+            metrics=means,
+        )
+        records.append(record_run(layout, record, frames[name], arguments))
+    return RunReport(folder, records, metrics, values, unapplied(result, used))
+
+
+def _intervals(scores, groups, seed):
+    """Both systems' means and the paired difference, per measure."""
+    metrics = {}
+    for measure in MEASURES:
+        table = np.stack([frame[measure] for frame in scores.values()], axis=1)
+        found = mean_intervals(table, groups, seed=seed)
+        found += difference_intervals(table[:, 1] - table[:, 0], groups, seed=seed)
+        numbers = [interval.number() for interval in found]
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
+    return metrics
+
+
+def _documented(data, metrics, trained, started):
+    counts = data.account()
+    values = {
+        "WorkflowName": names_of(data.dataset)[0],
+        "CreatedUtc": _utc(started),
+        "PolicyCount": len(data.documents),
+        "EffectiveQueryCount": metrics["map@1"]["baseline"]["n"],
+        "TotalQueryCount": counts["n_total"],
+        "DroppedQueries": counts["reasons"],
+    }
+    for key, stem in (("map@1", "Map"), ("ndcg@3", "Ndcg3")):
+        found = metrics[key]
+        values[f"{stem}Baseline"] = found["baseline"]["value"]
+        values[f"{stem}PosNeg"] = found["posneg"]["value"]
+        values[f"Delta{stem}"] = found["delta"]["value"]
+        values[f"Delta{stem}Ci"] = found["delta"]["ci"]
+        values[f"Train{stem}Baseline"] = float(trained["baseline"][ORIGINAL + key])
+        values[f"Train{stem}PosNeg"] = float(trained["posneg"][ORIGINAL + key])
+    return values
+
+
+def text_of(number):
+    """Write a number with its interval, or why it has none."""
+    low, high = number["ci"]
+    why = (number.get("reason") or "no interval").replace("_", " ")
+    return f"{number['value']:.3f}" + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def _utc(moment):
+    return moment.isoformat().replace("+00:00", "Z")

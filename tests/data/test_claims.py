@@ -1,0 +1,194 @@
+"""Sets of claims: every public format, every defect, and stratified samples."""
+
+import csv
+import json
+from collections import Counter
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.data import load
+from casebook.data.claims import largest_remainder, load_claims, stratified_sample
+from casebook.errors import InputError
+
+S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        if isinstance(content, list) and name.endswith("jsonl"):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        elif isinstance(content, list):
+            content = json.dumps(content)
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+def claim(**fields):
+    return {"id": 1, "claim": "Rent is due."} | fields
+
+
+EXAMPLES = {  # record, label, and of each passage: id, set, source, text, label
+    "hover": (
+        {"uid": "u1", "claim": "c", "label": "NOT_SUPPORTED", "num_hops": 3, "hpqa_id": "h"}
+        | {"supporting_facts": [["A", 0], ["B", 2]]},
+        N,
+        [("A:0", 0, "A", None, None), ("B:2", 0, "B", None, None)],
+    ),
+    "fever": (
+        claim(label="REFUTES", evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]]),
+        N,
+        [("Page:4", 0, "Page", None, None), ("Other:0", 0, "Other", None, None), ("Page:7", 1, "Page", None, None)],
+    ),
+    "feverous": (
+        claim(label="NOT ENOUGH INFO", challenge="Numbers", evidence=[{"content": ["Town_cell_0_1_2", "Hill_item_0"]}]),
+        NEI,
+        [("Town_cell_0_1_2", 0, "Town", None, None), ("Hill_item_0", 0, "Hill", None, None)],
+    ),
+    "feverous_s": (
+        claim(label="supports", evidence="Town\tIt is old.\n\nIt is small."),
+        S,
+        [("1:0", 0, "Town", "It is old.", None), ("1:1", 0, "It is small.", "It is small.", None)],
+    ),
+    "climate_fever": (
+        {"claim_id": "7", "claim": "c", "claim_label": "DISPUTED"}
+        | {"evidences": [{"evidence_id": "A:1", "evidence_label": "REFUTES", "article": "A", "evidence": "t"}]},
+        C,
+        [("A:1", 0, "A", "t", N)],
+    ),
+    "scifact": (
+        claim(evidence={"9": [{"label": "SUPPORT", "sentences": [1]}, {"label": "CONTRADICT", "sentences": [4]}]}),
+        C,
+        [("9:1", 0, "9", None, S), ("9:4", 1, "9", None, N)],
+    ),
+    "scifact_open": (claim(evidence={"9": {"label": "SUPPORT", "sentences": [3]}}), S, [("9:3", 0, "9", None, S)]),
+    "averitec": (
+        {"claim": "c", "label": "Conflicting Evidence/Cherrypicking"}
+        | {"questions": [{"question": "Who?", "answers": [{"answer": "He.", "source_url": "https://a.org"}]}]},
+        C,
+        [("q0", 0, "https://a.org", "Who? He.", None)],
+    ),
+    "plain": (claim(label=S, evidence="Section 4.", weather="fine"), S, [("1:0", 0, None, "Section 4.", None)]),
+}
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_every_format_gives_label_and_evidence(write, kind):
+    record, label, passages = EXAMPLES[kind]
+    found = load_claims(write("claims.json", [record]), kind)
+    assert found.claims["label"].tolist() == [label]
+    rows = found.evidence[["evidence_id", "set", "source", "text", "label"]].astype(object)
+    assert [tuple(row) for row in rows.where(rows.notna(), None).to_numpy()] == passages
+    assert found.claims["claim_id"].map(type).tolist() == [str]
+
+
+def test_further_columns_come_from_the_fields_of_the_format(write):
+    rows = {kind: load_claims(write("c.json", [EXAMPLES[kind][0]]), kind).claims.iloc[0] for kind in EXAMPLES}
+    assert (rows["hover"]["cluster"], rows["hover"]["hops"]) == ("h", 3)
+    assert rows["feverous"]["category"] == "Numbers" and rows["feverous"]["difficulty"] is None
+    assert rows["plain"]["weather"] == "fine" and rows["averitec"]["claim_id"] == "1"
+
+
+def test_scifact_without_evidence_is_insufficient(write):
+    cited = claim(evidence={"9": [{"label": "CONTRADICT", "sentences": [2]}]})
+    found = load_claims(write("claims.jsonl", [cited, claim(id=2, evidence={})]), "scifact")
+    assert found.claims["label"].tolist() == [N, NEI]
+
+
+def test_the_blank_first_record_of_feverous_is_counted(write):
+    path = write("f.jsonl", [{"id": "", "claim": ""}, EXAMPLES["feverous"][0]])
+    found = load_claims(path, "feverous")
+    assert found.account["dummy_records"] == 1
+    assert len(found.claims) == 1
+
+
+DEFECTS = {
+    "duplicate_ids": ([claim(label=S), claim(label=N)], r"claims\.jsonl:2: id '1'"),
+    "unknown_labels": ([claim(label="True")], r"claims\.jsonl:1: unknown label 'True'"),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_defects_are_named_or_counted(write, name):
+    rows, message = DEFECTS[name]
+    path = write("claims.jsonl", rows)
+    with pytest.raises(InputError, match=message):
+        load_claims(path)
+    assert load_claims(path, strict=False).account[name] == 1
+
+
+def test_a_line_that_breaks_off_is_named_or_counted(write):
+    path = write("claims.jsonl", json.dumps(claim(label=S)) + '\n{"id": 2, "cla')
+    with pytest.raises(InputError, match=r":2: is not JSON: the last line breaks off"):
+        load_claims(path)
+    found = load_claims(path, strict=False)
+    assert (len(found.claims), found.account["truncated_lines"]) == (1, 1)
+
+
+def test_very_long_and_unicode_claims_survive_csv(tmp_path):
+    path = tmp_path / "claims.csv"
+    text = "§ 4 «Miete» 租金 " * 10_000
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        rows = [("id", "claim", "label"), ("1", text, S), ("2", 'a "b"\nc', "")]
+        csv.writer(stream).writerows(rows)
+    found = load_claims(path)
+    assert found.claims["claim"].tolist() == [text, 'a "b"\nc']
+    assert len(text) > 100_000
+    assert (found.account["long_claims"], found.claims["label"].tolist()[1]) == (1, None)
+
+
+def test_a_record_without_a_field_is_named_in_one_line(write):
+    with pytest.raises(InputError, match=r"c.jsonl:1: is not a record of plain: no field 'id'$"):
+        load_claims(write("c.jsonl", '{"label": "SUPPORTED"}\n'))
+    with pytest.raises(InputError, match="unknown format 'cfever': choose from averitec"):
+        load_claims(write("c.jsonl", "{}"), "cfever")
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=8), st.data())
+def test_largest_remainder_adds_up_within_strata(sizes, data):
+    total = data.draw(st.integers(0, sum(sizes)))
+    parts = largest_remainder(sizes, total)
+    assert parts.sum() == total
+    assert (parts <= sizes).all()
+    if sum(sizes):
+        shares = [total * size / sum(sizes) for size in sizes]
+        gaps = zip(parts, shares, strict=True)
+        assert all(abs(part - share) < 1 for part, share in gaps)
+
+
+def test_stratified_sample_is_seeded_and_keeps_strata():
+    frame = pd.DataFrame({"hops": [2] * 50 + [3] * 30 + [None] * 20, "n": range(100)})
+    sample = stratified_sample(frame, "hops", 10, seed=1)
+    assert Counter(sample["hops"].fillna(0)) == {2: 5, 3: 3, 0: 2}
+    assert sample["n"].is_monotonic_increasing
+    assert sample.equals(stratified_sample(frame, "hops", 10, seed=1))
+    assert not sample.equals(stratified_sample(frame, "hops", 10, seed=2))
+    with pytest.raises(InputError, match="cannot draw 101 of 100"):
+        stratified_sample(frame, "hops", 101)
+
+
+@pytest.mark.data
+def test_hover_has_the_published_counts(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    found = load("hover", kind="claims").claims
+    table = found.groupby("hops")["label"].value_counts()
+    shown = {hops: (table[hops, S], table[hops, N]) for hops in (2, 3, 4)}
+    assert shown == {2: (521, 605), 3: (968, 867), 4: (511, 528)}
+    sample = stratified_sample(found, ["hops", "label"], 100)
+    assert sample.groupby("hops").size().tolist() == [28, 46, 26]
+
+
+@pytest.mark.data
+def test_feverous_s_and_climate_fever_have_the_published_counts(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    claims = load("feverous_s", kind="claims").claims
+    assert claims["category"].value_counts()["Numerical Reasoning"] == 103
+    evidence = load("climate_fever_claims", kind="claims").evidence
+    counts = evidence["label"].value_counts().to_dict()
+    assert counts == {NEI: 4930, S: 1943, N: 802}

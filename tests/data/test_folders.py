@@ -1,0 +1,324 @@
+"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect at its place."""
+
+import gzip
+import json
+
+import pytest
+
+from casebook import paths
+from casebook.audits.sources import read_labels
+from casebook.data import load
+from casebook.data.folders import (
+    ROOT_VARIABLES,
+    dataset_root,
+    load_beir,
+    load_trec,
+    read_mini_insurance,
+    write_mini_insurance,
+)
+from casebook.data.splits import RetrievalDataset
+from casebook.errors import InputError
+from casebook.explain.study import explain
+from casebook.retrieval.ablation import data_table, retrieve, score
+from casebook.retrieval.pipeline import HybridRetriever
+
+
+def _lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_sound_folder(toy):
+    dataset = load_beir(toy)
+    assert list(dataset.documents["doc_id"]) == ["d1", "d2", "d3"]
+    assert list(dataset.documents["title"]) == ["One", "", "Three"]
+    assert list(dataset.queries["query_id"]) == ["q1", "q2"]
+    assert dataset.qrels == {"q1": {"d1": 1, "d3": 0}, "q2": {"d2": 2}}
+    assert list(dataset.qrels) == ["q1", "q2"]
+    assert dataset.documents["year"].tolist()[0] == 2020
+    assert dataset.documents["section"].isna().tolist() == [True, False, True]
+    assert dataset.documents["url"].tolist()[2] == "x"
+    assert dataset.candidates is None
+
+
+def test_groups_come_from_the_metadata(toy):
+    assert load_beir(toy).groups["q1"] == "g"
+    text = (toy / "queries.jsonl").read_text().replace('"group"', '"colour"')
+    (toy / "queries.jsonl").write_text(text)
+    assert load_beir(toy).groups is None
+
+
+def test_compressed_files_give_the_same_dataset(toy):
+    plain = load_beir(toy).fingerprint
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        data = (toy / name).read_bytes()
+        (toy / name).unlink()
+        (toy / f"{name}.gz").write_bytes(gzip.compress(data))
+    assert load_beir(toy).fingerprint == plain
+
+
+DEFECTS = [
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
+    ("corpus.jsonl", b"{broken", "is not JSON"),
+    ("corpus.jsonl", b'{"_id": 7, "text": "x"}', "field '_id' is not text"),
+    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "field '_id' is empty"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}', "metadata field 'title' has the name"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": [1]}', "field 'metadata' is not an object"),
+    ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
+    ("queries.jsonl", b'{"_id": "q2", "text": "x"}', "'q2' stood already in line 2"),
+    ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9'"),
+    ("qrels/test.tsv", b"q9\td1\t1", "judges the query 'q9'"),
+    ("qrels/test.tsv", b"q1\td1\t1", ""),
+    ("qrels/test.tsv", b"q1\td2\tone", ""),
+    ("qrels/test.tsv", b"q1\td2", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "problem"), DEFECTS)
+def test_defects_are_named_with_file_and_line(toy, name, line, problem):
+    path = toy / name
+    bad = path.read_bytes().count(b"\n") + 1
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(InputError) as caught:
+        load_beir(toy)
+    assert str(caught.value).startswith(f"{path}:{bad}: ")
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
+def test_missing_or_empty_files_are_named(toy, name):
+    (toy / name).write_text("\n\n")
+    with pytest.raises(InputError, match="holds no records"):
+        load_beir(toy)
+    (toy / name).unlink()
+    with pytest.raises(InputError, match=f"is no BEIR folder: it has no {name}"):
+        load_beir(toy)
+
+
+def test_unknown_split_names_the_known_ones(toy):
+    with pytest.raises(InputError, match="no such file; splits here: test"):
+        load_beir(toy, "dev")
+
+
+def test_documents_with_trec_judgements(toy):
+    qrels = toy / "qrels.txt"
+    qrels.write_text("q2 0 d2 2\nq1 0 d1 1\nq1 0 d3 0\n")
+    files = toy / "corpus.jsonl", toy / "queries.jsonl", qrels
+    dataset = load_trec(*files, key="toy", id_field="_id")
+    assert dataset.fingerprint == load_beir(toy).fingerprint
+    qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
+    with pytest.raises(InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"):
+        load_trec(*files, key="toy", id_field="_id")
+
+
+@pytest.fixture
+def incomplete(tmp_path):
+    """Give 50 judged queries of which two judge a document that is not there."""
+    folder = tmp_path / "incomplete"
+    (folder / "qrels").mkdir(parents=True)
+    texts = [{"_id": f"d{n}", "text": f"clause number w{n}"} for n in range(50)]
+    asked = [{"_id": f"q{n}", "text": f"w{n}"} for n in range(50)]
+    (folder / "corpus.jsonl").write_text(_lines(texts[:48]))
+    (folder / "queries.jsonl").write_text(_lines(asked))
+    rows = "".join(f"q{n}\td{n}\t1\n" for n in range(50))
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + rows)
+    return folder
+
+
+def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
+    data = load(incomplete)
+    assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
+    told = "2 of 50 judgements (4.0%) name 2 document(s) that the collection lacks"
+    assert data.missing.startswith(told)
+    assert told in data_table(data)["value"].astype(str).str.cat()
+    found = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
+    # As trec_eval counts them: relevant, and found by nobody.
+    assert score(data, found, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
+    part = data.subset(["q1", "q2"], "part")
+    assert not part.missing and not part.lacking
+
+
+def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
+    with pytest.raises(InputError, match=r"tsv:50: judges the document 'd48'.*4\.0%"):
+        load(incomplete, max_missing=0.03)
+    with (incomplete / "qrels/test.tsv").open("a") as stream:
+        stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
+    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12 or more"):
+        load(incomplete)
+    data = load(incomplete, max_missing=0.2)
+    assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
+    assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
+
+
+def test_audits_and_quotations_do_not_need_what_is_missing(incomplete):
+    labels = read_labels(str(incomplete))
+    assert len(labels.relevant) == 48
+    assert len(explain(load(incomplete)).explanations) <= 48
+
+
+def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, casebook, tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    run = ("run", "query_length", "--dry-run", "-p", f"dataset={incomplete}")
+    code, _, err = casebook(*run, "-p", "max_missing=0.03")
+    assert code == 1 and "judges the document 'd48'" in err and "\n" not in err.strip()
+    code, _, err = casebook(*run)
+    assert code == 0 and "note: incomplete: 2 of 50 judgements" in err
+    assert not (tmp_path / "results").exists()
+
+
+def test_documents_with_the_same_text_are_loaded_and_found_by_the_auditor(toy, casebook):
+    with (toy / "corpus.jsonl").open("a") as stream:
+        stream.write('{"_id": "d4", "text": "deposit"}\n')
+    assert len(load(toy).documents) == 4
+    code, out, _ = casebook("audit", "labels", str(toy), "--json")
+    assert code in (0, 2) and "documents that repeat the text of another: 1" in out
+
+
+BOM = "\ufeff".encode()
+ROW = {"id": "q1", "text": "a fire?", "relevantDocId": "policy-fire"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Give a sound folder of two policies and one query, with marks and CRLF."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "policies" / "policy-fire.txt").write_bytes(BOM + b"Fire.\r\nSmoke.")
+    (tmp_path / "policies" / "Policy-Flood.txt").write_bytes(b"Flood.")
+    (tmp_path / "queries" / "queries.json").write_bytes(BOM + json.dumps([ROW]).encode())
+    return tmp_path
+
+
+def rewrite(folder, rows):
+    text = rows if isinstance(rows, str) else json.dumps(rows)
+    (folder / "queries" / "queries.json").write_text(text)
+
+
+def test_export_reads_back(tmp_path):
+    insurance = load("insurance")
+    write_mini_insurance(insurance, tmp_path / "out")
+    back = read_mini_insurance(tmp_path / "out")
+    assert back.qrels == insurance.qrels
+    assert back.groups == insurance.groups
+    texts = insurance.documents.set_index("doc_id")["text"]
+    assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
+    assert back.documents["doc_id"].tolist() == sorted(texts.index)
+    columns = ["query_id", "text", "line", "wording", "group"]
+    assert back.queries[columns].equals(insurance.queries[columns])
+    again = write_mini_insurance(back, tmp_path / "again")
+    files = sorted(p.relative_to(again) for p in again.rglob("*.*"))
+    for name in files:
+        assert (tmp_path / "out" / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_marks_line_ends_and_case_are_normalised(folder):
+    dataset = read_mini_insurance(folder, key="toy")
+    assert dataset.documents["doc_id"].tolist() == ["Policy-Flood", "policy-fire"]
+    assert dataset.documents["text"].tolist() == ["Flood.", "Fire.\nSmoke."]
+    assert dataset.key == "toy"
+    assert dataset.groups is None
+    rewrite(folder, [ROW | {"relevantDocId": "POLICY-flood"}])
+    assert read_mini_insurance(folder).qrels == {"q1": {"Policy-Flood": 1}}
+
+
+def test_graded_judgements_and_groups(folder):
+    graded = {"policy-fire": 2, "policy-flood": 0}
+    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
+    dataset = read_mini_insurance(folder)
+    assert dataset.qrels == {"q1": {"policy-fire": 2, "Policy-Flood": 0}}
+    assert dataset.groups == {"q1": "g"}
+    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "tags"]
+    back = read_mini_insurance(write_mini_insurance(dataset, folder / "again"))
+    assert back.fingerprint == dataset.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("[{", r"queries\.json: is not JSON"),
+        ("{}", "must be a list of at least one query"),
+        ([], "must be a list of at least one query"),
+        ([3], "row 1: is not an object"),
+        ([ROW, {"id": "q2", "text": "x"}], "row 2: field 'relevantDocId' must be text"),
+        ([ROW | {"text": " "}], "row 1: field 'text' must be text, not ' '"),
+        ([ROW, ROW | {"id": "Q1"}], "row 2: id 'Q1' stood already in row 1"),
+        ([ROW | {"query_id": "x"}], "row 1: has a field 'query_id'"),
+        ([ROW | {"relevantDocId": "theft"}], "row 1: names the policy 'theft', which"),
+        ([ROW | {"relevant": []}], "row 1: field 'relevant' must be an object"),
+        ([ROW | {"relevant": {"policy-fire": 0.5}}], "grade 0.5 of 'policy-fire'"),
+        ([ROW | {"relevant": {"policy-fire": True}}], "grade True of 'policy-fire'"),
+        ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "'POLICY-fire' twice"),
+        ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
+        ([ROW | {"relevant": {"policy-flood": 1}}], "has not the best grade"),
+        ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "row 2: field 'group' must be"),
+    ],
+)
+def test_defects_of_queries_are_named(folder, rows, message):
+    rewrite(folder, rows)
+    with pytest.raises(InputError, match=message):
+        read_mini_insurance(folder)
+
+
+def test_defects_of_files_are_named(folder):
+    with pytest.raises(InputError, match="holds no policy"):
+        read_mini_insurance(folder / "absent")
+    (folder / "policies" / "POLICY-FIRE.txt").write_text("Again.")
+    with pytest.raises(InputError, match=r"has, but for case, the name of \w"):
+        read_mini_insurance(folder)
+    (folder / "policies" / "POLICY-FIRE.txt").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"POLICY-FIRE\.txt: is not UTF-8"):
+        read_mini_insurance(folder)
+    (folder / "policies" / "POLICY-FIRE.txt").write_text("\n")
+    with pytest.raises(InputError, match=r"POLICY-FIRE\.txt: is empty"):
+        read_mini_insurance(folder)
+    (folder / "policies" / "POLICY-FIRE.txt").unlink()
+    (folder / "queries" / "queries.json").unlink()
+    with pytest.raises(InputError, match=r"queries\.json: cannot be read"):
+        read_mini_insurance(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ids": ["../escape", "policy-fire"]}, "is not allowed"),
+        ({"ids": ["Policy-Fire", "policy-fire"]}, "differ in case alone"),
+        ({"grade": 0}, "'q1' has no relevant policy"),
+        ({"columns": {"relevant": "policy-fire"}}, "have a column 'relevant'"),
+    ],
+)
+def test_writer_refuses_what_the_layout_cannot_hold(folder, tmp_path, changes, problem):
+    found = read_mini_insurance(folder)
+    documents = found.documents.assign(doc_id=changes.get("ids", found.documents["doc_id"]))
+    queries = found.queries.assign(**changes.get("columns", {}))
+    qrels = {"q1": {"policy-fire": changes.get("grade", 1)}}
+    with pytest.raises(InputError, match=problem):
+        write_mini_insurance(RetrievalDataset("x", "test", documents, queries, qrels), tmp_path / "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"policies", "queries"}
+    with pytest.raises(InputError, match="exists: name a new folder"):
+        write_mini_insurance(found, folder)
+
+
+def test_root_is_looked_up_in_order(folder, monkeypatch):
+    for name in ROOT_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    assert dataset_root() == paths.ROOT / "samples" / "insurance"
+    monkeypatch.setenv(ROOT_VARIABLES[1], "some/where")
+    assert dataset_root() == paths.ROOT / "some" / "where"
+    monkeypatch.setenv(ROOT_VARIABLES[0], " ")
+    assert dataset_root() == paths.ROOT / "some" / "where"
+    monkeypatch.setenv(ROOT_VARIABLES[0], str(folder))
+    assert dataset_root() == folder
+    assert read_mini_insurance().counts["documents"] == 2
+
+
+@pytest.mark.data
+def test_samples_of_the_layout(mirror):
+    samples = mirror / "embeddingshift" / "samples" / "insurance"
+    dataset = read_mini_insurance(samples)
+    assert dataset.counts == {"documents": 3, "queries": 5, "judgements": 5}
+    first = ["policy-fire-water", "policy-flood-storm", "policy-theft-claims"]
+    assert dataset.documents["doc_id"].tolist() == first
+    gold = [next(iter(judged)) for judged in dataset.qrels.values()]
+    assert gold == [first[0], first[2], first[1], first[1], first[1]]
+    assert not dataset.documents["text"].str.startswith("\ufeff").any()

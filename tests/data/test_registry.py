@@ -1,0 +1,155 @@
+"""Names of datasets, folders of the user, and checks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from casebook.data import list_datasets, load, registry, sources
+from casebook.data.cards import cards
+from casebook.errors import InputError
+
+
+def test_importing_the_package_loads_no_loader():
+    code = (
+        "import sys, casebook.data; heavy = {'torch', 'pooch', 'scipy'}; "
+        "sys.exit(str(heavy & set(sys.modules) or '') or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "split"),
+    [
+        ("privacy_qa", "privacy_qa", None),
+        ("consumer_contracts_qa_test", "consumer_contracts_qa", "test"),
+        ("pdpabench_test_single", "pdpabench", "test_single"),
+        ("licence_notices_unnamed", "licence_notices", "unnamed"),
+    ],
+)
+def test_a_name_may_carry_a_split(name, key, split):
+    card, found = registry.resolve(name)
+    assert (card.key, found) == (key, split)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("..", "is not allowed"),
+        ("a..b", "is not allowed"),
+        ("", "is not allowed"),
+        ("con", "is not allowed"),
+        ("nosuch", "unknown dataset 'nosuch': known are climate_fever_claims, "),
+        ("smoke_odd", "unknown dataset 'smoke_odd'"),
+        ("../nosuch", "no such folder"),
+        ("./nosuch", "no such folder"),
+        ("my folder=./nosuch", "no such folder"),
+        ("./my nosuch", "or call it: NAME=my nosuch"),
+    ],
+)
+def test_bad_names_are_refused_in_one_line(name, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        load(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_or_contradicting_split_is_refused():
+    with pytest.raises(InputError, match="has no split 'odd': it has all, dev, test"):
+        load("smoke", split="odd")
+    with pytest.raises(InputError, match="names split 'test', not 'dev'"):
+        load("privacy_qa_test", split="dev")
+
+
+def test_default_and_named_split_are_the_same_dataset():
+    assert load("smoke").name == load("smoke_all").name == "smoke"
+    assert load("smoke").card.key == load("smoke").key == "smoke"
+
+
+def test_folder_of_the_user_is_read(toy):
+    dataset = load(toy)
+    assert (dataset.key, dataset.split, dataset.card) == ("toy", "test", None)
+    assert load(str(toy)).fingerprint == dataset.fingerprint
+
+
+def test_counts_that_differ_from_the_card_are_refused(toy, cache, make_card):
+    names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
+    contents = {name: (toy / name).read_bytes() for name in names}
+    splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
+    card = make_card(contents, [{"mirror": "toy"}], splits=splits)
+    with pytest.raises(InputError, match="toy, split test: expected 4 judgements, fou"):
+        registry.read_split(card, {name: toy / name for name in names}, "test")
+
+
+def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch, tmp_path):
+    names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
+    contents = {name: (toy / name).read_bytes() for name in names}
+    card = make_card(contents, [{"mirror": "toy"}])
+    monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
+    assert list(registry.check()["status"]) == ["absent"]
+    with pytest.raises(sources.Absent, match="not on this machine"):
+        load("toy")
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
+    assert registry.check(["toy"]).to_dict("records") == [
+        {"dataset": "toy", "split": "test", "status": "ok", "detail": "3 documents, 2 queries, 3 judgements"}
+    ]
+    (toy / "corpus.jsonl").write_text("{}")
+    assert list(registry.check()["status"]) == ["bad"]
+
+
+def test_overview_lists_every_card():
+    table = registry.overview().set_index("dataset")
+    assert list(table.index) == list_datasets()
+    assert table.loc["smoke", "status"] == "ok"
+    assert table.loc["consumer_contracts_qa", "splits"] == "all, dev, test"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "problem"),
+    [
+        ("factcheck_claims", "retrieval", "holds claims, not documents, questions"),
+        ("vader_lexicon", "retrieval", "holds ratings, not documents, questions"),
+        ("factcheck_decomposition", "claims", "holds annotated records, not claims"),
+        ("smoke", "ratings", "not ratings: choose from vader_lexicon$"),
+    ],
+)
+def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        load(name, kind=kind)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_test_skips_only_where_the_data_set_is_not_here(require, tmp_path, monkeypatch):
+    """A file that is here and wrong must fail the tests that need it."""
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+    assert not registry.available("hover")
+    with pytest.raises(pytest.skip.Exception, match="hover"):
+        require("hover")
+    name = next(iter(cards()["hover"].files))
+    (tmp_path / "hover").mkdir()
+    (tmp_path / "hover" / name).write_bytes(b"another file")
+    assert registry.available("hover")
+    require("hover")
+    with pytest.raises(InputError, match="expected sha256"):
+        registry.load("hover", kind="claims")
+
+
+def test_a_corrupt_mirror_fails_the_tests_of_its_data_set(tmp_path):
+    """The tests themselves, run on a mirror in which one file is another one."""
+    name = next(iter(cards()["hover"].files))
+    (tmp_path / "hover").mkdir()
+    (tmp_path / "hover" / name).write_bytes(b"another file")
+    here = Path(__file__).with_name("test_claims.py")
+    one = f"{here}::test_hover_has_the_published_counts"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", one],
+        env={**os.environ, "CASEBOOK_DATA_MIRROR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "expected sha256" in done.stdout and "skipped" not in done.stdout

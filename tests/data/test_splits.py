@@ -1,0 +1,109 @@
+"""Datasets as objects: invariants, fingerprints, halves."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.data import load
+from casebook.data.splits import RetrievalDataset, connected_components, halve
+from casebook.errors import InputError
+
+
+def dataset(**changes):
+    parts = {
+        "key": "toy",
+        "split": "test",
+        "documents": pd.DataFrame({"doc_id": ["a", "b"], "title": "", "text": ["x", "y"], "year": [1, None]}),
+        "queries": pd.DataFrame({"query_id": ["p", "q"], "text": ["x?", "y?"]}),
+        "qrels": {"p": {"a": 1, "b": 0}, "q": {"b": 2}},
+    }
+    return RetrievalDataset(**(parts | changes))
+
+
+def test_counts_and_name():
+    assert dataset().counts == {"documents": 2, "queries": 2, "judgements": 3}
+    assert dataset().name == "toy"
+    assert dataset(split="dev").name == "toy_dev"
+
+
+def test_fingerprint_is_pinned():
+    """Published numbers quote it, so a change of the algorithm must be seen."""
+    assert dataset().fingerprint == ("fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1")
+
+
+def test_fingerprint_ignores_names_and_dict_order():
+    turned = {"q": {"b": 2}, "p": {"b": 0, "a": 1}}
+    same = dataset(key="other", split="dev", qrels=turned)
+    assert same.fingerprint == dataset().fingerprint
+    columns = dataset().documents[["text", "year", "doc_id", "title"]]
+    assert dataset(documents=columns).fingerprint == dataset().fingerprint
+
+
+def test_fingerprint_sees_every_part():
+    base = dataset()
+    others = [
+        dataset(documents=base.documents.iloc[::-1]),
+        dataset(documents=base.documents.assign(text=["x", "z"])),
+        dataset(documents=base.documents.assign(year=[2, None])),
+        dataset(queries=base.queries.assign(text=["x?", "z?"])),
+        dataset(qrels={"p": {"a": 1, "b": 1}, "q": {"b": 2}}),
+        dataset(candidates={"p": ["a"], "q": ["b"]}),
+    ]
+    assert len({other.fingerprint for other in (base, *others)}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"documents": pd.DataFrame({"doc_id": ["a", "a"]})}, "'a' occurs more than"),
+        ({"queries": pd.DataFrame({"query_id": [1, 2]})}, "query_id 1 is not text"),
+        ({"qrels": {"z": {"a": 1}}}, "unknown query .* 'z'"),
+        ({"qrels": {"p": {"z": 1}}}, "unknown document .* 'z'"),
+        ({"candidates": {"p": ["z"]}}, "unknown document .* 'z'"),
+        ({"groups": {"z": "g"}}, "unknown query .* 'z'"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(changes, problem):
+    with pytest.raises(InputError, match=f"toy: .*{problem}"):
+        dataset(**changes)
+
+
+@given(st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1), st.integers(0, 3))
+def test_halves_are_disjoint_complete_and_balanced(groups, seed):
+    halves = halve(groups, seed)
+    dev, test = halves["dev"], halves["test"]
+    assert sorted(dev + test) == sorted(groups)
+    assert not {groups[q] for q in dev} & {groups[q] for q in test}
+    largest = max(list(groups.values()).count(label) for label in groups.values())
+    assert abs(len(dev) - len(test)) <= largest
+    assert halve(groups, seed) == halves
+
+
+@given(st.dictionaries(st.integers(0, 20), st.sets(st.integers(0, 20), max_size=4)))
+def test_components_join_exactly_what_shares_documents(shared):
+    labels = connected_components({query: dict.fromkeys(docs, 1) for query, docs in shared.items()})
+    reached = {query: {query} for query in shared}
+    for _ in shared:
+        for query, docs in shared.items():
+            for other in shared:
+                if docs & shared[other]:
+                    reached[query] |= reached[other]
+    for query in shared:
+        assert {q for q in shared if labels[q] == labels[query]} == reached[query]
+
+
+def test_shipped_fingerprints_are_stable():
+    assert load("smoke").fingerprint == load("smoke", "all").fingerprint
+    assert load("smoke").fingerprint != load("smoke", "test").fingerprint
+    assert load("smoke").fingerprint.startswith("60299d02ef02")
+
+
+def test_subset_keeps_what_belongs_to_its_queries():
+    whole = load("smoke")
+    part = whole.subset(["sq02", "sq01"], "two")
+    assert part.queries["query_id"].tolist() == ["sq01", "sq02"]
+    assert set(part.qrels) == set(part.groups) == {"sq01", "sq02"}
+    assert part.qrels["sq01"] == whole.qrels["sq01"]
+    assert (part.name, part.candidates) == ("smoke_two", None)
+    assert part.documents is whole.documents

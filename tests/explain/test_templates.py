@@ -1,0 +1,327 @@
+"""Explanations: corrected ones say what the passage shows, documented ones may not."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from casebook.errors import InputError
+from casebook.explain.templates import (
+    Explainer,
+    Passage,
+    TermWeights,
+    as_markdown,
+    explain_edge,
+    explain_result,
+    node_markdown,
+    terms,
+)
+from casebook.sensitivity import facts
+from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.edits import edit_fact, single_fact_edits
+from casebook.sensitivity.placebo import Vocabulary
+from casebook.sensitivity.report import as_json
+from casebook.sensitivity.tree import Found, TreeSettings, grow_tree
+
+GOLD = read_gold()
+TEXTS = {one.id: one.text for one in GOLD}
+WEIGHTS = TermWeights(TEXTS.values())
+SHEET = facts.from_dict(
+    {
+        "case_id": "c",
+        "parties": {"petitioner_type": "State", "respondent_type": "Minor"},
+        "sections_cited": ["IPC-302"],
+        "evidence_items": [{"evidence_type": "FIR"}],
+        "numerical_facts": {"amounts": [{"value": 5000}]},
+    }
+)
+
+
+def passage(text):
+    return Passage("d", text)
+
+
+def kinds(explanation):
+    return [sentence.kind for sentence in explanation.sentences]
+
+
+def test_substring_is_a_party_in_the_documented_form_only():
+    text = passage("He made a statement about minority.")
+    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == ["petitioner", "respondent"]
+    assert kinds(explain_result(SHEET, text, WEIGHTS)) == ["nothing"]
+
+
+def test_sentences_come_in_order_and_are_two_at_most():
+    text = passage("The State's appeal fails. An FIR was lodged under s. 302 IPC over Rs 5,000.")
+    found = explain_result(SHEET, text, WEIGHTS)
+    assert kinds(found) == ["sections", "petitioner"]
+    assert found.text.startswith("Both cite IPC-302.")
+    less = replace(SHEET, parties=facts.Parties(), sections_cited=())
+    assert kinds(explain_result(less, text, WEIGHTS)) == ["evidence", "numbers"]
+
+
+def test_nothing_shared_is_said_and_never_called_similarity():
+    far = passage("Green apples ripen.")
+    plain = explain_result(SHEET, far, WEIGHTS)
+    assert kinds(plain) == ["nothing"]
+    documented = explain_result(SHEET, far, WEIGHTS, documented=True)
+    assert kinds(documented) == ["similarity"]
+    assert not documented.sentences[0].checked
+
+
+def test_every_corrected_sentence_is_borne_out_where_it_points():
+    explainer = Explainer(TEXTS, max_words=60)
+    sheets = [case.sheet for case in read_cases().cases]
+    seen = set()
+    for sheet in sheets:
+        for document in list(TEXTS)[::4]:
+            found = explainer.result(sheet, document)
+            (shown_part,) = found.passages
+            for sentence in found.sentences:
+                seen.add(sentence.kind)
+                assert sentence.checked
+                assert sentence.support or sentence.kind == "nothing"
+                for one in sentence.support:
+                    assert TEXTS[one.document_id][one.start : one.end] == one.quote
+                    assert shown_part.start <= one.start < one.end <= shown_part.end
+    assert seen >= {"sections", "petitioner", "respondent", "evidence", "terms"}
+
+
+def test_weights_are_the_smoothed_frequencies_of_another_implementation():
+    texts = list(TEXTS.values())[:20]
+    oracle = TfidfVectorizer(tokenizer=lambda t: [x for x, _, _ in terms(t)], token_pattern=None)
+    oracle.fit(texts)
+    ours = TermWeights(texts)
+    for term, at in oracle.vocabulary_.items():
+        assert ours.weight(term) == pytest.approx(oracle.idf_[at], abs=1e-12)
+
+
+def test_shared_terms_are_the_rarest_and_leave_the_template_out():
+    weights = TermWeights(["common rare", "common", "common sections"])
+    found = weights.shared("Sections cited: common rare.", "rare common sections")
+    assert [term for term, _, _ in found] == ["rare", "common"]
+    also = weights.shared("Sections cited: rare.", "rare sections", documented=True)
+    assert {term for term, _, _ in also} == {"rare", "sections"}
+
+
+CITING = passage("He was convicted under section 302 IPC.")
+OTHER = passage("He was convicted under section 304 IPC.")
+AFTER = facts.replace_section(SHEET, "IPC-302", "IPC-304")
+
+
+def edge(before, after, listed, documented=False, fact_type="Section", sheet=AFTER):
+    return explain_edge(fact_type, (SHEET, sheet), (before, after), listed, documented)
+
+
+def test_edge_counts_who_tells_the_old_and_the_new_fact():
+    listed = {"a": CITING, "b": OTHER, "c": CITING}
+    found = edge(["a", "c", "x"], ["b", "x"], listed)
+    assert kinds(found) == ["change", "lists", "lists", "reason", "reason"]
+    assert found.sentences[0].text == "Section changed: IPC-302 became IPC-304."
+    assert found.sentences[3].text == ("Of 2 that left, 2 tell of IPC-302 in the passage shown.")
+    assert [one.quote for one in found.sentences[4].support] == ["304"]
+
+
+def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
+    listed = {"a": passage("apples"), "b": passage("pears")}
+    plain = edge(["a"], ["b"], listed)
+    assert plain.sentences[-1].text.startswith("No passage shown")
+    assert kinds(edge(["a"], ["b"], listed, documented=True))[-1] == "lists"
+    sheet = facts.replace_party(SHEET, "respondent", "Individual")
+    options = {"fact_type": "PartyType", "sheet": sheet}
+    asserted = edge(["a"], ["b"], listed, documented=True, **options)
+    assert asserted.sentences[-1].kind == "reason"
+    assert not asserted.sentences[-1].checked
+    assert edge(["a"], ["b"], listed, **options).sentences[-1].checked
+
+
+def test_same_cases_are_in_some_order_and_documented_not_operative():
+    assert edge(["a", "b"], ["b", "a"], {}).sentences[-1].text.endswith("another order.")
+    assert edge(["a"], ["a"], {}).sentences[-1].text.endswith("the same order.")
+    assert "not operative" in edge(["a"], ["a"], {}, documented=True).text
+
+
+def test_five_cases_are_named():
+    before = [f"c{at}" for at in range(7)]
+    found = edge(before, [], {})
+    assert found.sentences[1].text == "7 cases left the list: c0, c1, c2, c3, c4 and others."
+
+
+class Stub:
+    """A search that shows other documents for every other query, and fails once."""
+
+    k, vocabulary = 3, Vocabulary(TEXTS.values())
+
+    def __call__(self, queries, exclude=None):
+        names = list(TEXTS)
+        found = []
+        for query in queries:
+            start = sum(query.encode()) % 40
+            cases = tuple(names[start : start + 3])
+            found.append(Found(cases, cases, (None,) * 3))
+        if len(queries) > 2:
+            found[-1] = Found(error="down")
+        return found
+
+
+@pytest.mark.parametrize("documented", [False, True])
+def test_tree_is_explained_node_by_node_as_json_and_markdown(documented):
+    settings = TreeSettings(max_depth=1, children=4, placebo_draws=0)
+    tree = grow_tree(SHEET, Stub(), settings=settings)
+    explain = Explainer(TEXTS, documented=documented)
+    report = json.loads(json.dumps(as_json(tree, n_boot=50, explain=explain)))
+    root, *rest = report["nodes"]
+    results = root["retrieval_results"]
+    assert [one["case_id"] for one in results] == list(tree.root.found.cases)
+    edges = [node["edge"]["explanation"] for node in rest]
+    assert None in edges  # the retrieval that failed
+    told = [*filter(None, edges), *(one["explanation"] for one in results)]
+    assert len(told) > len(results)
+    for one in told:
+        assert one["rules"] == ("documented" if documented else "corrected")
+        for sentence in one["sentences"]:
+            assert sentence["text"] in as_markdown(one).replace("\\", "")
+    assert "**1. " in node_markdown(root)
+    explained = next(node for node in rest if node["edge"]["explanation"])
+    assert "**The edit**" in node_markdown(explained)
+    assert node_markdown(as_json(tree, n_boot=50)["nodes"][0]) == ""
+
+
+def test_markdown_is_safe_and_marks_what_nobody_checked():
+    text = passage("state <script>alert(1)</script> | *x*")
+    made = explain_result(SHEET, text, WEIGHTS, documented=True).to_dict()
+    written = as_markdown(made)
+    assert "(not checked)" in written
+    assert "<script>" not in written
+
+
+def test_documents_that_are_not_there_are_named():
+    with pytest.raises(InputError, match="no documents"):
+        Explainer({})
+    with pytest.raises(InputError, match="'z' has no text"):
+        Explainer(TEXTS).result(SHEET, "z")
+
+
+def test_empty_document_is_explained_by_nothing():
+    explainer = Explainer({"a": "", "b": "text"})
+    assert kinds(explainer.result(SHEET, "a")) == ["nothing"]
+
+
+NUMBERS = st.sampled_from([1, 2, 3, 6, 12, 500, 1000, 25_000, 250_000, 500_000])
+SHEETS = st.builds(
+    lambda sides, evidence, sections, amounts, ages, durations: facts.from_dict(
+        {
+            "case_id": "x",
+            "parties": dict(zip(("petitioner_type", "respondent_type"), sides, strict=True)),
+            "evidence_items": [{"evidence_type": name, "description": str(at)} for at, name in enumerate(evidence)],
+            "sections_cited": [f"IPC-{number}" for number in sections],
+            "numerical_facts": {
+                "amounts": [{"value": value} for value in amounts],
+                "ages": [{"value": value} for value in ages],
+                "durations": [{"value": v, "unit": unit} for v, unit in durations],
+            },
+        },
+        empty=True,
+    ),
+    st.tuples(*[st.sampled_from(facts.PARTY_TYPES)] * 2),
+    st.lists(st.sampled_from(facts.EVIDENCE_TYPES[:4]), max_size=3),
+    st.lists(st.integers(300, 306), unique=True, max_size=3),
+    st.lists(NUMBERS, max_size=3),
+    st.lists(st.sampled_from([6, 7, 11, 12, 17, 18]), max_size=3),
+    st.lists(st.tuples(NUMBERS, st.sampled_from(["hours", "days", "months", "years"])), max_size=3),
+)
+
+
+def told_by(sheet):
+    """Count what a sheet says, written by hand: a second opinion on the sentences."""
+    numbers = sheet.numerical_facts
+    found = [
+        *(e.evidence_type for e in sheet.evidence_items),
+        *sheet.sections_cited,
+        *(f"{a.value} {a.unit}" for a in (*numbers.amounts, *numbers.durations)),
+        *(f"age {a.value}" for a in numbers.ages),
+    ]
+    return Counter(found)
+
+
+@given(st.data(), SHEETS)
+def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
+    edits = single_fact_edits(sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False)
+    assume(edits)
+    edit = data.draw(st.sampled_from(edits))
+    names = st.lists(st.sampled_from(list(TEXTS)[:12]), unique=True, max_size=5)
+    before, after = data.draw(names), data.draw(names)
+    listed = {case: Passage(case, TEXTS[case]) for case in (*before, *after)}
+    found = explain_edge(edit.fact_type, (sheet, edit.sheet), (before, after), listed)
+    gone = told_by(sheet) - told_by(edit.sheet)
+    come = told_by(edit.sheet) - told_by(sheet)
+    if edit.fact_type == "PartyType":
+        gone, come = Counter([edit.old]), Counter([edit.new])
+    assert "nothing" not in found.text
+    left, new = set(before) - set(after), set(after) - set(before)
+    for sentence in (one for one in found.sentences if one.checked):
+        text = sentence.text.removesuffix(".")
+        if sentence.kind == "change":
+            what, _, change = text.partition(": ")
+            assert what.split()[0] == edit.fact_type
+            parts = [part.partition(" (")[0] for part in change.split(" became ")]
+            sides = {"changed": (gone, come), "added": (come,), "taken": (gone,)}
+            for part, side in zip(parts, sides[what.split()[1]], strict=True):
+                assert dict(side) == {part: 1}
+        if sentence.kind == "lists":
+            which = left if "left" in text else new
+            count, _, cases = text.partition(": ")
+            assert int(count.split()[0]) == len(which)
+            assert set(cases.split(", ")) == which
+        if sentence.kind == "order":
+            assert ("the same order" in text) == (before == after)
+            assert not left and not new
+        if sentence.support:
+            match = re.fullmatch(
+                r"Of (\d+) that (left|came in), (\d+) tells? of (.+) in the passage "
+                "shown",
+                text,
+            )
+            which, fact = (left, gone) if match[2] == "left" else (new, come)
+            assert (int(match[1]), {match[4]: 1}) == (len(which), dict(fact))
+            assert len(sentence.support) == int(match[3])
+            for one in sentence.support:
+                assert one.document_id in which
+                assert TEXTS[one.document_id][one.start : one.end] == one.quote
+
+
+@pytest.mark.parametrize(
+    ("numbers", "item", "new", "told"),
+    [
+        (
+            {"amounts": [{"value": 250_000}, {"value": 500_000}]},
+            "amounts/0",
+            500_000,
+            "Numerical changed: 250000 rupees became 500000 rupees (another fact says so too).",
+        ),
+        (
+            {"durations": [{"value": 3, "unit": "days", "context": "delay"}]},
+            "durations/0",
+            2372.5,
+            "Numerical changed: 3 days (delay) became 2372.5 days (delay).",
+        ),
+    ],
+)
+def test_a_changed_number_is_told_as_a_change_in_its_own_unit(numbers, item, new, told):
+    sheet = facts.from_dict({"case_id": "x", "numerical_facts": numbers})
+    edit = edit_fact(sheet, item, new)
+    found = explain_edge("Numerical", (sheet, edit.sheet), ((), ()), {})
+    assert found.sentences[0].text == told
+
+
+def test_one_of_two_witnesses_taken_away_leaves_the_other():
+    items = [{"evidence_type": "Witness", "description": who} for who in "ab"]
+    sheet = facts.from_dict({"case_id": "x", "evidence_items": items})
+    edit = edit_fact(sheet, "evidence_items/0", None)
+    found = explain_edge("Evidence", (sheet, edit.sheet), ((), ()), {})
+    assert found.sentences[0].text == ("Evidence taken away: Witness (another fact still says so).")

@@ -1,0 +1,218 @@
+"""The factorial against other ways to compute it, planted noise, the simulator."""
+
+import itertools
+from math import factorial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.factcheck.ablation import (
+    CELL_NAMES,
+    CELLS,
+    FACTORS,
+    Ablation,
+    ablate,
+    chance_of_reversal,
+    contradict,
+    documented_configs,
+    effect_weights,
+    effects,
+    factorial_configs,
+    plant_noise,
+    right_table,
+    run_configs,
+    simulated_accuracy,
+    simulated_seconds,
+)
+from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.stance import ModelStance
+
+FULL = CELL_NAMES[-1]
+
+
+@pytest.fixture(scope="module")
+def values():
+    """Random worths of the 16 cells."""
+    return np.random.default_rng(5).random(16)
+
+
+def answers(rows, seed):
+    right = np.random.default_rng(seed).integers(0, 2, (rows, 16)).astype(float)
+    return pd.DataFrame(right, columns=list(CELL_NAMES))
+
+
+def test_shapley_by_all_orders(values):
+    worth = dict(zip(CELLS, values, strict=True))
+    found = effect_weights().T @ values
+    for place, name in enumerate(FACTORS):
+        total = 0.0
+        for order in itertools.permutations(range(4)):
+            before = set(order[: order.index(place)])
+            without = tuple(n in before for n in range(4))
+            total += worth[tuple(n in before or n == place for n in range(4))] - worth[without]
+        assert found[f"shapley: {name}"] == pytest.approx(total / factorial(4))
+    assert sum(found[f"shapley: {name}"] for name in FACTORS) == pytest.approx(values[-1] - values[0])
+
+
+def test_main_effects_and_interactions_by_least_squares(values):
+    signs = np.where(np.array(CELLS), 1.0, -1.0)
+    subsets = [c for size in range(5) for c in itertools.combinations(range(4), size)]
+    columns = [np.prod(signs[:, list(subset)], axis=1) for subset in subsets]
+    by_subset = dict(zip(subsets, np.linalg.lstsq(np.column_stack(columns), values)[0], strict=True))
+    found = effect_weights().T @ values
+    for place, name in enumerate(FACTORS):
+        # A change from -1 to 1 is twice the coefficient.
+        assert found[f"main: {name}"] == pytest.approx(2 * by_subset[(place,)])
+        reduced = tuple(n != place for n in range(4))
+        assert found[f"without: {name}"] == pytest.approx(values[-1] - values[CELLS.index(reduced)])
+    for pair in itertools.combinations(range(4), 2):
+        assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(2 * by_subset[pair])
+
+
+@pytest.mark.parametrize("names", [list("abcdefgh"), list(range(8))])
+def test_names_of_clusters_do_not_matter(names):
+    right = answers(16, 6)
+    found, known = (effects(right, np.repeat(x, 2), n_resamples=200) for x in (names, list("stuvwxyz")))
+    pd.testing.assert_frame_equal(found, known)
+
+
+def test_an_effect_that_is_there_is_found_and_the_others_are_not():
+    rng = np.random.default_rng(0)
+    base = rng.random((80, 1)) < 0.5
+    on = np.array([cell[1] for cell in CELLS])
+    right = np.where(on, base | (rng.random((80, 1)) < 0.6), base).astype(float)
+    found = effects(pd.DataFrame(right, columns=list(CELL_NAMES)), n_resamples=2_000)
+    main = found[found["kind"] == "main"].set_index("effect")
+    assert main.loc["diversity", "low"] > 0.1
+    assert main.loc["diversity", "p_adjusted"] < 0.01
+    assert main.drop("diversity")["value"].eq(0).all()
+    assert main.loc["weighting", "reason"] == "no_variation"
+
+
+def test_resamples_reach_the_tests_of_the_report():
+    """199 sign patterns and the one observed give p in two-hundredths."""
+    report = Ablation(None, {0.0: answers(40, 3)}, None, {"n_resamples": 199, "seed": 1})
+    p = report.effects["p"].to_numpy() * 200
+    assert np.allclose(p, p.round())
+    reported = report.reported().set_index("configuration")
+    without = report.effects.query("kind == 'without'").set_index("effect")
+    assert reported.loc["k=1", "p_adjusted"] == without.loc["diversity", "p_adjusted"]
+    assert reported.loc["k=1", "ours"] == pytest.approx(-100 * without.loc["diversity", "value"])
+    assert reported.loc["k=1", "ours low"] == pytest.approx(-100 * without.loc["diversity", "high"])
+
+
+def test_bad_tables_and_claims_are_refused(base, stance, some):
+    with pytest.raises(InputError, match="16 cells"):
+        effects(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(InputError, match="no claims"):
+        effects(pd.DataFrame(columns=list(CELL_NAMES), dtype=float))
+    for wrong in ([], [some[0], some[0]]):
+        with pytest.raises(InputError, match="distinct ids"):
+            run_configs(documented_configs(), base, stance, wrong)
+
+
+def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(base, stance, some):
+    shared = run_configs(factorial_configs(), base, stance, some)
+    alone = run_configs(factorial_configs(), base, stance, some, share=False)
+    pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
+    right = right_table(shared)
+    assert list(right) == list(CELL_NAMES) and right.index.tolist() == [claim.id for claim in some]
+    for name, cell in zip(CELL_NAMES, CELLS, strict=True):
+        twin = CELL_NAMES[CELLS.index((*cell[:2], not cell[2], cell[3]))]
+        assert (right[name] == right[twin]).all()
+
+
+def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
+    report = ablate(base, stance, some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000)
+    right = report.right[1.0].mean()
+    assert right[FULL] > right["decomposition+diversity+three-stage"] + 0.2
+    main = report.effects.query("kind == 'main' and effect == 'weighting'").set_index("rate")
+    assert main.loc[1.0, "low"] > 0 == main.loc[0.0, "value"]
+    costs = report.costs(documented_configs()).set_index("config")
+    assert len(costs) == 9 and costs["n"].eq(len(some)).all()
+    assert costs.loc["k=1", "queries"] < costs.loc["full", "queries"]
+    compared = report.comparisons().set_index("configuration")
+    assert set(compared.index) == {"binary credibility", "stricter threshold", "lenient threshold", "minimal"}
+    assert compared.loc["minimal", "n"] == len(some)
+    assert compared.loc["binary credibility", "system_only"] == 0
+    tables = report.as_dict()
+    assert (len(tables["cells"]), len(tables["configurations"])) == (16, 9)
+    assert "Documented impacts (points) and ours" in report.as_text()
+
+
+def test_crashes_count_as_wrong_and_are_shown(base, some):
+    class Silent:
+        def complete_json(self, prompt, schema):
+            raise InputError("cannot be reached")
+
+    rows = run_configs({"full": documented_configs()["full"]}, base, ModelStance(Silent()), some)
+    assert Ablation(rows, {}, [], {}).costs(["full"])["crashed"].item() > 0
+    assert not rows.loc[rows["verdict"].isna(), "right"].any()
+
+
+def test_settings_of_the_nine():
+    nine = documented_configs()
+    assert nine["no credibility"].rule.weights["low"] == 1.0
+    assert nine["binary credibility"].rule.weights == {"high": 1.0, "medium": 1.0, "low": 0.3}
+    assert (nine["stricter threshold"].rule.upper, nine["lenient threshold"].rule.upper) == (0.85, 0.55)
+    minimal = nine["minimal"]
+    assert (minimal.decomposition, minimal.k, minimal.three_stage) == ("none", 1, False)
+    assert not nine["no 3-stage"].three_stage and nine["no 3-stage"].k == 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other"),
+    [
+        ("Hail is not covered.", "Hail is covered."),
+        ("Hail is never covered.", "Hail is covered."),
+        ("Frost is covered.", "Frost is not covered."),
+        ("Frost is excluded.", "Frost is covered."),
+        ("No tenant pays.", "a tenant pays."),
+        ("Cover lasts seven days.", "Cover lasts four days."),
+        ("Hail.", "Hail."),
+    ],
+)
+def test_contradictions(sentence, other):
+    assert contradict(sentence, np.random.default_rng(0)) == other
+
+
+@pytest.mark.parametrize("number", ["250", "1", "1,000", "2.50", "0"])
+def test_another_number_of_the_same_form(number):
+    for seed in range(6):
+        found = contradict(f"It is {number} here.", np.random.default_rng(seed)).split()[2]
+        assert float(found.replace(",", "")) != float(number.replace(",", ""))
+        assert ("." in found) == ("." in number)
+
+
+def test_planted_notes_are_as_many_as_asked_and_marked(base):
+    documents = base.documents
+    noisy = plant_noise(documents, 0.25, seed=3)
+    notes = noisy.iloc[len(documents) :]
+    assert len(notes) == round(0.25 * len(documents))
+    assert set(notes["kind"]) == {"forum"} and notes["doc_id"].str.endswith("~note").all()
+    originals = documents.set_index("doc_id")["text"]
+    pairs = zip(notes["doc_id"].str.removesuffix("~note"), notes["text"], strict=True)
+    assert all(text != originals[doc_id] for doc_id, text in pairs)
+    pd.testing.assert_frame_equal(noisy, plant_noise(documents, 0.25, seed=3))
+    assert len(plant_noise(documents, 0.0)) == len(documents)
+    with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):
+        plant_noise(documents, 1.5)
+
+
+def test_the_simulator_is_the_documented_one():
+    told = yaml_table("documented")["simulator"]
+    for name, points in told["reported"].items():
+        assert 100 * (simulated_accuracy(name) - simulated_accuracy("full")) == pytest.approx(points)
+    times = [round(simulated_seconds(name), 10) for name in told["changed"]]
+    assert times == [5.75, 5.0, 4.25, 5.75, 4.75, 5.75, 5.75, 5.75, 2.5]
+    accuracies = [round(simulated_accuracy(name), 2) for name in told["changed"]]
+    assert accuracies == [0.8, 0.68, 0.72, 0.65, 0.7, 0.8, 0.75, 0.77, 0.35]
+    assert list(told["changed"]) == list(documented_configs())
+
+
+def test_at_ten_claims_the_ablated_system_often_wins():
+    expected = {"no FOL": 0.36, "k=1": 0.44, "no credibility": 0.30, "no 3-stage": 0.40, "lenient threshold": 0.54}
+    assert {name: round(chance_of_reversal(name, 10), 2) for name in expected} == expected
+    assert round(chance_of_reversal("k=1", 100), 2) == 0.11

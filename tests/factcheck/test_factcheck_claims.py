@@ -1,0 +1,80 @@
+"""Our claims and claims of any origin, and what is read in their texts."""
+
+from collections import Counter
+
+import pytest
+
+from casebook.data import load
+from casebook.errors import InputError
+from casebook.factcheck.claims import names, numbers, read_claims, read_plain, sentences
+from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+
+
+def test_own_claims_are_balanced_split_by_source_and_labelled_by_their_atoms(own):
+    claims = own.train + own.test
+    counts = Counter((claim.split, claim.label) for claim in claims)
+    sources = {}
+    for claim in claims:
+        sources.setdefault(claim.split, set()).update(atom.doc_id.rsplit("-", 1)[0] for atom in claim.atoms)
+        labels = {atom.label for atom in claim.atoms}
+        expected = NOT_SUPPORTED if NOT_SUPPORTED in labels else SUPPORTED
+        assert claim.label == (expected if labels else INSUFFICIENT)
+    assert len(claims) == 196 and {claim.hops for claim in claims} == {0, 1, 2, 3}
+    assert all(counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED] for split in ("train", "test"))
+    assert not sources["train"] & sources["test"]
+
+
+def test_cards_and_readers_agree(own):
+    dataset = load("factcheck_claims_all", kind="claims")
+    claims = read_claims(documents=own.base.documents)
+    assert dataset.claims["claim_id"].tolist() == [claim.id for claim in claims]
+    assert dataset.claims["cluster"].tolist() == [claim.group for claim in claims]
+    texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
+    assert all(row["text"] in texts[row["source"]] for row in dataset.evidence.to_dict("records"))
+    assert all(texts[atom.doc_id].count(atom.quote) == 1 for claim in claims for atom in claim.atoms)
+    assert load("factcheck_decomposition", kind="annotations").counts["queries"] == 69
+
+
+def test_plain_claims(tmp_path):
+    path = tmp_path / "claims.txt"
+    path.write_text("Hail is covered.\n\nFrost is not.\n")
+    assert [(claim.id, claim.text) for claim in read_plain(path)] == [("1", "Hail is covered."), ("3", "Frost is not.")]
+    path = tmp_path / "claims.csv"
+    path.write_text('id,claim,label\n7,"Hail, too, is covered.",SUPPORTED\n')
+    (claim,) = read_plain(path)
+    assert (claim.id, claim.text, claim.label) == ("7", "Hail, too, is covered.", "SUPPORTED")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n', r"jsonl:2: id '1' stood already in line 1"),
+        ("", "no records"),
+        ('{"claim": 3}\n', "no text in field 'claim'"),
+    ],
+)
+def test_damaged_claims_are_named(tmp_path, content, message):
+    path = tmp_path / "c.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_plain(path)
+
+
+def test_numbers_with_units():
+    found = [(n.value, n.unit) for n in numbers("two years, 2.5 per cent, GBP 1,500, ninety days")]
+    assert found == [(2, "year"), (2.5, "cent"), (1500, "gbp"), (90, "day")]
+    assert [n.value for n in numbers("on 1.2.2020 at 10%")] == [10]
+
+
+def test_names_leave_out_what_only_opens_a_sentence():
+    text = "The Bank of Leeds pays. Money is lost in Leeds. Under Vale Direct EUR 5 is due."
+    assert names(text) == ("Bank of Leeds", "Leeds", "Vale Direct EUR")
+    assert names("Money. It pays") == ()
+
+
+def test_sentences_are_spans_of_the_text():
+    text = "Cl. 4 applies at 8 a.m. on Mondays.\n\nIt costs 2.5 euros. Done."
+    pieces = [text[a:b] for a, b in sentences(text)]
+    assert pieces[-1] == "Done." and "\n" not in "".join(pieces)
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+    assert sentences("  ") == ()

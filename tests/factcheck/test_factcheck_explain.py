@@ -1,0 +1,150 @@
+"""Explanations: exact removal sets, documented numbers, deletion and insertion."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.factcheck.explain import (
+    automated_readability_index,
+    conflicts,
+    documented_quality,
+    explain,
+    explain_documented,
+    minimal_removal,
+    quality,
+    quality_rows,
+    quality_table,
+)
+from casebook.factcheck.pipeline import PipelineConfig
+from casebook.factcheck.verdict import (
+    DOCUMENTED,
+    EQUAL_WEIGHTS,
+    INSUFFICIENT,
+    LEVELS,
+    NEUTRAL,
+    NOT_SUPPORTED,
+    REFUTES,
+    STANCES,
+    SUPPORTS,
+    Rule,
+    decide,
+)
+
+RULES = (Rule(), Rule(denominator="count"), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)
+THREE = [("high", SUPPORTS), ("medium", SUPPORTS), ("low", SUPPORTS)]
+pair = st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES))
+
+
+def fewest_by_trying_all(result, rule):
+    for number in range(len(result.evidence) + 1):
+        for gone in itertools.combinations(result.evidence, number):
+            left = [item for item in result.evidence if item not in gone]
+            if decide(result.parts, left, rule)[1] != result.verdict:
+                return number
+    return None
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(pair, max_size=4), min_size=1, max_size=2), st.sampled_from(RULES))
+def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
+    result = checked(groups, rule)
+    found, expected = minimal_removal(result, rule), fewest_by_trying_all(result, rule)
+    if expected is None:
+        assert found is None
+    else:
+        assert len(found.ids) == expected
+        left = [item for item in result.evidence if item.id not in found.ids]
+        assert decide(result.parts, left, rule)[1] == found.after != result.verdict
+
+
+def test_conflict_by_stance_and_by_level(checked):
+    by_level = checked([[("high", SUPPORTS), ("low", SUPPORTS)]], Rule())
+    by_stance = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
+    assert (conflicts(by_level), explain_documented(by_level).conflicts) == ((), ("SC1",))
+    assert (conflicts(by_stance), explain_documented(by_stance).conflicts) == (("SC1",), ())
+
+
+def test_what_is_said_and_cited(checked):
+    items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", NEUTRAL)]
+    told = explain(checked([items], Rule()), Rule())
+    assert [item.id for item in told.cited] == ["EV2", "EV3"]
+    assert told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
+    refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
+    assert [item.id for item in explain(refuted, Rule()).cited] == ["EV1"]
+    assert "The claim is refuted" in explain(refuted, Rule()).text
+    assert "is not supported" in explain(checked([[("high", NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
+    mixed = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
+    assert mixed.verdict == INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
+    assert [item.id for item in explain(mixed, Rule()).cited] == ["EV1", "EV2"]
+
+
+def test_documented_importance_and_counterfactual(checked):
+    found = explain_documented(checked([THREE], DOCUMENTED))
+    raw = [0.45 + 0.072 + 0.2, 0.3 + 0.072 + 0.1, 0.15 + 0.072 + 0.1]
+    assert list(found.importance.values()) == pytest.approx([value / sum(raw) for value in raw])
+    assert (found.critical, found.counterfactual) == (("EV1", "EV2", "EV3"), 2)
+    # In truth all three must go: what is left always supports.
+    assert len(minimal_removal(checked([THREE], DOCUMENTED), DOCUMENTED).ids) == 3
+    assert explain_documented(checked([[("high", NEUTRAL)]], DOCUMENTED)).counterfactual is None
+
+
+def test_documented_quality_golden_values(checked):
+    one = checked([THREE], DOCUMENTED)
+    ids = explain_documented(one).importance
+    found = documented_quality(ids, one.evidence, ["SC1"], "y" * 536)
+    assert found == {"coverage": 1.0, "soundness": 1.0, "readability": 0.536, "overall": pytest.approx(0.845, abs=5e-4)}
+    # Ids restart in every sub-claim, as documented: half of them collide.
+    two = checked([THREE, THREE], DOCUMENTED).evidence
+    found = documented_quality(["EV1", "EV2", "EV3"] * 2, two, ["SC1", "SC2"], "")
+    assert (found["coverage"], found["soundness"]) == (0.5, 1.0)
+    assert documented_quality(ids, one.evidence, ["SC1", "SC2"], "")["soundness"] == 0.5
+    assert documented_quality([], [], [], "")["overall"] == 0
+    assert documented_quality([], [], [], "y" * 2000)["readability"] == 1
+
+
+def test_readability_index_by_hand():
+    text = "Cats like warm milk. Dogs bark."  # 6 words, 24 letters, 2 sentences
+    assert automated_readability_index(text) == pytest.approx(4.71 * 24 / 6 + 0.5 * 6 / 2 - 21.43)
+    assert automated_readability_index(" -- ") is None
+
+
+def test_quality_of_an_explanation_that_decides(checked):
+    rule = Rule()
+    result = checked([[("high", REFUTES), ("low", SUPPORTS)]], rule)
+    assert result.verdict == NOT_SUPPORTED
+    found = quality(result, explain(result, rule), rule)
+    assert (found["coverage"], found["soundness"]) == (1.0, 1.0)
+    assert found["influence_coverage"] == pytest.approx((1 - 0.3 / 1.3) / 1)
+    assert (found["deletion"], found["insertion"]) == (True, True)
+    assert 0 < found["deletion_random"] < 1
+
+
+def test_undefined_quality(checked):
+    rule = Rule()
+    agreed, nothing = checked([[("high", SUPPORTS)] * 3], rule), checked([[]], rule)
+    found = quality(agreed, explain(agreed, rule), rule)
+    assert (found["coverage"], found["influence_coverage"]) == (None, None)
+    found = quality(nothing, explain(nothing, rule), rule)
+    assert (found["deletion"], found["soundness"]) == (None, None)
+
+
+def test_explanations_of_real_claims_hold_spans_and_beat_random_ones(own):
+    rule, results = own.config.rule, own.results
+    result = next(result for result in results if result.verdict == NOT_SUPPORTED)
+    told = explain(result, rule)
+    assert told.cited and told.removal.after in told.text
+    assert all(
+        f"characters {item.start} to {item.end}" in told.text and item.passage in told.text for item in told.cited
+    )
+    assert quality(result, told, rule) == quality(result, explain(result, rule), rule)
+    crashed = own.check(None, PipelineConfig())[:1]
+    rows = quality_rows([*results, *crashed], rule)
+    assert crashed[0].error and len(rows) == len(results)
+    groups = dict(zip([claim.id for claim in own.test], own.groups, strict=True))
+    table = quality_table(rows, groups, n_boot=100).set_index("measure")
+    assert (table["n"] + table["undefined"] == len(rows)).all()
+    # A high item decides alone or with few others: random sets do far less.
+    assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2
+    assert table.loc["insertion", "value"] > table.loc["insertion_random", "value"]

@@ -1,0 +1,281 @@
+"""Scores of verdicts, their join by id and the command that prints them; what checking costs; the documented log."""
+
+import functools
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from casebook.factcheck.evidence import Query
+from casebook.factcheck.score import (
+    compare_verdicts,
+    cost_rows,
+    documented_performance,
+    high_credibility,
+    honest_accuracy,
+    is_right,
+    join_labels,
+    performance_score,
+    run_log,
+    score_files,
+    score_joined,
+    timings,
+)
+from casebook.factcheck.verdict import SUPPORTS, Rule
+from casebook.stats.tests import mcnemar
+
+S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, rows):
+        path = tmp_path / name
+        if name.endswith("csv"):
+            pd.DataFrame(rows).to_csv(path, index=False)
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+def labels(*values, start=1, **more):
+    return [{"id": start + i, "label": label} | {k: v[i] for k, v in more.items()} for i, label in enumerate(values)]
+
+
+def test_order_does_not_matter_and_formats_mix(write):
+    gold = write("gold.jsonl", labels(S, N, S, N))
+    rows = labels(S, N, N, N)
+    one = score_files(gold, write("a.csv", rows))
+    two = score_files(gold, write("b.jsonl", rows[::-1]))
+    assert one.scores.measures == two.scores.measures
+    assert one.scores["accuracy"].estimate == 0.75
+    assert two.as_dict()["parity"]["zipped"]["accuracy"] == 0.25
+
+
+def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
+    gold = write("gold.jsonl", labels(S, N, S, N))
+    predicted = labels(S, "maybe", None) + labels(S, start=1) + labels(S, start=9)
+    report = score_files(gold, write("pred.jsonl", predicted))
+    account = report.joined.account
+    assert (account["matched"], account["missing"], account["extra"]) == (3, 1, 1)
+    assert account["listed"] == {"missing": ["4"], "extra": ["9"], "doubled_gold": [], "doubled_predictions": ["1"]}
+    assert report.scores.counts.to_numpy().sum() == 4
+    assert report.scores.counts["no_verdict"].sum() == 2
+    assert report.scores.foreign == {"maybe": 1}
+    assert "missing: 4" in report.as_text() and "off-label 'maybe': 1" in report.as_text()
+
+
+def test_sections_parity_and_corrected(write):
+    gold = write("gold.jsonl", labels(S, S, N, N, NEI, hops=[2, 2, 3, 3, 3]))
+    rows = labels(S, NEI, N, "UNKNOWN", S, confidence=[0.9, 0.2, 0.8, 0.4, 0.6])
+    report = score_files(gold, write("p.csv", rows), groups=["hops"])
+    found = json.loads(json.dumps(report.as_dict(), allow_nan=False))
+    assert found["parity"]["L"]["tn"] == 2
+    assert found["parity"]["groups"]["hops"]["3"]["n"] == 3
+    corrected = found["corrected"]
+    assert corrected["excluded"]["gold_insufficient"] == 1
+    assert (corrected["measures"]["accuracy"]["value"], corrected["measures"]["accuracy"]["control"]) == (0.5, 0.5)
+    assert corrected["calibration"]["n"] == 4
+    assert corrected["groups"]["hops"]["2"]["accuracy"]["n"] == 2
+
+
+def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
+    gold = write("gold.jsonl", labels(*[S] * 20, *[N] * 20))
+    blind = write("b.jsonl", labels(*[S] * 40))
+    report = score_files(gold, gold, baseline=blind)
+    row = report.comparisons.set_index("rival").loc["claim_only"]
+    assert (row["system_only"], row["rival_only"]) == (20, 0)
+    assert row["mcnemar"] == pytest.approx(2 * 0.5**20)
+    assert row["p_adjusted"] >= row["p"] > 0 and row["verdict"] == "better"
+    assert report.scores.baselines["claim_only"]["accuracy"].estimate == 0.5
+
+
+@pytest.mark.parametrize(
+    ("policy", "right"),
+    [
+        ({}, [True, False, None, False, False]),
+        ({"off_label": "drop", "nei": "three_class"}, [True, None, True, False, None]),
+        ({"off_label": "negative"}, [True, True, None, True, False]),
+    ],
+)
+def test_right_and_wrong_follow_the_policies(policy, right):
+    assert is_right([S, N, NEI, N, S], [S, "?", NEI, NEI, None], policy=policy).tolist() == right
+
+
+def test_rows_that_do_not_count_are_left_out_of_both():
+    table = compare_verdicts([True, None, False, True], {"system": [False, True, None, True]})
+    assert table.loc[0, ["rival", "n", "system_only", "rival_only"]].tolist() == ["system", 2, 1, 0]
+    assert compare_verdicts([None], {"x": [True]}).empty and compare_verdicts([True], {}).empty
+
+
+DESIGNS = {
+    "6 groups of 20": [20] * 6,
+    "15 groups of 8": [8] * 15,
+    "10 groups of 1 to 30": [1, 2, 3, 4, 6, 8, 12, 16, 22, 30],
+}
+
+
+@pytest.mark.parametrize("sizes", DESIGNS.values(), ids=list(DESIGNS))
+def test_groups_that_lean_do_not_decide_between_equals(sizes):
+    """Each group leans to one of two equal systems; McNemar's test takes that for more.
+
+    Through the report that the command prints, as it stands under ``comparisons``.
+    """
+    rng, studies = np.random.default_rng(5), 200
+    together = np.repeat(np.arange(len(sizes)), sizes)
+    rejected = excluded = mcnemar_rejected = 0
+    for seed in range(studies):
+        lean = 0.3 * rng.choice([-1, 1], len(sizes))[together]
+        ours, theirs = (rng.random(len(together)) < 0.5 + side for side in (lean, -lean))
+        gold = pd.DataFrame({"id": np.arange(len(together)), "label": S, "page": together}).astype({"id": str})
+        joined = join_labels(gold, gold.assign(label=np.where(ours, S, N)))
+        rival = pd.Series(np.where(theirs, S, N))
+        report = score_joined(joined, baselines={"rival": rival}, cluster="page", n_boot=300, seed=seed)
+        row = report.comparisons.set_index("rival").loc["rival"]
+        rejected += row["p"] <= 0.05
+        low, high = row["difference low"], row["difference high"]
+        excluded += row["verdict"] in ("better", "worse") or low > 0 or high < 0
+        assert np.isnan(row["mcnemar"])
+        mcnemar_rejected += (mcnemar(ours, theirs).pvalue or 1) <= 0.05
+    assert rejected <= 0.07 * studies
+    assert excluded <= 0.07 * studies
+    assert mcnemar_rejected > 0.2 * studies
+
+
+def test_without_groups_the_test_is_mcnemars():
+    rng = np.random.default_rng(2)
+    ours, theirs = rng.random(60) < 0.7, rng.random(60) < 0.5
+    row = compare_verdicts(ours, {"x": theirs}, n_resamples=100_000).iloc[0]
+    expected = stats.binomtest(int((ours & ~theirs).sum()), int((ours != theirs).sum())).pvalue
+    assert row["mcnemar"] == pytest.approx(expected)
+    assert row["p"] == row["p_adjusted"] == pytest.approx(expected, abs=0.005)
+    assert row["difference"] == pytest.approx(ours.mean() - theirs.mean())
+    assert row["rival_only"] == (theirs & ~ours).sum()
+
+
+def test_what_is_dropped_is_dropped_for_the_controls_too(write):
+    """The unclear answers are the unsupported claims: without them majority is 3/4."""
+    gold = write("gold.jsonl", labels(*[S] * 6, *[N] * 6))
+    answers = labels(*[S] * 5, N, S, N, *["unclear"] * 4)
+    blind = write("b.jsonl", labels(*[S] * 11, "unclear"))
+    report = score_files(gold, write("p.jsonl", answers), baseline=blind, policy={"off_label": "drop"})
+    found = report.scores
+    assert (found["accuracy"].n, found["accuracy"].estimate) == (8, 6 / 8)
+    assert all(found.baselines[name]["accuracy"].n == 8 for name in ("majority", "prior", "claim_only"))
+    assert found.baselines["majority"]["accuracy"].estimate == 6 / 8
+    assert found.baselines["prior"]["accuracy"].estimate == (36 + 4) / 64
+    assert report.comparisons["n"].eq(8).all()
+    assert report.comparisons.set_index("rival").loc["majority", "difference"] == 0
+    kept = score_files(gold, write("p.jsonl", answers)).scores
+    assert kept.baselines["majority"]["accuracy"].estimate == 0.5
+
+
+def test_the_majority_is_that_of_the_classes_as_they_are_scored(write):
+    """Two kinds of negatives are together more than the supported claims."""
+    gold = write("gold.jsonl", labels(*[S] * 4, *[N] * 3, *[NEI] * 3))
+    report = score_files(gold, write("p.jsonl", labels(*[S] * 10)), policy={"nei": "negative"})
+    assert report.comparisons.set_index("rival").loc["majority", "rival accuracy"] == 0.6
+    assert report.scores.baselines["majority"]["accuracy"].estimate == 0.6
+
+
+@pytest.fixture
+def score(casebook):
+    return functools.partial(casebook, "factcheck", "score")
+
+
+def test_command_takes_spellings(score, write):
+    gold, pred = write("gold.csv", labels("SUPPORTS", "REFUTES")), write("pred.csv", labels("SUPPORTS", "SUPPORTS"))
+    code, out, _ = score(gold, pred, "--json", "--label", f"SUPPORTS={S}", "--label", f"REFUTES={N}")
+    assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "options", "message"),
+    [
+        (labels("yes", N), labels(S, N), (), "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'"),
+        ([{"id": 1}], labels(S), (), "gold.jsonl:1: has no field 'label'"),
+        ([{"id": None, "label": S}], labels(S), (), "neither text nor a number"),
+        (labels(S), labels(["a"]), (), "field 'label' is no label"),
+        (labels(S), labels(S, confidence=[1.4]), (), "1 confidences lie outside"),
+        (labels(S), labels(S, confidence=["high"]), (), "field 'confidence'"),
+        (labels(S), [], (), "holds no records"),
+        (labels(S), labels(S, start=7), (), "no id in common .first: '1' and '7'"),
+        (labels(S), labels(S), ("--group", "hops"), "no column 'hops'"),
+        (labels(S), labels(S), ("--label", "yes"), "SPELLING=LABEL"),
+        (labels(S, N), labels(S, N) + labels(N), (), "1 ids .* different labels .first: 1"),
+    ],
+)
+def test_bad_files_end_with_one_line(score, write, gold, pred, options, message):
+    code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
+    assert code == 1
+    assert re.search(message, error)
+    assert error.count("\n") == 1
+
+
+@pytest.fixture
+def result(checked):
+    """Give a function that builds a SUPPORTED result: levels of its evidence, seconds, queries."""
+
+    def build(levels="", seconds=1.0, confidence=0.8, queries=3, **more):
+        names = {"h": "high", "m": "medium", "l": "low"}
+        made = replace(
+            checked([[(names[level], SUPPORTS) for level in levels]], Rule()),
+            confidence=confidence,
+            queries=tuple(Query("SC1", str(n)) for n in range(queries)),
+            timings={"verdict": seconds, "search": 2 * seconds},
+        )
+        return replace(made, **({"verdict": S} | more))
+
+    return build
+
+
+def test_a_fast_wrong_answer_beats_a_slow_right_one(result):
+    fast, slow = run_log([result(seconds=0.05, verdict=N)], [S]), run_log([result()], [S])
+    assert fast[["accuracy", "efficiency"]].values.tolist() == [[0.0, 10.0]]
+    assert performance_score(fast) == pytest.approx(2.0)
+    assert performance_score(slow) == pytest.approx(1.2)
+    assert performance_score(run_log([result("h", seconds=0.0)], [S])) == pytest.approx(3.3)
+    assert performance_score(run_log([result("hm")], [S])) == pytest.approx(1 + 0.15 + 0.2)
+    assert performance_score(run_log([])) == 0
+
+
+def test_confidence_stands_in_for_accuracy_only_in_parity(result):
+    log = run_log([result(confidence=0.8), result(), result(confidence=None)], [None, S, None])
+    assert log["accuracy"].tolist() == [0.8, 1.0, 0.0]
+    assert honest_accuracy(log) == {"right": 1, "labelled": 1, "accuracy": 1.0, "unlabelled": 2}
+    assert honest_accuracy(log[:1])["accuracy"] is None
+
+
+def test_high_credibility_macro_and_pooled(result):
+    results = [result("h"), result("hlll"), result("")]
+    assert high_credibility(results) == {"macro": 0.625, "pooled": 0.4}
+    assert documented_performance(results)["high_credibility_ratio"] == 0.625
+    assert high_credibility([])["pooled"] is None
+
+
+def test_documented_time_leaves_retrieval_out(result):
+    crashed = replace(result(), verdict=None, error="search: x", timings={})
+    results = [result(seconds=1.0), result(seconds=3.0, queries=1), crashed]
+    found = documented_performance(results)
+    assert found["mean_processing_time"] == pytest.approx(4 / 3)
+    assert (found["total_processing_time"], found["queries_per_claim"], found["evidence_per_claim"]) == (4, 2, 0)
+    table = timings(results).set_index("stage")
+    assert table.loc["total", "mean"] == pytest.approx(4.0)
+    assert table.loc["verdict", "median"] == 1.0
+    assert table.loc["total", "p95"] == pytest.approx(8.4)
+    assert documented_performance([])["total_processing_time"] == 0
+    assert cost_rows(results)["queries"].tolist() == [3, 1, 3]
+
+
+def test_resamples_and_seed_reach_the_comparisons(write):
+    rng = np.random.default_rng(1)
+    gold = write("gold.jsonl", labels(*[S] * 30, *[N] * 30))
+    answers = write("p.jsonl", labels(*rng.choice([S, N], 60)))
+    one, same, other = (score_files(gold, answers, n_boot=200, seed=seed).comparisons for seed in (1, 1, 2))
+    assert one.equals(same) and one["p"].tolist() != other["p"].tolist()

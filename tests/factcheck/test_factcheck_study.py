@@ -1,0 +1,269 @@
+"""The chapter's studies on real sets and on verdicts made by hand, judges on strange claims, single claims."""
+
+import importlib.util
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from casebook import paths
+from casebook.data.claims import ClaimSet
+from casebook.errors import InputError
+from casebook.factcheck.items import drill_down
+from casebook.factcheck.stance import PublicJudge, features_model, judge_table
+from casebook.factcheck.study import WRONG, VerdictStudy, run_study
+from casebook.factcheck.transfer import (
+    CLAIM_ONLY,
+    DEFAULT,
+    FITTED_ON_OWN,
+    cross_fitted,
+    evaluate,
+    of_another_group,
+    of_claim_set,
+    stance_study,
+    transfer,
+)
+from casebook.runs.outputs import as_json
+
+S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
+
+
+@pytest.fixture(scope="module")
+def study():
+    return run_study(ablation=False)
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """Eight claims in four groups: one unparsed answer, one crash, one abstention."""
+    rows = pd.DataFrame(
+        {
+            "id": [f"c{n}" for n in range(8)],
+            "label": [S, N, S, N, S, N, S, NEI],
+            "group": list("aabbccdd"),
+            "hops": ["1", "1", "2", "2", "1", "1", "2", "0"],
+        }
+    )
+    return VerdictStudy(
+        "toy",
+        rows,
+        {"pipeline": [S, N, S, "well", None, N, NEI, NEI], CLAIM_ONLY: [S, S, S, S, N, N, S, S]},
+        WRONG | {"nei": "three_class"},
+        blind=(CLAIM_ONLY,),
+        slices=("hops",),
+        confidence={"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]},
+        found=[True, True, True, False, False, True, False, None],
+    )
+
+
+def test_policies_of_the_two_class_question(toy):
+    scores, two = toy.scores(n_boot=50), toy.two_class(n_boot=50)
+    assert scores["pipeline"]["accuracy"].estimate == 5 / 8
+    values = {name: found["accuracy"].estimate for name, found in two["pipeline"].policies.items()}
+    assert values == pytest.approx({"wrong": 4 / 7, "drop": 1.0, "negative": 5 / 7})
+    assert scores["pipeline"].parity["S"]["f1"] == pytest.approx(0.8)  # the crash counts as negative
+    assert scores["pipeline"]["f1_binary"].estimate == pytest.approx(2 * 2 / (2 + 4))
+    assert scores["pipeline"].groups["hops"]["0"]["accuracy"].estimate == 1.0
+    assert toy.comparisons().loc[0, "difference"] == pytest.approx(0.125)
+
+
+def test_claims_without_a_stated_probability_are_counted(toy):
+    calibrated = toy.calibrated(n_boot=20)
+    assert (calibrated.n, calibrated.missing) == (4, 4)
+
+
+def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
+    """A model that can only remember its groups is at chance on others."""
+    rng = np.random.default_rng(0)
+    groups, noise = np.repeat(np.arange(40), 5), rng.normal(size=(200, 3))
+    supported = rng.random(40)[groups] < 0.5
+    X = np.column_stack([np.eye(40)[groups], noise])
+    leaky, blind = cross_fitted(features_model(), X, supported, groups, 5, 0, also=(noise @ np.zeros((3, 43)),))
+    assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
+    assert len(np.unique(blind)) <= 5
+    assert np.array_equal(cross_fitted(features_model(), X, supported, groups, 5, 0)[0], leaky)
+
+
+def test_shuffling_never_gives_the_own_group():
+    groups = list("aabbbcd") * 3
+    other = of_another_group(groups, 2, "shuffled evidence")
+    assert all(groups[row] != groups[n] for n, row in enumerate(other))
+    assert other == of_another_group(groups, 2, "shuffled evidence") != of_another_group(groups, 3, "shuffled evidence")
+    with pytest.raises(InputError, match="two groups"):
+        of_another_group(["a"], 0, "x")
+
+
+def test_shuffled_evidence_leaves_nothing(own):
+    table = stance_study(own, n_boot=200).set_index("system")
+    assert table.loc["evidence", "auroc low"] > 0.8
+    assert table.loc["shuffled evidence", "auroc low"] < 0.5 < table.loc["shuffled evidence", "auroc high"]
+    assert table.loc["fitted on shuffled", "auroc"] < 0.6
+
+
+def test_our_claims(study):
+    assert list(study.verdicts) == ["pipeline", FITTED_ON_OWN, "documented", CLAIM_ONLY]
+    assert set(study.verdicts["documented"]) == {N}
+    assert study.facts["documents that pass the documented gate"] == 0
+    twins = [n for n, atoms in enumerate(study.decisive) if atoms]
+    right = study.right(CLAIM_ONLY).iloc[twins].astype(bool)
+    # Every true claim has a false twin: 0.5 is all that there is to know.
+    assert len(twins) == 88 and 0.4 < right.mean() < 0.62
+    assert np.mean([study.found[n] for n in twins]) > 0.9
+    assert study.right("pipeline").mean() > 0.75
+
+
+@pytest.mark.data
+def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
+    require("consumer_contracts_qa")
+    study = run_study("consumer_contracts_qa")
+    scores = study.scores(n_boot=50)
+    assert scores["pipeline"]["accuracy"].n == 396
+    assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
+    assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
+    assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
+    at = study.rows["clause found at"].value_counts(normalize=True)
+    assert at["rank 1"] > 0.5 and at["later"] + at["rank 1"] > 0.85
+    assert study.rows["clause found at"].eq("rank 1").tolist() == study.found
+
+
+@pytest.mark.data
+def test_climate_fever_rules(mirror, monkeypatch):
+    """Any/any reproduces every label; the documented vote finds 166 of 654."""
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    scores = run_study("climate_fever_claims").scores(n_boot=20)
+    assert scores["any/any"]["accuracy"].estimate == 1.0
+    counts = scores["documented vote"].counts
+    assert (counts.loc[S, S], counts.loc[S].sum()) == (166, 654)
+    other = scores["vote without neutral"].counts
+    assert (other.loc[S, S], other[S].sum() - 654) == (654, 25)
+
+
+@pytest.mark.data
+def test_hover_gives_little_away_by_its_wording(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    scores = run_study("hover").two_class(n_boot=100)
+    assert 0.49 < scores[CLAIM_ONLY]["accuracy"].low < 0.56
+    assert {*scores[CLAIM_ONLY].groups["hops"]} == {"2", "3", "4"}
+
+
+@pytest.mark.data
+def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    path = paths.DATA / "make" / "factcheck_judge.py"
+    spec = importlib.util.spec_from_file_location("factcheck_judge", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    table = judge_table()
+    learnt, counts = script.learnt(table["opposites"])
+    assert list(counts) == list(table["sets"])
+    for key, weights in learnt.items():
+        assert weights["intercept"] == pytest.approx(table["weights"][key]["intercept"], abs=2e-3)
+        assert weights["features"] == pytest.approx(table["weights"][key]["features"], abs=2e-3)
+
+
+@pytest.mark.data
+def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
+    """It decides, and beats both baselines where refuted claims say other things."""
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    table, contrasts, missing = transfer(study, sets=("feverous_s", "climate_fever_claims", "hover"), n_boot=200)
+    table = table.set_index(["dataset", "system"])
+    assert table["n"].groupby("dataset").first().to_dict() == {"climate_fever_claims": 907, "feverous_s": 2962}
+    feverous, climate = table.loc["feverous_s"], table.loc["climate_fever_claims"]
+    assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
+    assert feverous.loc[[DEFAULT], "AUROC low"].item() > 0.85
+    assert climate.loc[DEFAULT, "macro F1"] > climate.loc["majority", "macro F1"] + 0.05
+    assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
+    assert table.xs(DEFAULT, level="system")["abstained"].max() < 0.02
+    assert table.xs(FITTED_ON_OWN, level="system")["abstained"].min() > 0.8
+    verdicts = contrasts.set_index(["dataset", "system", "rival"])["verdict"].sort_index()
+    assert set(verdicts.loc["feverous_s", DEFAULT]) == {"better"}
+    assert verdicts.loc["climate_fever_claims", DEFAULT, "majority"] == "worse"
+    assert "names its evidence without the text" in missing["hover"]
+
+
+def test_sets_that_are_absent_are_named(study, monkeypatch):
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+    table, _, missing = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
+    assert table["dataset"].unique().tolist() == ["factcheck_claims"]
+    assert FITTED_ON_OWN not in set(table["system"])
+    assert "is not on this machine" in missing["feverous_s"]
+
+
+def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
+    """Lakes with boats: a false claim has another number than its evidence; two claims a group."""
+    boats = np.arange(40) + 10
+    claims = pd.DataFrame(
+        {
+            "claim_id": [f"c{k}" for k in boats],
+            "claim": [f"The lake holds {k + k % 2} boats." for k in boats],
+            "label": np.where(boats % 2, N, S),
+            "cluster": boats // 2,
+        }
+    )
+    evidence = claims[["claim_id"]].assign(source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats])
+    gold = of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
+    assert gold.evidence[0][0].text == "The lake holds 10 boats."
+    table, contrasts = evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
+    row = table.set_index("system").loc["ours"]
+    assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
+    assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
+    assert of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})) is None
+
+
+@pytest.fixture(scope="module")
+def kept(study):
+    return drill_down(study)
+
+
+def test_items_add_up_to_the_chapters_tables(study, kept):
+    assert len(kept["items"]) == kept["asked"] == len(study.rows)
+    assert (kept["systems"], kept["controls"]) == (list(study.verdicts), [CLAIM_ONLY])
+    for place, name in enumerate(kept["systems"]):
+        assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(True).sum()
+    assert [item["missed"] for item in kept["items"]] == [None if f is None else not f for f in study.found]
+
+
+def test_passages_are_the_words_of_their_documents(study, kept):
+    texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
+    for document, start, end, text in kept["passages"]:
+        whole = " ".join(texts[kept["documents"][document][0]][start:end].split())
+        assert text == whole or whole.startswith(text.removesuffix("…"))
+    for item, claim in zip(kept["items"], study.pipeline.test, strict=True):
+        spans = [kept["passages"][one["passage"]][1:3] for one in item["decisive"]]
+        assert spans == [[atom.start, atom.end] for atom in claim.atoms]
+        if item["decisive"]:
+            assert item["missed"] is not all(one["met"] for one in item["decisive"])
+        assert {one["about"] for one in item["cited"]} <= {part["id"] for part in item["parts"]}
+
+
+def test_a_small_budget_keeps_what_is_wrong_first_and_equal_studies_give_equal_bytes(study, kept):
+    assert as_json(kept) == as_json(drill_down(study)) and as_json(kept).isascii()
+    small = drill_down(study, most_bytes=20_000)
+    assert len(as_json(small)) <= 20_000 and small["asked"] == 100
+    ids = {item["id"] for item in small["items"]}
+    wrong = {item["id"] for item in kept["items"] if item["right"][0] is False}
+    assert ids <= wrong or wrong <= ids
+    assert [item["id"] for item in small["items"]] == [item["id"] for item in kept["items"] if item["id"] in ids]
+
+
+def test_without_permission_ids_remain(study, monkeypatch):
+    monkeypatch.setattr("casebook.factcheck.items.may_show", lambda _: frozenset())
+    found = drill_down(study)
+    assert {item["text"] for item in found["items"]} == {None}
+    assert {part["text"] for item in found["items"] for part in item["parts"]} == {None}
+    assert {passage[3] for passage in found["passages"]} == {None}
+    assert {name for _, name in found["documents"]} == {None}
+    assert {one["about"] for item in found["items"] for one in item["decisive"] + item["cited"]} == {""}
+
+
+@pytest.mark.data
+def test_of_a_non_commercial_set_only_the_questions_are_shown(require):
+    require("consumer_contracts_qa")
+    found = drill_down(run_study("consumer_contracts_qa"))
+    assert found["texts"] == ["items"] and all(item["text"] for item in found["items"])
+    assert {passage[3] for passage in found["passages"]} == {None}
+    for item in found["items"]:
+        clauses = [{one["passage"] for one in item[name]} for name in ("decisive", "cited")]
+        at_first = item["slices"]["clause found at"] == "rank 1"
+        assert at_first is not item["missed"] and at_first is (clauses[0] == clauses[1])

@@ -1,0 +1,293 @@
+"""JSON, YAML and lines of others: what they say, or one clear line."""
+
+import csv
+import json
+from functools import partial
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.measures import ranking
+from casebook.readers import (
+    LARGEST,
+    parse_json,
+    parse_yaml,
+    read_frame,
+    read_json,
+    read_jsonl,
+    read_lines,
+    read_records,
+    read_yaml,
+)
+from casebook.sheets import read_ratings
+from casebook.trec import read_beir_qrels, read_qrels, read_run
+
+BROKEN = ["", "{", "[" * 100_000, "9" * 5000, '{"a": 1}}', b"\xff\xfe"]
+BROKEN += ["1" * 400, '{"a": 1, "b": {"c": 1, "c": 2}}', r'["\ud83d"]', r'{"\uDC00": 1}']
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_whatever_is_wrong_is_one_kind_of_error(text, tmp_path):
+    with pytest.raises(json.JSONDecodeError) as error:
+        parse_json(text)
+    assert error.value.lineno == 1
+    path = tmp_path / "f.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError, match=r"f\.json: is not JSON in UTF-8: ") as error:
+        read_json(path)
+    assert "\n" not in str(error.value)
+
+
+def test_plain_data_come_back(tmp_path):
+    path = tmp_path / "f.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": [1, null, "\xc3\xa9"]}')
+    assert read_json(path) == {"a": [1, None, "é"]}
+    with pytest.raises(InputError, match=r"none\.json: cannot be read: No such file"):
+        read_json(tmp_path / "none.json")
+
+
+texts = st.text(st.characters(codec="utf-8"))
+plain = st.recursive(
+    st.none() | st.booleans() | texts | st.integers() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner) | st.dictionaries(texts, inner),
+)
+
+
+@given(plain, st.booleans())
+def test_whatever_can_be_written_is_read_as_the_standard_library_does(value, ascii_only):
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    assert parse_json(text) == parse_json(text.encode()) == json.loads(text)
+
+
+def test_the_key_that_stands_twice_and_the_half_character_are_told():
+    with pytest.raises(json.JSONDecodeError, match="key 'c' stands twice"):
+        parse_json('{"a": 1, "b": {"c": 1, "c": 2}}')
+    with pytest.raises(json.JSONDecodeError, match="a lone surrogate"):
+        parse_json(r'["\ud83d\ude00 \ud83d"]')
+    assert parse_json(r'["\ud83d\ude00"]') == ["\U0001f600"]
+    with pytest.raises(json.JSONDecodeError, match="a number of 400 digits"):
+        parse_json('{"age": %s}' % ("1" * 400))
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@given(PLAIN)
+def test_plain_data_comes_back(value):
+    assert parse_yaml(yaml.safe_dump(value), "f") == value
+
+
+def test_anchors_serve_for_what_they_are_meant(tmp_path):
+    path = tmp_path / "f.yml"
+    path.write_bytes(b"\xef\xbb\xbfbase: &b {k: 1}\nrows: [*b, *b]\nmore: {<<: *b, n: 2}\n")
+    assert read_yaml(path)["rows"] == [{"k": 1}, {"k": 1}]
+    assert read_yaml(path)["more"] == {"k": 1, "n": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (BOMB, "f:2: not YAML: an anchor within an anchor"),
+        ("a: &a 1\nb: [" + "*a, " * 200 + "]", "too many of them"),
+        ("!!python/object/apply:os.system ['true']", "f:1: not YAML: could not"),
+        ("a: 1\nb: 2\na: 3", "f:3: not YAML: key 'a' stands twice"),
+        ("[" * 5000, "nested too deeply"),
+        ("a: [1", "not YAML: expected"),
+        ("d: 2020-13-45", "not YAML: month must be"),
+        ("a\x00b", "not YAML: .*special characters"),
+        ("{[a]: b, ? {c: d} : e}", "not YAML: found unhashable key"),
+    ],
+)
+def test_what_is_not_plain_is_one_clear_line(text, problem):
+    with pytest.raises(InputError, match=problem) as error:
+        parse_yaml(text, "f")
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be(tmp_path):
+    with pytest.raises(InputError, match="no such gate file"):
+        read_yaml(tmp_path / "none.yml", "gate file")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_yaml(tmp_path)
+    path = tmp_path / "f.yml"
+    path.write_bytes(b"a: \xff")
+    with pytest.raises(InputError, match="byte 3 is not UTF-8"):
+        read_yaml(path)
+    with path.open("wb") as stream:
+        stream.truncate(LARGEST + 1)
+    with pytest.raises(InputError, match="no YAML file is so large"):
+        read_yaml(path)
+
+
+TEXTS = {
+    "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
+    "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
+    "beir": ("x", read_beir_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
+    "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
+    "csv": ("x.csv", read_records, "id,label\n1,é\n2,b\n"),
+    "json": ("x.json", read_records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
+    "ratings": ("x.csv", read_ratings, "item,A,B\nx,1,2\ny,2,2\n"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@given(data=st.data())
+def test_line_ends_of_any_kind_are_read_alike(name, tmp_path_factory, data):
+    file, read, text = TEXTS[name]
+    path = tmp_path_factory.mktemp("ends") / file
+    path.write_bytes(text.encode())
+    expected = read(path)
+    ends = st.sampled_from(["\n", "\r", "\r\n"])
+    lines = text.split("\n")[:-1]
+    # A CR before an empty line's LF would be one end, so a file keeps to one kind then.
+    kinds = data.draw(st.lists(ends, min_size=len(lines), max_size=len(lines)))
+    kinds = kinds if "" not in lines else [kinds[0]] * len(lines)
+    path.write_bytes("".join(map("".join, zip(lines, kinds, strict=True))).encode())
+    found = read(path)
+    assert found.equals(expected) if name == "ratings" else found == expected
+
+
+def test_a_run_with_old_line_ends_scores_as_the_same_with_others(tmp_path):
+    qrels = {f"q{k}": {"a": 1} for k in range(8)}
+    lines = [f"q{k} Q0 {'a' if k % 2 else 'b'} 1 1.0 s" for k in range(8)]
+    scores = []
+    for end in ("\n", "\r", "\r\n"):
+        path = tmp_path / "run"
+        path.write_text(end.join(lines) + end, newline="")
+        scores.append(ranking.evaluate(qrels, path, ["nDCG@10"]).mean["nDCG@10"])
+    assert scores == [0.5, 0.5, 0.5]
+
+
+def test_the_line_of_a_defect_is_counted_by_any_end(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"a": 1}\r{"a": 2}\r\n{"a": \n')
+    assert [number for number, _ in read_lines(path)] == [1, 2, 3]
+    read = partial(read_records, path)
+    with pytest.raises(Exception, match=r"x\.jsonl:3: is not JSON"):
+        read()
+
+
+def test_a_separator_within_a_cell_is_no_line_end(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('item,A,B\n"one\u2028two",1,2\n"three\x0cfour",2,2\n')
+    assert read_ratings(path).index.to_list() == ["one\u2028two", "three\x0cfour"]
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"a": "\u2028"}, ensure_ascii=False) + "\n")
+    assert list(read_jsonl(path, {})) == [(1, {"a": "\u2028"})]
+
+
+PARTS = {
+    "run": [b"q1", b"Q0", b"d1", b"1", b"2.5", b"s", b"nan", b"-1e400"],
+    "qrels": [b"q1", b"0", b"d1", b"1", b"-2", b"9" * 40],
+    "beir.tsv": [b"query-id", b"corpus-id", b"score", b"q", b"d", b"1"],
+    "x.jsonl": [b'{"_id"', b":", b'"a"', b",", b'"text"', b"}", rb'"\ud800"', b"null"],
+    "x.csv": [b"id", b"label", b",", b'"', b"1", b";", b"a"],
+    "x.json": [b"[", b"{", b'"id"', b":", b"1", b"}", b"]", b",", b"9" * 400, b"-"],
+    "x.yml": [b"a", b":", b" ", b"- ", b"&a", b"*a", b'"\\ud800"', b"{", b"[", b"!!x"],
+    "ratings.csv": [b"item", b"A", b"B", b",", b"1", b"x", b'"', b"1e400"],
+}
+READERS = {
+    "run": read_run,
+    "qrels": read_qrels,
+    "beir.tsv": read_beir_qrels,
+    "x.jsonl": lambda path: read_frame(path, "_id", "doc_id"),
+    "x.csv": read_records,
+    "x.json": read_json,
+    "x.yml": read_yaml,
+    "ratings.csv": read_ratings,
+}
+NOISE = [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", "é".encode()]
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(data=st.data())
+def test_any_bytes_are_read_or_refused_in_one_line(name, tmp_path_factory, data):
+    parts = st.sampled_from(PARTS[name] + NOISE)
+    content = data.draw(st.binary(max_size=40) | st.lists(parts).map(b"".join))
+    path = tmp_path_factory.mktemp("any") / name
+    path.write_bytes(content)
+    try:
+        READERS[name](path)
+    except InputError as error:
+        assert "\n" not in str(error) and name in str(error)
+
+
+def lines_of(tmp_path, *records):
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_documents_come_with_their_metadata_and_copies_are_told(tmp_path):
+    first = {"_id": "a", "text": "one", "title": "T", "metadata": {"year": 1999}, "kind": "x"}
+    path = lines_of(tmp_path, first, {"_id": "b", "text": "two"}, first)
+    frame = read_frame(path, "_id", "doc_id", ("title", "text"))
+    assert frame.columns.to_list() == ["doc_id", "title", "text", "kind", "year"]
+    assert frame["title"].to_list() == ["T", ""] and frame["year"].to_list()[0] == 1999
+    assert frame.attrs["copies"] == ["line 3: a, as in line 1"]
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"text": "x"}, "has no field '_id'"),
+        ({"_id": 3, "text": "x"}, "field '_id' is not text"),
+        ({"_id": " ", "text": "x"}, "field '_id' is empty"),
+        ({"_id": "b", "text": " "}, "'b' has no text"),
+        ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
+        ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
+        ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another column"),
+        ({"_id": "b", "text": "x", "year": 1, "metadata": {"year": 2}}, "'year' has the name of another column"),
+        ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
+    ],
+)
+def test_a_document_that_cannot_be_names_its_line(tmp_path, record, problem):
+    path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
+    with pytest.raises(InputError, match=rf"x\.jsonl:2: .*{problem}"):
+        read_frame(path, "_id", "doc_id", ("title", "text"))
+
+
+def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerated(tmp_path):
+    rows = [{"id": "1", "label": "a"}, {"id": "2", "label": "b"}]
+    texts = {
+        "x.csv": "id,label\n1,a\n\n2,b\n",
+        "x.json": json.dumps(rows),
+        "x.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        found, broken = read_records(tmp_path / name)
+        assert [row for _, row in found] == rows and broken == 0
+    assert [line for line, _ in read_records(tmp_path / "x.csv")[0]] == [2, 4]
+    (tmp_path / "x.jsonl").write_text(texts["x.jsonl"] + '{"id": ')
+    assert read_records(tmp_path / "x.jsonl", tolerate_truncation=True)[1] == 1
+    with pytest.raises(InputError, match=r"x\.jsonl:3: is not JSON: the last line breaks off"):
+        read_records(tmp_path / "x.jsonl")
+    for name, text, problem in (
+        ("x.csv", "id,id\n1,2\n", "x.csv:1: a column stands twice"),
+        ("x.csv", "id,label\n1\n", "x.csv:2: has not the 2 fields"),
+        ("x.json", '{"id": 1}', "is not a list of objects"),
+        ("x.json", "[3]", "element 1 is not an object"),
+        ("x.jsonl", "[3]\n", "x.jsonl:1: is not a JSON object"),
+        ("x.txt", "", "name a .csv, .json or .jsonl file"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=problem):
+            read_records(tmp_path / name)
+
+
+def test_long_cells_are_read_and_usual_limits_come_back(tmp_path):
+    before = csv.field_size_limit()
+    (tmp_path / "x.csv").write_text(f'id,label\n1,"{"x" * 200_000}"\n')
+    assert len(read_records(tmp_path / "x.csv")[0][0][1]["label"]) == 200_000
+    assert csv.field_size_limit() == before

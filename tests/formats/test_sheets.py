@@ -1,0 +1,223 @@
+"""Tables of ratings, and cells that a spreadsheet would run."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.measures.agreement import krippendorff_alpha
+from casebook.sheets import for_csv, from_csv, names_items, read_ratings, table_for_csv, table_from_csv
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="ratings.csv", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+def test_blank_is_missing_and_the_id_is_not_a_rater(table):
+    frame = read_ratings(table("\ufeffitem,A,B\nx,1,\ny, 2 ,3.5\n\nz,,\n"))
+    assert frame.index.to_list() == ["x", "y", "z"]
+    assert frame.index.name == "item"
+    expected = [[1, np.nan], [2, 3.5], [np.nan, np.nan]]
+    np.testing.assert_array_equal(frame.to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "raters"),
+    [
+        ("Units,A,B\n7,1,2\n5,2,2\n", ["A", "B"]),
+        (",A,B\n0,1,2\n1,2,2\n", ["A", "B"]),
+        ("answer_id,A,B\n9,1,2\n4,2,2\n", ["A", "B"]),
+        ("what,A,B\none,1,2\ntwo,2,2\n", ["A", "B"]),
+        ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", ["A", "B"]),
+        ("A,B,C\n1,1,2\n2,2,2\n", ["A", "B", "C"]),
+        ("A,B,C\n1.5,1,2\n2.5,2,2\n", ["A", "B", "C"]),
+        ("A,B,C\nyes,yes,no\nyes,no,no\n", ["A", "B", "C"]),
+        ("A;B\n1;2\n2;2\n", ["A", "B"]),
+        ("A\tB\n1\t2\n2\t2\n", ["A", "B"]),
+    ],
+)
+def test_which_columns_are_raters(table, text, raters):
+    assert read_ratings(table(text)).columns.to_list() == raters
+
+
+def test_the_id_can_be_named_or_denied(table):
+    path = table("A,who,B\n1,x,2\n2,y,2\n")
+    assert read_ratings(path, id_column="who").columns.to_list() == ["A", "B"]
+    path = table("item,A\n1,2\n1,3\n")
+    assert read_ratings(path, id_column="").columns.to_list() == ["item", "A"]
+    with pytest.raises(InputError, match="has no column 'x': it has item, A"):
+        read_ratings(path, id_column="x")
+
+
+RATED = {"A": [4, 2, 5, 3, 4, 2], "B": [4, 1, 5, 3, 5, 2], "C": [3, 2, 5, 3, 4, 2]}
+IDS = {
+    "item_id": [9, 4, 7, 2, 1, 5],
+    "who": [101, 102, 103, 107, 110, 111],
+    "claim": ["c1", "c2", "c3", "c4", "c5", "c6"],
+    "nth": [1, 2, 3, 4, 5, 6],
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_ids_are_recognised_or_refused(table, name):
+    ids = pd.Series(IDS[name], name=name)
+    first = pd.concat([ids, pd.DataFrame(RATED)], axis=1)
+    frame = read_ratings(table(first.to_csv(index=False)))
+    assert frame.index.name == name and list(frame) == list(RATED)
+    expected = krippendorff_alpha(pd.DataFrame(RATED)).estimate
+    assert krippendorff_alpha(frame).estimate == expected
+    last = table(first[[*RATED, name]].to_csv(index=False))
+    with pytest.raises(InputError, match=f"column '{name}' looks like names of the"):
+        read_ratings(last)
+    assert read_ratings(last, id_column=name).index.name == name
+    for table_given in (first, first[[*RATED, name]]):
+        with pytest.raises(InputError, match=r"ratings\.set_index"):
+            krippendorff_alpha(table_given)
+
+
+def test_raters_are_not_taken_for_ids(table):
+    sliders = pd.DataFrame({"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3})
+    orders = {f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)}
+    ranks = pd.DataFrame(orders)
+    for frame in (sliders, ranks):
+        assert list(read_ratings(table(frame.to_csv(index=False)))) == list(frame)
+        assert krippendorff_alpha(frame).n_raters == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "ratings.csv: is empty"),
+        ("\n\n", "ratings.csv: is empty"),
+        ("A,B\n", "has a header but no items"),
+        ("A\n1\n", "one column only"),
+        ("A,B\n1,2\n1\n", "ratings.csv:3: has 1 cells, the header has 2"),
+        ("A,B\n1,2,3\n", "ratings.csv:2: has 3 cells"),
+        ("A,A\n1,2\n", "column 'A' stands twice"),
+        ("A,\n1,2\n", "column 2 has no name"),
+        ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' stands in row 2 already"),
+        ("id,A\nx,1\n,2\n", "ratings.csv:3: column 'id' is blank"),
+        ("A,B\n1,2\n2,n/a\n", r"ratings.csv:3: column 'B': 'n/a' is not a number"),
+        ("A,B\n1,2\n2,nan\n", "column 'B': 'nan' is not a number"),
+        ("A,B\n1,2\n2,inf\n", "column 'B': 'inf' is not a number"),
+        ("A,B\n1,2\n2,1e999\n", "ratings.csv:3: column 'B': '1e999' is not a number"),
+        ('A,B\n1,2\n"3,5,1\n', r"ratings.csv:\d: is not CSV"),
+    ],
+)
+def test_defects_are_named(table, text, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        read_ratings(table(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_not_utf8_and_absent(table, tmp_path):
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read_ratings(table("A,B\nä,ö\n", encoding="latin-1"))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_ratings(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_ratings(tmp_path)
+
+
+def test_labels(table):
+    path = table("A,B\nja,nein\nja,\n")
+    frame = read_ratings(path)
+    assert frame["A"].to_list() == ["ja", "ja"]
+    assert frame["B"].isna().to_list() == [False, True]
+    with pytest.raises(InputError, match="'ja' is not a number"):
+        read_ratings(path, numbers=True)
+    mixed = table("A,B\n1,2\n1,x\n")
+    assert read_ratings(mixed, numbers=False).iloc[1, 1] == "x"
+
+
+def test_workbook_as_csv(tmp_path):
+    frame = pd.DataFrame({"item": ["x", "y"], "A": [1, 2], "B": [None, 3.5]})
+    frame.to_excel(tmp_path / "ratings.xlsx", index=False)
+    frame.to_csv(tmp_path / "ratings.csv", index=False)
+    book, text = (read_ratings(tmp_path / f"ratings.{x}") for x in ("xlsx", "csv"))
+    pd.testing.assert_frame_equal(book, text)
+
+
+def test_defects_of_a_workbook(tmp_path):
+    path = tmp_path / "ratings.xlsx"
+    pd.DataFrame({"A": [1, 2], "B": [1, "tie "]}).to_excel(path, index=False)
+    with pytest.raises(InputError, match=r"xlsx:3: column 'B': 'tie' is not a number"):
+        read_ratings(path)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
+        read_ratings(path)
+    path.write_text("A,B\n1,2\n")
+    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
+        read_ratings(path)
+
+
+SIGNS = "=+-@＝＋－＠"
+RUN = [
+    *('=HYPERLINK("http://x","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\tx"),
+    *(" =1", "\u3000=1", "\xa0@x", "\ufeff=1", "\n+1", "'=1", "＝1+1", " ＠x", "-cmd|x"),
+]
+cells = st.text() | st.builds(
+    "".join,
+    st.tuples(
+        st.text("'", max_size=2),
+        st.sampled_from(["", " ", "\t", "\r", "\u3000", "\ufeff"]),
+        st.sampled_from(SIGNS),
+        st.text(max_size=5),
+    ),
+)
+
+
+@pytest.mark.parametrize("text", RUN)
+def test_what_runs_is_marked(text):
+    assert for_csv(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-0.5", "+3", "-1e-05", "12", "a=b", "x -1", "", "'x"])
+def test_numbers_and_other_text_stay_as_they_are(text):
+    assert for_csv(text) == text
+
+
+@given(cells)
+def test_every_cell_comes_back(text):
+    written = for_csv(text)
+    assert from_csv(written) == text
+    # Nothing but blanks may stand before a sign, unless all of it is one number.
+    bare = written.lstrip(" \t\r\n\u3000\ufeff\xa0\u200b")
+    if bare[:1] and bare[0] in SIGNS:
+        float(written)
+
+
+def test_a_line_end_within_a_cell_begins_no_row():
+    frame = pd.DataFrame({"a": ["x\r=1", "y\r\n@z"]})
+    written = table_for_csv(frame).to_csv(index=False, lineterminator="\n")
+    assert written == 'a\n"x\n=1"\n"y\n@z"\n'
+
+
+@given(st.lists(st.tuples(cells, st.floats(allow_nan=False, allow_infinity=False))))
+def test_tables_keep_their_numbers_and_their_ids(rows):
+    rows = [(text.replace("\r\n", "\n").replace("\r", "\n"), n) for text, n in rows]
+    frame = pd.DataFrame(rows, columns=["=id", "value"])
+    text = table_for_csv(frame).to_csv(index=False)
+    found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert found[0] == ["'=id", "value"]
+    assert [float(row[1]) for row in found[1:]] == [value for _, value in rows]
+    table = pd.DataFrame([[r[0], float(r[1])] for r in found[1:]], columns=found[0])
+    assert table_from_csv(table).to_numpy().tolist() == [list(row) for row in rows]
+
+
+def test_from_five_rows_on_numbers_of_their_own_name_the_items():
+    ids, ratings = [101, 102, 103, 107, 110], [[4, 2, 4, 2, 5], [4, 1, 5, 4, 1]]
+    assert names_items("who", ids, ratings)
+    assert not names_items("who", ids[:4], [column[:4] for column in ratings])
+    assert not names_items("who", ids, ratings[:1])

@@ -1,0 +1,326 @@
+"""What cannot be computed is None with a reason, what is wrong raises with a remedy; both intervals and the table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.measures import agreement
+from casebook.measures.agreement import Settings, bootstrap_interval
+from casebook.measures.ratings import from_counts, from_table
+
+NAN = np.nan
+CORRECTED = (
+    "fleiss_kappa",
+    "conger_kappa",
+    "light_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "gwet_ac2",
+    "krippendorff_alpha",
+    "icc_2_1",
+    "kendall_w",
+)
+
+
+def results(ratings, **options):
+    return agreement.agreement_results(ratings, n_boot=50, **options)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "reason", "percent"),
+    [
+        ([[1, 1], [1, 1], [1, 1]], "no_variation", 1.0),
+        # One pairable unit, all equal: the others are rated once.
+        ([[1, 1], [2, NAN], [NAN, 3]], "no_variation", 1.0),
+        ([[1, NAN], [NAN, 2], [3, NAN]], "no_pairable_items", None),
+        ([[1], [2], [3]], "fewer_than_two_raters", None),
+        ([[NAN, NAN], [NAN, NAN]], "fewer_than_two_raters", None),
+        (np.empty((0, 0)), "fewer_than_two_raters", None),
+    ],
+)
+def test_undefined_is_none_with_a_reason(ratings, reason, percent):
+    found = results(ratings)
+    for name in CORRECTED:
+        entry = found[name]
+        assert entry.estimate is None, name
+        assert entry.panel_ci is entry.new_panel_ci is entry.se is None
+        exact = name not in ("icc_2_1", "kendall_w")
+        assert entry.reason == reason or not exact
+        assert entry.reason
+        assert entry.percent_agreement == percent
+    assert found["percent_agreement"].estimate == percent
+
+
+def test_a_unit_rated_once_and_an_empty_row_do_not_matter():
+    base = [[1, 1], [2, 2], [1, 2], [3, 3]]
+    alone = agreement.krippendorff_alpha(base, "nominal", 200)
+    more = agreement.krippendorff_alpha([*base, [1, NAN], [NAN, NAN]], "nominal", 200)
+    assert (more.estimate, more.panel_ci) == (alone.estimate, alone.panel_ci)
+    assert (more.n_items, more.n_left_out) == (4, 2)
+
+
+def test_missing_is_no_category():
+    """Statsmodels counts NaN as a category: 0.366, where irrCAC has 0.625."""
+    base = [[1, 1, 1], [2, 2, 3], [3, 3, 3], [1, NAN, NAN]]
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    counts, _ = inter_rater.aggregate_raters(np.array(base))
+    theirs = inter_rater.fleiss_kappa(counts)
+    ours = agreement.fleiss_kappa(base, n_boot=0).estimate
+    assert abs(ours - theirs) > 0.05
+    kept = from_counts([[3, 0, 0], [0, 2, 1], [0, 0, 3], [1, 0, 0]])
+    assert ours == pytest.approx(agreement.fleiss_kappa(kept, n_boot=0).estimate)
+
+
+def test_transposed_tables_raise_unless_told():
+    ratings = np.tile([1, 2, 3], (2, 4))
+    with pytest.raises(InputError, match=r"2 items .* 12 raters .* transpose"):
+        agreement.krippendorff_alpha(ratings)
+    found = agreement.krippendorff_alpha(ratings, wide=True, n_boot=0)
+    assert (found.n_items, found.n_raters) == (2, 12)
+
+
+def test_an_unused_category_counts_if_it_is_named():
+    ratings = [[1, 1], [2, 2], [1, 2], [2, 2]]
+    observed = agreement.brennan_prediger(ratings, n_boot=0).estimate
+    named = agreement.brennan_prediger(ratings, categories=range(1, 6), n_boot=0)
+    assert observed == pytest.approx((0.75 - 1 / 2) / (1 / 2))
+    assert named.estimate == pytest.approx((0.75 - 1 / 5) / (4 / 5))
+
+
+@pytest.mark.parametrize(
+    ("ratings", "options", "problem"),
+    [
+        ([1, 2, 3], {}, "items x raters, not 1-D"),
+        ([[1, "x"], ["y", "z"]], {}, "mix numbers and text"),
+        ([[1, 2], [1]], {}, "items x raters"),
+        ([[1, np.inf], [2, 2]], {}, "item 0, rater 1: infinite"),
+        ([["a", "b"], ["b", "b"]], {}, "have no order"),
+        ([[1, 2], [2, 2]], {"level": "odd"}, "unknown level 'odd'"),
+        ([[1, 2], [2, 2]], {"weights": "odd"}, "unknown weights 'odd'"),
+        ([[1, 2], [2, 2]], {"weights": np.eye(3)}, r"shape \(3, 3\) for 2"),
+        ([[1, 2], [2, 2]], {"weights": [[1, 0], [0.5, 1]]}, "symmetric"),
+        ([[-1, 2], [2, 2]], {"level": "ratio"}, "at least 0"),
+        ([[1, 2], [2, 2]], {"categories": [1, 3]}, r"outside .*\[2.0\]"),
+        ([[1, 2], [2, 2]], {"categories": [2, 1]}, "ascending"),
+        ([[1, 2], [2, 2]], {"categories": [1, 2, 2]}, "distinct"),
+        ([[1, 2], [2, 2]], {"confidence": 95}, "confidence must lie between"),
+        ([[1, 2], [2, 2]], {"n_boot": 1.5}, "n_boot must be an integer"),
+        ([[1, 2], [2, 2]], {"seed": -1}, "seed must be an integer"),
+    ],
+)
+def test_wrong_use_raises(ratings, options, problem):
+    with pytest.raises(InputError, match=problem):
+        agreement.krippendorff_alpha(ratings, **options)
+
+
+def test_measurements_are_not_categories():
+    rng = np.random.default_rng(0)
+    ratings = rng.normal(size=(1500, 1)) + rng.normal(size=(1500, 3))
+    with pytest.raises(InputError, match="use the intraclass correlation"):
+        agreement.fleiss_kappa(ratings)
+    found = results(ratings)
+    assert found["krippendorff_alpha"].reason == "too_many_categories"
+    assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.05)
+    assert found["icc_2_1"].new_panel_ci is not None
+    ranks = ratings.argsort(axis=0).argsort(axis=0) + 1.0
+    exact = 12 * ranks.sum(axis=1).var() / (9 * (1500**2 - 1))
+    assert found["kendall_w"].estimate == pytest.approx(exact, abs=1e-10)
+
+
+def test_rating_tables_of_other_kinds_raise():
+    for counts in ([1, 2], [[1, -1]], [[1, NAN]]):
+        with pytest.raises(InputError, match="counts must be"):
+            from_counts(counts)
+    with pytest.raises(InputError, match="2 categories for 3 columns"):
+        from_counts([[1, 0, 2]], ["a", "b"])
+    with pytest.raises(InputError, match="square"):
+        from_table([[1, 2, 3], [1, 2, 3]])
+    with pytest.raises(InputError, match="whole numbers"):
+        from_table([[1.5, 0], [0, 2]])
+    frame = pd.DataFrame([[1, 2], [2, 2]], columns=["A", "A"])
+    with pytest.raises(InputError, match="named more than once: A"):
+        agreement.fleiss_kappa(frame)
+
+
+def test_counts_leave_out_what_needs_raters():
+    found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
+    for name in ("conger_kappa", "light_kappa", "icc_2_1", "kendall_w", "cohen_kappa"):
+        assert (found[name].estimate, found[name].reason) == (None, "raters_unknown")
+    fleiss = found["fleiss_kappa"]
+    assert fleiss.estimate is not None
+    assert fleiss.reason == "new_panel_ci: raters_unknown"
+
+
+def test_intervals_that_cannot_be_had_have_reasons():
+    two = agreement.krippendorff_alpha([[1, 1], [2, 2], [1, 2], [2, 1]] * 3)
+    assert two.new_panel_ci is None
+    assert two.reason == "new_panel_ci: fewer_than_three_raters"
+    perfect = agreement.krippendorff_alpha([[1, 1], [2, 2], [3, 3], [4, 4]] * 8)
+    assert (perfect.estimate, perfect.panel_ci) == (1.0, (1.0, 1.0))
+    assert perfect.reasons["panel_ci"] == "all_resamples_equal"
+    rare = agreement.krippendorff_alpha([[1, 1]] * 20 + [[1, 2]])
+    assert rare.panel_ci is None
+    assert rare.reasons["panel_ci"] == "undefined_in_resamples"
+    asked = agreement.krippendorff_alpha([[1, 1], [2, 2], [1, 2]] * 2, n_boot=0)
+    assert asked.reasons["panel_ci"] == "not_asked"
+    few = agreement.krippendorff_alpha([[1, 1, 2], [2, 2, 2], [1, 2, 1]])
+    assert few.panel_ci is None and few.new_panel_ci is None
+    assert set(few.reasons.values()) == {"fewer_than_six_items"}
+    nested = agreement.intraclass_correlation([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1")
+    assert nested.reasons == {"new_panel_ci": "raters_nested_in_items"}
+
+
+def test_two_raters_only():
+    ratings = [[1, 1, 2], [2, 2, 2], [1, 2, 1]]
+    for function in (agreement.cohen_kappa, agreement.scott_pi):
+        found = function(ratings)
+        assert (found.estimate, found.reason) == (None, "needs_two_raters")
+    gaps = [[1, 1], [2, 2], [1, 2], [NAN, 2], [2, NAN]]
+    found = agreement.cohen_kappa(gaps)
+    assert (found.n_items, found.n_left_out) == (3, 2)
+    assert found.estimate == agreement.cohen_kappa(gaps[:3]).estimate
+
+
+def test_only_complete_items_enter_the_analysis_of_variance():
+    ratings = [[1, 2, 3], [2, 2, NAN], [4, 5, 5], [3, 3, 4]]
+    found = agreement.intraclass_correlation(ratings, "2,1")
+    kept = [row for row in ratings if NAN not in row]
+    assert found.estimate == agreement.intraclass_correlation(kept, "2,1").estimate
+    assert (found.n_items, found.n_left_out) == (3, 1)
+    few = agreement.intraclass_correlation([[1, NAN], [2, 3]], "2,1")
+    assert few.reason == "fewer_than_two_complete_items"
+
+
+def test_labels_are_compared_but_not_ordered():
+    labels = [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]]
+    found = results(labels)
+    assert found["gwet_ac1"].estimate is not None
+    assert found["kendall_w"].reason == "labels_without_order"
+    numbers = [[2, 1], [1, 1], [2, NAN], [2, 2]]
+    for name in ("gwet_ac1", "fleiss_kappa", "cohen_kappa"):
+        assert found[name].estimate == results(numbers)[name].estimate
+    ordered = agreement.krippendorff_alpha(labels, categories=["no", "yes"])
+    assert ordered.estimate == agreement.krippendorff_alpha(numbers).estimate
+
+
+# Intervals, single raters, words and the table.
+
+
+def draw(seed=0, items=60, raters=5, severity=0.0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(items, 1)) + severity * rng.normal(size=raters)
+    latent = latent + noise * rng.normal(size=(items, raters))
+    return pd.DataFrame(np.digitize(latent, [-1, 0, 1]) + 1.0, columns=list("ABCDE"))
+
+
+def test_a_new_panel_is_never_surer_than_this_one():
+    found = agreement.agreement_results(draw(severity=0.7), n_boot=300)
+    compared = [a for a in found.values() if a.new_panel_ci and a.panel_ci]
+    assert len(compared) == 9
+    for result in compared:
+        low, high = result.panel_ci
+        new_low, new_high = result.new_panel_ci
+        assert new_low <= low < result.estimate < high <= new_high
+
+
+def test_raters_who_differ_widen_the_new_panel_only():
+    def widths(severity):
+        result = agreement.krippendorff_alpha(draw(severity=severity, items=300))
+        return [np.ptp(ci) for ci in (result.panel_ci, result.new_panel_ci)]
+
+    same, different = widths(0.0), widths(1.0)
+    assert different[1] > 2 * same[1]
+    assert different[0] < 1.5 * same[0]
+
+
+def test_undefined_resamples_widen_and_too_many_forbid():
+    settings = Settings(1000)
+    draws = np.linspace(0.4, 0.6, 1000)
+    whole, reason = bootstrap_interval(draws, 0.5, 1000, settings)
+    assert reason is None
+    assert whole == pytest.approx((0.405, 0.595), abs=1e-3)
+    few = draws.copy()
+    few[::100] = np.nan
+    wider, reason = bootstrap_interval(few, 0.5, 1000, settings)
+    assert reason is None
+    assert wider[0] < whole[0] < whole[1] < wider[1]
+    few[::20] = np.nan
+    assert bootstrap_interval(few, 0.5, 1000, settings) == (None, "undefined_in_resamples")
+
+
+def test_a_biased_bootstrap_is_corrected():
+    draws = np.random.default_rng(0).normal(0.45, 0.05, 20_000)
+    (low, high), _ = bootstrap_interval(draws, 0.5, 10_000, Settings())
+    # The draws lie one standard deviation too low; BCa moves as far to the other side.
+    assert (low, high) == pytest.approx((0.452, 0.648), abs=0.006)
+
+
+def test_leaving_the_contrarian_out_helps():
+    ratings = draw(noise=0.3)
+    ratings["C"] = 5 - ratings["C"]
+    table = agreement.leave_one_rater_out(ratings)
+    assert table["rater"].to_list() == list("ABCDE")
+    assert table.loc[table["change"].idxmax(), "rater"] == "C"
+    kept = ratings.drop(columns="C")
+    expected = agreement.krippendorff_alpha(kept, n_boot=0).estimate
+    assert table.set_index("rater").loc["C", "estimate"] == expected
+    pair = agreement.leave_one_rater_out(ratings[["A", "B"]], "gwet_ac1")
+    assert pair["estimate"].isna().all()
+    assert set(pair["reason"]) == {"fewer_than_two_raters"}
+
+
+def test_words_need_certainty():
+    sure, unsure = (agreement.benchmark(0.7, se) for se in (0.01, 0.2))
+    assert sure[0] == "substantial"
+    assert unsure[0] in {"fair", "slight"}
+    for _, probability, shares in (sure, unsure):
+        assert probability >= 0.95
+        assert list(shares.values()) == sorted(shares.values())
+        assert shares["poor"] == 1.0
+    assert agreement.benchmark(1.0, 0.0)[0] == "almost perfect"
+    assert agreement.benchmark(None, 0.1)[0] is agreement.benchmark(0.5, None)[0] is None
+    with pytest.raises(InputError, match="unknown scale 'x'"):
+        agreement.benchmark(0.5, 0.1, "x")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "scale"), [("scale_landis_koch", "landis-koch"), ("scale_altman", "altman"), ("scale_fleiss", "fleiss")]
+)
+def test_scales_as_published(mirror, file, scale):
+    rows = pd.read_csv(mirror / "agreement" / f"{file}.csv")
+    bounds, words = rows.iloc[:, 0], rows.iloc[:, 2].str.lower()
+    for low, word in zip(bounds, words, strict=True):
+        assert agreement.benchmark(low + 1e-6, 0.0, scale)[0] == word
+
+
+def test_table_has_every_coefficient_with_its_n():
+    table = agreement.agreement_table(draw(), n_boot=50, scale="altman")
+    assert table["coefficient"].is_unique
+    assert table["n_raters"].eq(5).all()
+    kappas = table.set_index("coefficient").loc[["fleiss_kappa", "gwet_ac1"]]
+    assert kappas["label"].notna().all()
+    assert table.loc[table["estimate"].isna(), "reason"].eq("needs_two_raters").all()
+    assert table["percent_agreement"].notna().all()
+    with pytest.raises(InputError, match="unknown coefficient 'x'"):
+        agreement.agreement_table(draw(), coefficients=["x"])
+    assert set(agreement.TITLES) == set(agreement.NAMES)
+
+
+def test_options_that_do_not_belong():
+    ratings = draw()
+    chosen = {"level": "nominal"}
+    with pytest.raises(InputError, match="gwet_ac1 has no option level"):
+        agreement.leave_one_rater_out(ratings, "gwet_ac1", chosen=chosen)
+    with pytest.raises(InputError, match="unknown form '4,1'"):
+        agreement.intraclass_correlation(ratings, "4,1")
+    with pytest.raises(TypeError, match="boots"):
+        agreement.fleiss_kappa(ratings, boots=3)
+
+
+@pytest.mark.parametrize("name", [n for n in agreement.NAMES if hasattr(agreement, n)])
+def test_a_thousand_resamples_unless_told(name):
+    ratings = draw(items=12)[list("AB")]
+    function = getattr(agreement, name)
+    assert function(ratings).panel_ci == function(ratings, n_boot=1000).panel_ci is not None

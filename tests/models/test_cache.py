@@ -1,0 +1,161 @@
+import copy
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.encoders import load_encoder
+from casebook.models.tokens import TokenVectors, text_key
+
+TEXTS = ["b", "a", "b", "", "契約 🙂", "a longer text"]
+
+
+class Counting:
+    """Encoder that counts how many texts it was asked to encode."""
+
+    model_hash = "0123456789abcdef" * 4
+    name = "counting"
+
+    def __init__(self):
+        self.encoded = []
+
+    def _vectors(self, texts, shift):
+        self.encoded += texts
+        rows = [[len(text), shift, sum(map(ord, text)) % 97] for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(-1, 3)
+
+    def encode_queries(self, texts):
+        return self._vectors(texts, 1)
+
+    def encode_documents(self, texts):
+        return self._vectors(texts, 2)
+
+    def encode_both(self, texts, role):
+        pooled = self._vectors(texts, {"query": 1, "document": 2}[role])
+        lengths = np.array([len(text) for text in texts])
+        ids = np.array([ord(letter) for text in texts for letter in text], dtype=int)
+        vectors = np.stack([ids % 97, ids % 7], axis=1).astype(np.float16)
+        return pooled, TokenVectors(vectors, ids, lengths)
+
+    def token_vectors(self, texts, role="document"):
+        return self.encode_both(texts, role)[1]
+
+
+@pytest.fixture
+def cached(tmp_path):
+    return CachedEncoder(Counting(), EmbeddingCache(tmp_path))
+
+
+def shards(cached):
+    return sorted(cached.cache.folder.rglob("*.npz"))
+
+
+def test_each_text_is_computed_once_and_answers_do_not_change(cached):
+    plain = Counting()
+    for _ in range(2):
+        found = cached.encode_documents(TEXTS)
+        np.testing.assert_array_equal(found, plain.encode_documents(TEXTS))
+    assert sorted(cached.encoder.encoded) == sorted(set(TEXTS))
+    cached.encode_documents([*TEXTS, "new"])
+    assert cached.encoder.encoded[-1] == "new"
+    assert len(cached.encoder.encoded) == len(set(TEXTS)) + 1
+
+
+def test_all_else_comes_from_the_encoder_also_in_a_copy(cached):
+    assert copy.copy(cached).name == "counting"
+    with pytest.raises(AttributeError, match="no attribute 'flavour'"):
+        _ = copy.copy(cached).flavour
+
+
+def test_another_process_finds_what_was_stored(cached, tmp_path):
+    expected = cached.token_vectors(TEXTS)
+    other = CachedEncoder(Counting(), EmbeddingCache(tmp_path))
+    found = other.token_vectors(TEXTS)
+    np.testing.assert_array_equal(found.vectors, expected.vectors)
+    np.testing.assert_array_equal(found.token_ids, expected.token_ids)
+    assert found.lengths.tolist() == [len(text) for text in TEXTS]
+    assert other.encoder.encoded == []
+
+
+def test_queries_documents_and_models_do_not_mix(cached, tmp_path):
+    assert cached.encode_queries(["a"])[0, 1] == 1
+    assert cached.encode_documents(["a"])[0, 1] == 2
+    other = CachedEncoder(Counting(), EmbeddingCache(tmp_path))
+    other.encoder.model_hash = "f" * 64
+    other.encode_queries(["a"])
+    assert other.encoder.encoded == ["a"]
+
+
+def test_tokens_bring_the_pooled_vectors_along(cached):
+    cached.token_vectors(TEXTS)
+    before = len(cached.encoder.encoded)
+    cached.encode_documents(TEXTS)
+    assert len(cached.encoder.encoded) == before
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "text"])
+def test_damaged_shard_is_set_aside_and_recomputed(cached, tmp_path, damage):
+    expected = cached.encode_documents(TEXTS)
+    (shard,) = shards(cached)
+    data = bytearray(shard.read_bytes())
+    place = data.index(expected[:1].tobytes())
+    data[place] ^= 255
+    shard.write_bytes({"flip": data, "truncate": data[: len(data) // 2], "empty": b"", "text": b"?"}[damage])
+    for reader in (cached, CachedEncoder(Counting(), EmbeddingCache(tmp_path))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            np.testing.assert_array_equal(reader.encode_documents(TEXTS), expected)
+        assert len(caught) == (reader is cached), [str(w) for w in caught]
+    assert shard.with_suffix(".damaged").is_file()
+    assert shards(cached) == [shard]
+
+
+def test_shard_that_vanishes_is_recomputed(cached):
+    expected = cached.encode_documents(TEXTS)
+    shards(cached)[0].unlink()
+    np.testing.assert_array_equal(cached.encode_documents(TEXTS), expected)
+
+
+def test_full_disk_only_warns(cached, tmp_path):
+    blocked = tmp_path / cached.model_hash[:32]
+    blocked.write_text("a file where the folder should be")
+    with pytest.warns(UserWarning, match="embeddings are not kept"):
+        found = cached.encode_documents(["a"])
+    assert found[0, 0] == 1
+
+
+def test_many_writers_of_one_text_agree(tmp_path):
+    def encode(_):
+        cached = CachedEncoder(Counting(), EmbeddingCache(tmp_path))
+        return cached.encode_documents(TEXTS)
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(encode, range(16)))
+    assert all((result == results[0]).all() for result in results)
+    assert [p.suffix for p in tmp_path.rglob("*") if p.is_file()] == [".npz"]
+
+
+def test_keys_are_distinct_and_stable():
+    assert len({text_key(text) for text in TEXTS}) == 5
+    assert text_key("a").hex().startswith("ca978112ca1bbdca")
+
+
+def test_cache_can_be_switched_off(tmp_path, monkeypatch, bert_pair):
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
+    load_encoder(str(bert_pair[0]), cache=False).encode_queries(["you may sue"])
+    assert list(tmp_path.rglob("*.npz")) == []
+    load_encoder(str(bert_pair[0])).encode_queries(["you may sue"])
+    assert len(list(tmp_path.rglob("*.npz"))) == 1
+
+
+def test_lookup_among_many_texts_is_fast(cached):
+    from time import process_time
+
+    texts = [f"clause number {i}" for i in range(50_000)]
+    cached.encode_documents(texts)
+    start = process_time()
+    cached.encode_documents(texts)
+    assert process_time() - start < 3
+    assert len(shards(cached)) < 40

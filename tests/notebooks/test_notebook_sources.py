@@ -1,0 +1,55 @@
+"""Source notebooks are readable, clean and runnable by parameter."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from casebook.grid import load_grid, parameter_names, select
+from casebook.paths import NOTEBOOKS, run_dir
+
+SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.fixture(params=SOURCES, ids=lambda path: path.stem)
+def source(request):
+    return request.param
+
+
+def code_cells(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [c for c in cells if c["cell_type"] == "code"]
+
+
+def test_there_are_sources():
+    assert SOURCES
+
+
+def test_cells_are_short(source):
+    for cell in code_cells(source):
+        statements = ast.parse("".join(cell["source"])).body
+        imports = [n for n in statements if isinstance(n, ast.Import | ast.ImportFrom)]
+        assert len(cell["source"]) - sum(n.end_lineno - n.lineno + 1 for n in imports) <= 25, cell["id"]
+
+
+def test_figures_have_alternative_text(source):
+    texts = {cell["id"]: "".join(cell["source"]) for cell in code_cells(source)}
+    drawing = re.compile(r"outputs\.figure\(|plots\.(?!use_style)\w+\(")
+    figures = [cell for cell in code_cells(source) if drawing.search(texts[cell["id"]])]
+    assert figures
+    for cell in figures:
+        image = cell["metadata"].get("mystnb", {}).get("image", {})
+        assert len(image.get("alt", "")) > 20, texts[cell["id"]]
+
+
+def test_run_and_cell_are_parameters(source):
+    assert {"run", "cell", "seed"} <= set(parameter_names(source))
+
+
+def test_the_reference_run_was_made_from_the_sources():
+    """`make smoke` makes it again after a source has changed."""
+    for cell in select(load_grid(), tag="smoke"):
+        made = code_cells(run_dir("smoke") / "notebooks" / f"{cell.name}.ipynb")
+        sources = [c["source"] for c in code_cells(NOTEBOOKS / cell.notebook)]
+        assert [c["source"] for c in made if c["id"] != "injected-parameters"] == sources

@@ -1,0 +1,64 @@
+"""Three numbers of every chapter on the smoke data, apart from the reference that nbval compares with."""
+
+import pandas as pd
+import pytest
+
+from casebook.paths import run_dir
+from casebook.readers import read_json
+
+# The rater chapter's are the document's own figures; bm25 on smoke was recomputed by a formula of its own.
+EXPECTED = {
+    ("retrieval_ablation", "smoke"): {
+        ("bm25", "nDCG@10"): 0.587149,
+        ("bm25", "P@1"): 18 / 34,
+        ("full", "nDCG@10"): 0.830055,
+    },
+    ("embedding_shift", "smoke"): {
+        ("baseline", "original:map@1"): 0.909314,
+        ("baseline", "RR"): 0.909314,
+        ("baseline", "P@1"): 29 / 34,
+    },
+    ("counterfactual_sensitivity", "planted"): {
+        ("bm25", "auroc"): 0.890625,
+        ("bm25", "footrule Section"): 0.528458,
+        ("bm25", "footrule Evidence over placebo"): 0.110341,
+    },
+    ("explanation_quality", "smoke"): {
+        ("documented", "faithfulness"): 26.5 / 34,
+        ("corrected", "AUROC, foreign sentence"): 1.0,
+        ("corrected", "AUROC, negation turned"): 0.50692,
+    },
+    ("rater_agreement", "reconstruction"): {
+        ("documented", "rag_wins / n_effective"): 113 / 176,
+        ("documented", "p_value_sign_test"): 0.000202,
+        ("documented", "raw_observed_agreement"): 0.507,
+    },
+    ("factcheck_confusion", "factcheck_claims"): {
+        ("default judge", "accuracy"): 129 / 172,
+        ("claim only", "accuracy"): 48 / 100,
+        ("default judge", "auroc"): 0.927393,
+    },
+    ("audits", "smoke"): {
+        ("labels", "duplicates"): 0.0,
+        ("labels", "split leak: test with dev"): 11 / 17,
+        ("labels", "reused lists"): 3 / 34,
+    },
+    ("query_length", "smoke"): {
+        ("bm25, short", "nDCG@10"): 0.494151,
+        ("bm25, long", "nDCG@10"): 0.680148,
+        ("full, long", "nDCG@10"): 0.872655,
+    },
+}
+
+
+@pytest.mark.parametrize(("chapter", "dataset"), EXPECTED)
+def test_three_numbers_of_a_chapter(chapter, dataset):
+    written = read_json(run_dir("smoke") / "numbers.json")[chapter][dataset]
+    expected = EXPECTED[chapter, dataset]
+    found = {(system, measure): written[system][measure]["value"] for system, measure in expected}
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_comparison_lists_the_runs_of_all_other_chapters():
+    runs = pd.read_csv(run_dir("smoke") / "tables" / "run_comparison-smoke.runs.csv")
+    assert len(runs) >= len(EXPECTED)

@@ -1,0 +1,235 @@
+"""The documented analysis to the last character, its study's real votes, and their reconstruction."""
+
+import json
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from forms_as_documented import HEADER, with_stored, write_forms
+from openpyxl import Workbook, load_workbook
+from statsmodels.stats import inter_rater
+
+from casebook.data import load
+from casebook.data.cards import cards
+from casebook.data.registry import read_split
+from casebook.errors import InputError
+from casebook.paths import DATA
+from casebook.raters import documented
+from casebook.raters.analysis import Options, analyse, kappa_pairs
+from casebook.raters.documented import (
+    AGGREGATE,
+    AGREEMENT,
+    PER_RATER,
+    RATINGS,
+    SUFFIX,
+    documented_analysis,
+    documented_lines,
+    example_votes,
+    impossible,
+    read_records,
+    records_of,
+    votes_of,
+)
+from casebook.raters.preference import NEW_RATERS, THESE_RATERS
+from casebook.raters.read import read_form, read_forms, unblind
+
+EXAMPLE = Path(__file__).with_name("documented_example.txt").read_text()
+KEY = "pdpabench_votes"
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    return write_forms(tmp_path_factory.mktemp("documented"))
+
+
+def analysis(paths, **options):
+    return documented_analysis(read_records(paths, **options))
+
+
+def changed(path, folder, cells):
+    book = load_workbook(path)
+    for cell, value in cells.items():
+        book["ratings"][cell] = value
+    book.save(folder / path.name)
+    return folder / path.name
+
+
+def test_the_documented_example_is_printed_to_the_last_character(forms):
+    for records in (read_records(forms), records_of(example_votes(), SUFFIX)):
+        values = documented_analysis(records)
+        assert "\n".join(documented_lines(values)) + "\n" == EXAMPLE
+        assert impossible(records, values) == []
+    stored = json.loads(json.dumps(values))
+    assert stored[AGREEMENT]["fleiss_kappa"] == 0.13
+    assert stored[AGGREGATE]["p_value_sign_test"] == 0.00020218969307107758
+
+
+def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
+    cells = {"E2": "tie", "F3": 9, "F4": "n/a", "G5": None, "E6": " S1 "}
+    path = changed(forms[0], tmp_path, cells)
+    records = read_records([path])
+    row = documented_analysis(records)
+    assert row[PER_RATER][path.name]["unmapped_or_missing"] == 1  # "tie" is not "Tie"
+    ratings = row[RATINGS]
+    assert None in [value for system in ratings.values() for value in system.values()]  # one blank makes a mean nan
+    assert {ratings["RAG"]["n"], ratings["BASE"]["n"]} != {50}  # "n/a" parts pairs
+    assert ["none of 1 to 5 (9)" in line for line in impossible(records, row)] == [True]
+    form = read_form(path)
+    assert form.rows["factuality_s1"].max() <= 5 and form.rows["preferred"].iloc[0] == "Tie"
+
+
+def test_files_of_one_base_name_collapse_as_documented(forms, tmp_path):
+    records = read_records([*forms, changed(forms[0], tmp_path, {})])
+    values = documented_analysis(records)
+    assert values[AGREEMENT]["n_raters_expected"] == 5
+    assert values[AGREEMENT]["raw_observed_agreement"] == 0.507
+    assert "one rater for kappa" in impossible(records, values)[0]
+
+
+def test_the_last_column_is_taken_only_on_request(forms, tmp_path):
+    path = changed(forms[0], tmp_path, {"K1": "which"})
+    with pytest.raises(InputError, match="no key column"):
+        read_records([path])
+    assert analysis([path], last_column=True)[AGGREGATE]["rag_wins"] == 13
+    assert "'fleiss_kappa': nan" in "\n".join(documented_lines(analysis(forms[:1])))  # one rater
+
+
+def test_sealed_forms_can_be_analysed_as_documented(returned, key):
+    votes = unblind(read_forms(returned), key)
+    values, frame = documented_analysis(records_of(votes)), votes.frame
+    assert values[AGGREGATE]["rag_wins"] == (frame["choice"] == "grounded").sum()
+    assert values[AGGREGATE]["ties"] == (frame["choice"] == "Tie").sum()
+    focus_left = frame["left"] == "grounded"
+    expected = frame["factuality_left"].where(focus_left, frame["factuality_right"]).mean()
+    assert values[RATINGS]["RAG"]["factuality_mean"] == round(expected, 3)
+
+
+# --- the real votes ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(mirror):
+    """Give the data set, which the reference folder holds or not."""
+    if not (mirror / KEY).is_dir():
+        pytest.skip(f"{mirror} holds no {KEY}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+        yield load(KEY, kind="votes")
+
+
+@pytest.fixture(scope="module")
+def found(real):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documented, "load", lambda *_, **__: real)
+        votes, name = votes_of(KEY)
+    assert name == KEY
+    return analyse(votes, options=Options(resamples=1_000, permutations=19))
+
+
+@pytest.mark.data
+def test_the_workbooks_of_the_study_give_the_same_frame(real, tmp_path):
+    """With the quirks of raters 3 and 4: a further sheet, and a formula beside the form."""
+    table, files = real.votes.merge(real.items, on="item"), {}
+    for rater, rows in table.groupby("rater"):
+        book = Workbook()
+        book.active.title = "ratings"
+        book.active.append(HEADER)
+        for row in rows.sort_values("row").to_dict("records"):
+            texts = [row["rag"], row["base"]][:: 1 if row["rag_side"] == "S1" else -1]
+            scores = [row[name] for name in HEADER[5:9]]
+            known = [f"id{row['row']}", f" {row['prompt']} ", *texts, row["preferred"]]
+            book.active.append([*known, *scores, row["comment"], row["rag_side"]])
+        if rater in {"rater3", "rater4"}:
+            book.create_sheet("preview_mapping").append(["which side is which"])
+        if rater == "rater3":
+            book.active["M3"] = "=SUM(F2:F51)"
+        files[f"{rater}_answers.xlsx"] = path = tmp_path / f"{rater}_answers.xlsx"
+        book.save(path)
+    card = cards()[KEY]
+    again = read_split(card, files, "all")
+    pd.testing.assert_frame_equal(again.votes, real.votes)
+    pd.testing.assert_frame_equal(again.items, real.items)
+    assert again.fingerprint == real.fingerprint == card.fingerprint
+    name = "rater3_answers.xlsx"
+    (tmp_path / "stored").mkdir()
+    files[name] = with_stored(files[name], tmp_path / "stored" / name, "M3", 9)
+    assert read_split(card, files, "all").fingerprint == card.fingerprint
+
+
+def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
+    assert votes_of(KEY)[1] == votes_of(None)[1] == "reconstruction"
+
+
+@pytest.mark.data
+def test_the_documented_numbers_follow_from_the_real_votes(found):
+    printed = documented_analysis(records_of(found.votes, SUFFIX))
+    pooled = printed[AGGREGATE]
+    assert [pooled[k] for k in ("rag_wins", "rag_losses", "ties", "n_effective")] == [113, 63, 24, 176]
+    assert pooled["p_value_sign_test"] == 0.00020218969307107758
+    raters = printed[PER_RATER].values()
+    p_values = [0.296206368599087, 0.0659940344557981, 0.0026021714567221466, 0.0026021714567221466]
+    assert [rater["p_value_sign_test"] for rater in raters] == p_values
+    tallies = [(13, 20, 17), (28, 15, 7), (36, 14, 0), (36, 14, 0)]
+    assert [(rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters] == tallies
+    means = [list(row.values()) for row in printed[RATINGS].values()]
+    assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
+
+
+@pytest.mark.data
+def test_agreement_as_published_and_as_in_statsmodels(found):
+    row = found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa"]
+    assert row["estimate"] == pytest.approx(0.13015369243880234, abs=1e-14)
+    assert row["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
+    counts, _ = inter_rater.aggregate_raters(found.panel.votes.to_numpy(int))
+    assert row["estimate"] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-14)
+    assert len(kappa_pairs(found)) == 6
+
+
+@pytest.mark.data
+def test_the_primary_line_and_the_one_for_new_raters(found):
+    lines = found.tables["lines"].set_index("scope")
+    these, new = lines.loc[THESE_RATERS], lines.loc[NEW_RATERS]
+    assert these["p"] == pytest.approx(0.004258, abs=5e-7) and these["mc_error"] == 0
+    assert these["ci_low"] > 0.5 and these["verdict"] == "preferred"
+    assert new["ci_low"] < 0.5 < new["ci_high"] and new["verdict"] == "undecided"
+    tests = found.tables["item_tests"].set_index("test")["pvalue"]
+    assert tests["majority sign"] == pytest.approx(0.0115, abs=5e-5)
+
+
+# --- the reconstruction ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reconstruct():
+    return runpy.run_path(str(DATA / "raters" / "reconstruct.py"))["reconstruct"]
+
+
+def test_the_shipped_table_is_what_the_script_makes(example_rows, reconstruct):
+    pd.testing.assert_frame_equal(example_rows, reconstruct(), check_dtype=False)
+    other = reconstruct(seed=3)
+    assert not other["preference"].equals(example_rows["preference"])
+    assert other["preference"].value_counts().to_dict() == {"RAG": 113, "BASE": 63, "Tie": 24}
+
+
+def test_what_is_published_of_items_sides_and_raters_holds(example_rows):
+    panel = example_rows.set_index(["item", "rater"])["preference"].unstack()  # noqa: PD010
+    by_item = pd.DataFrame({name: (panel == name).sum(axis=1) for name in ("RAG", "BASE")})
+    assert by_item.value_counts().to_dict() == {
+        **{(4, 0): 7, (0, 4): 2, (3, 0): 9, (2, 2): 8, (1, 3): 7, (3, 1): 6},
+        **{(2, 1): 4, (2, 0): 3, (1, 2): 2, (0, 3): 1, (1, 1): 1},
+    }
+    declined = panel.loc[[6, 8, 11, 15, 30]].to_numpy().ravel()
+    assert Counter(declined) == {"BASE": 17, "RAG": 2, "Tie": 1}
+    assert (panel["rater3"] == panel["rater4"]).sum() == 32
+    scales = [f"{scale}_{arm}" for arm in ("rag", "base") for scale in ("factuality", "usefulness")]
+    ratings = example_rows.set_index(["rater", "item"])[scales].sort_index()
+    assert not (ratings.loc["rater3"] == ratings.loc["rater4"]).all(axis=1).any()
+    assert np.isin(ratings, range(1, 6)).all()
+    left = (example_rows["rag_side"] == "S1").groupby(example_rows["rater"]).sum()
+    assert left.tolist() == [18, 26, 24, 28]
+    assert all(sorted(rows) == list(range(1, 51)) for _, rows in example_rows.groupby("rater")["row"])

@@ -1,0 +1,119 @@
+"""Ratings of two systems, and Likert forms, against pooled means, krippendorff and hand counts."""
+
+from dataclasses import replace
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from casebook.raters import ratings
+from casebook.raters.analysis import panel_of
+from casebook.raters.documented import example_votes
+from casebook.raters.ratings import LIKERT_SCALES, documented_means, likert_counts, likert_summary
+
+SYSTEMS = ("RAG", "BASE")
+
+
+def changed(**columns):
+    votes = example_votes()
+    return panel_of(replace(votes, frame=votes.frame.assign(**columns)))
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return changed()
+
+
+def test_ratings_are_compared_by_item_and_by_rater(panel):
+    table = ratings.rating_tests(panel, n_boot=2000).set_index("scale")
+    assert table["difference"].round(3).tolist() == [0.545, 0.275]
+    wider = (table["both high"] - table["both low"]) > (table["difference high"] - table["difference low"])
+    assert wider.all() and (table["n"] == 50).all()
+    means = panel.differences("factuality").mean(axis=1)
+    assert table.loc["factuality", "p_wilcoxon"] == pytest.approx(stats.wilcoxon(means).pvalue)
+    assert table.loc["factuality", "p_t"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
+    assert table.loc["factuality", "p_holm"] == pytest.approx(2 * table.loc["factuality", "p_sign_flip"])
+    raters = ratings.rater_rating_tests(panel).set_index(["scale", "rater"])
+    assert len(raters) == 8
+    assert raters.loc[("factuality", "rater1"), "difference"] == pytest.approx(4.26 - 4.36)
+
+
+def test_new_raters_are_never_surer_than_these(panel):
+    """Raters who agree on all items leave only the items' own spread, of which the sign-flip is less sure."""
+    rng = np.random.default_rng(4)
+    by_item = pd.Series(rng.choice([1.0, 2.0, 3.0], 50), panel.votes.index)
+    alike = panel.votes.apply(lambda _: by_item)
+    level = pd.DataFrame(0.0, alike.index, alike.columns)
+    given = {
+        (scale, s): alike if s == panel.focus else level for scale in ("factuality", "usefulness") for s in SYSTEMS
+    }
+    row = ratings.rating_tests(replace(panel, ratings=given), n_boot=500).iloc[0]
+    assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
+    assert row["p_both"] >= row["p_sign_flip"]
+
+
+def test_ratings_and_votes_are_correlated_over_items(panel):
+    found = ratings.preference_rating_correlation(panel, n_boot=50).set_index("scale")
+    pair = panel.votes.mean(axis=1), panel.differences("usefulness").mean(axis=1)
+    assert found.loc["usefulness", "spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
+
+
+def test_missing_ratings_are_counted():
+    frame = example_votes().frame
+    panel = changed(factuality_left=frame["factuality_left"].where(frame["place"] > 5))
+    table = ratings.rating_means(panel, n_boot=200)
+    assert table.groupby("scale")["missing"].sum().to_dict() == {"factuality": 20, "usefulness": 0}
+    assert ratings.rating_counts(panel).groupby("scale")["count"].sum()["factuality"] == 380
+
+
+def test_all_ratings_of_a_scale_may_be_missing():
+    panel = changed(factuality_left=np.nan, factuality_right=np.nan)
+    table = ratings.rating_tests(panel, n_boot=200)
+    assert table.loc[0, "n"] == 0 and table.loc[0, "p_holm"] is None
+    alphas = ratings.rating_agreement(panel, n_boot=20)
+    assert pd.isna(alphas.loc[0, "alpha"]) and alphas.loc[0, "reason"]
+
+
+# --- explanations ------------------------------------------------------------------
+
+
+@pytest.fixture
+def likert():
+    rng, rows = np.random.default_rng(0), []
+    for system, lift in (("one", 0.0), ("two", 1.0)):
+        for item in range(20):
+            level = rng.uniform(1.5, 3.8) + lift
+            for rater in ("a", "b", "c"):
+                drawn = np.clip(np.rint(rng.normal(level, 0.5, 3)), 1, 5)
+                known = {"rater": rater, "item_id": item, "chunk": "1", "system": system}
+                rows.append(known | dict(zip(LIKERT_SCALES, drawn, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def test_means_medians_and_agreement_per_cell(likert):
+    row = likert_summary(likert, n_boot=500).set_index(["scale", "system"]).loc[("clarity_1_to_5", "two")]
+    part = likert[likert["system"] == "two"]
+    given = part["clarity_1_to_5"]
+    assert row["mean"] == pytest.approx(given.mean()) and row["mean low"] < row["mean"] < row["mean high"]
+    assert (row["median"], row["share_4_5"]) == (given.median(), (given >= 4).mean())
+    assert row["ratings"] == 60 and row["n"] == 20 and row["raters"] == 3
+    by_rater = [rows["clarity_1_to_5"].to_list() for _, rows in part.groupby("rater")]
+    assert row["alpha"] == pytest.approx(krippendorff.alpha(by_rater, level_of_measurement="ordinal"), abs=1e-12)
+
+
+def test_missing_likert_ratings_are_counted_and_not_zero(likert):
+    likert.loc[:9, "clarity_1_to_5"] = np.nan
+    row = likert_summary(likert, n_boot=200).iloc[0]
+    assert row["missing"] == 10 and row["ratings"] == 50
+    counts = likert_counts(likert)
+    assert counts[counts["scale"] == "clarity_1_to_5"]["count"].sum() == 110
+
+
+def test_the_documented_means_pool_systems_and_keep_two_decimals(likert):
+    found = documented_means(likert)
+    assert found["overall"]["usefulness_1_to_5"] == round(likert["usefulness_1_to_5"].mean(), 2)
+    assert set(found["per_annotator"]) == {"a", "b", "c"}
+    likert["clarity_1_to_5"] = np.nan
+    assert documented_means(likert)["overall"]["clarity_1_to_5"] is None

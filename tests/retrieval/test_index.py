@@ -1,0 +1,178 @@
+"""Passages, long queries and long documents: nothing is cut in silence, nothing costs hours."""
+
+import itertools
+import re
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+
+from casebook.errors import InputError
+from casebook.models.rerankers import MaxSimReranker
+from casebook.retrieval.index import MOST_WINDOWS, CorpusIndex, WindowedQueries, chunk_documents
+from casebook.retrieval.pipeline import HybridRetriever
+
+texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
+
+
+settings = st.tuples(st.integers(1, 6), st.integers(0, 5)).filter(lambda s: s[1] < s[0])
+
+
+def letters(text):
+    """Stand in for a tokeniser: every character but white space is a token."""
+    return len(re.sub(r"\s", "", text))
+
+
+@given(texts, settings, st.none() | st.integers(1, 9))
+def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
+    chunks = chunk_documents(
+        texts, max_words=words[0], overlap=words[1], token_counter=letters if limit else None, max_tokens=limit
+    )
+    assert sorted(set(chunks.owner.tolist())) == list(range(len(texts)))
+    assert (np.diff(chunks.owner) >= 0).all()
+    covered = [np.zeros(len(text), dtype=bool) for text in texts]
+    for text, owner, start, end in zip(chunks.texts, chunks.owner, chunks.start, chunks.end, strict=True):
+        assert text == texts[owner][start:end]
+        assert len(text.split()) <= words[0]
+        assert limit is None or letters(text) <= limit
+        covered[owner][start:end] = True
+    for text, seen in zip(texts, covered, strict=True):
+        assert seen[[not letter.isspace() for letter in text]].all()
+    same = np.diff(chunks.owner) == 0
+    assert (np.diff(chunks.start)[same] > 0).all()
+    assert (np.diff(chunks.end)[same] > 0).all()
+
+
+@given(st.integers(0, 60), settings)
+def test_windows_are_full_and_overlap_as_asked(n_words, words):
+    text = " ".join(f"w{number}" for number in range(n_words))
+    chunks = chunk_documents([text], max_words=words[0], overlap=words[1])
+    split = [chunk.split() for chunk in chunks.texts]
+    assert all(len(chunk) == words[0] for chunk in split[:-1])
+    for before, after in itertools.pairwise(split):
+        assert before[len(before) - words[1] :] == after[: words[1]]
+        assert after[words[1] :]
+
+
+def test_a_word_longer_than_the_limit_is_cut():
+    chunks = chunk_documents(["ab " + "_" * 10], max_words=5, overlap=0, token_counter=letters, max_tokens=4)
+    assert "".join(chunks.texts) == "ab" + "_" * 10
+    assert max(map(letters, chunks.texts)) <= 4
+
+
+def test_documents_without_words_stay_in_the_collection():
+    chunks = chunk_documents(["", " \n", "word"])
+    assert chunks.texts == ["", " \n", "word"]
+    assert chunks.owner.tolist() == [0, 1, 2]
+    assert chunk_documents([]).texts == []
+
+
+def test_the_range_of_both_settings():
+    words = "a b c"
+    assert chunk_documents([words], max_words=1, overlap=0).texts == ["a", "b", "c"]
+    assert chunk_documents([words], max_words=2, overlap=1).texts == ["a b", "b c"]
+    for max_words, overlap in ((0, 0), (2, 2), (2, -1)):
+        with pytest.raises(AssertionError):
+            chunk_documents([words], max_words=max_words, overlap=overlap)
+
+
+def test_a_chunk_of_exactly_the_limit_fits():
+    limit = {"token_counter": letters, "max_tokens": 4, "max_words": 9, "overlap": 0}
+    assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
+    assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
+    # Shared words are given up where nothing new would fit beside them.
+    assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == ["a a a", "bbbb"]
+    # A word of two characters can be halved, one character cannot.
+    least = limit | {"max_tokens": 1}
+    assert chunk_documents(["ab"], **least).texts == ["a", "b"]
+    with pytest.raises(InputError, match="one character exceeds"):
+        chunk_documents(["a"], **limit | {"token_counter": lambda text: 5})
+
+
+def test_what_stands_beyond_the_limit_of_the_encoder_is_read(hashing):
+    head = " ".join(f"word{number}" for number in range(hashing.max_tokens - 2))
+    tails = ["we ask: a bankrupt tenant", "we ask: a leaking roof"]
+    queries = [head, *(f"{head} {tail}" for tail in tails)]
+    cut, read = hashing, WindowedQueries(hashing)
+    assert (cut.encode_queries(queries)[1] == cut.encode_queries(queries)[2]).all()
+    vectors = read.encode_queries(queries)
+    np.testing.assert_array_equal(vectors[0], cut.encode_queries(queries)[0])
+    assert not np.allclose(vectors[1], vectors[2])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    parts = cut.encode_queries([head, tails[1]]).mean(axis=0)
+    np.testing.assert_allclose(vectors[2], parts / np.linalg.norm(parts), atol=1e-6)
+    texts = ["a bankrupt tenant", "a leaking roof"]
+    lost, _ = MaxSimReranker(cut, texts).scores(queries[2:], [[0, 1]])
+    found, _ = MaxSimReranker(read, texts).scores(queries[2:], [[0, 1]])
+    assert found[0, 1] - found[0, 0] > lost[0, 1] - lost[0, 0]
+
+
+def test_windows_of_one_query_are_bounded_and_span_it(hashing):
+    seen = []
+
+    class Spy(type(hashing)):
+        def encode_queries(self, texts):
+            seen.extend(texts)
+            return self.encode_documents(texts)
+
+    words = [f"word{number}" for number in range(5000)]
+    WindowedQueries(Spy()).encode_queries([" ".join(words)])
+    assert len(seen) == MOST_WINDOWS
+    assert (seen[0].split()[0], seen[-1].split()[-1]) == (words[0], words[-1])
+
+
+def test_a_query_of_many_pages_is_left_to_bm25_and_nothing_is_encoded(collection):
+    class Counts:
+        """Counts tokens; whatever would encode is not there."""
+
+        name, model_hash, max_tokens = "counts", "0" * 64, 64
+
+        def count_tokens(self, texts):
+            return np.array([len(text.split()) for text in texts])
+
+    index = CorpusIndex(collection, Counts())
+    query = " ".join(collection["text"].iloc[3].split() * 100)
+    many = HybridRetriever(index).retrieve_many([query, query + " term5"])
+    words = HybridRetriever(index, mode="bm25").retrieve_many([query, query + " term5"])
+    np.testing.assert_array_equal(many.final.ids, words.final.ids)
+    stages = ["bm25", "bm25_stemmed", "dense", "fused", "mmr", "rerank", "reranked"]
+    assert list(many.stages) == [*stages, "final"]
+    assert (many.stages["dense"].ids < 0).all()
+
+
+def test_long_and_short_queries_together_rank_as_alone(index):
+    queries = ["may a user cancel", "court sue " * 2000, "privacy data"]
+    system = HybridRetriever(index, max_words=20, overlap=6)
+    together = system.retrieve_many(queries)
+    for row, query in enumerate(queries):
+        assert system.retrieve(query) == together.hits(row)
+
+
+def test_a_long_document_keeps_its_central_passages(hashing):
+    about = "the lessee repudiated the tenancy agreement"
+    texts = [" ".join([*(f"aside{n}" for n in range(60)), *[about] * 4, *(f"end{n}" for n in range(60))]), "short text"]
+    index = CorpusIndex(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}), hashing)
+    kept = index.passages((10, 0, 3)).chunks
+    assert np.bincount(kept.owner).tolist() == [3, 1]
+    assert any("tenancy agreement" in text for text in kept.texts)
+    assert all(
+        text == texts[owner][start:end]
+        for text, owner, start, end in zip(kept.texts, kept.owner, kept.start, kept.end, strict=True)
+    )
+    assert len(index.passages((10, 0, None))) > len(kept.texts)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"text": ["a"]}, "lack the column 'doc_id'"),
+        ({"doc_id": [], "text": []}, "at least one document"),
+        ({"doc_id": ["a", "a"], "text": ["x", "y"]}, "'a' occurs twice"),
+        ({"doc_id": ["a"], "text": [None]}, "document 'a' has no text"),
+    ],
+)
+def test_bad_collections_are_one_clear_line(frame, message):
+    with pytest.raises(InputError, match=message):
+        CorpusIndex(pd.DataFrame(frame))

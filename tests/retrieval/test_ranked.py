@@ -1,0 +1,165 @@
+"""Ranked lists, filters and candidate pools."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+
+from casebook.errors import InputError
+from casebook.retrieval.ranked import collapse, extend, from_scores, metadata_mask, to_run
+from casebook.retrieval.search import BM25Index, DenseIndex
+
+tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
+    lambda shape: arrays(float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0]))
+)
+
+
+@given(tied_scores, st.integers(1, 15))
+def test_from_scores_is_a_stable_sort_cut_at_k(scores, k):
+    lists = from_scores(scores, k)
+    for row, ids, values in zip(scores, lists.ids, lists.scores, strict=True):
+        order = sorted(range(row.size), key=lambda item: (-row[item], item))
+        expected = [item for item in order if row[item] > -np.inf][:k]
+        assert ids[ids >= 0].tolist() == expected
+        assert values[ids >= 0].tolist() == row[expected].tolist()
+
+
+@given(tied_scores, st.data())
+def test_ranks_and_scores_of_agree_with_a_search_by_hand(scores, data):
+    lists = from_scores(scores, scores.shape[1])
+    wanted = data.draw(arrays(int, (len(scores), 4), elements=st.integers(-1, scores.shape[1] + 3)))
+    ranks, values = lists.ranks_of(wanted), lists.scores_of(wanted)
+    for row, column in np.ndindex(wanted.shape):
+        entries = lists.ids[row, : lists.lengths[row]].tolist()
+        if wanted[row, column] in entries:
+            place = entries.index(wanted[row, column])
+            assert ranks[row, column] == place + 1
+            assert values[row, column] == lists.scores[row, place]
+        else:
+            assert np.isnan(ranks[row, column])
+            assert np.isnan(values[row, column])
+
+
+@given(tied_scores, st.data())
+def test_collapse_keeps_each_document_once_at_its_best_chunk(scores, data):
+    n_chunks = scores.shape[1]
+    owner = data.draw(arrays(int, n_chunks, elements=st.integers(0, 3)))
+    lists = from_scores(scores, n_chunks)
+    documents, chunks = collapse(lists, owner)
+    for row in range(len(scores)):
+        entries = lists.ids[row, : lists.lengths[row]]
+        best = {}
+        for chunk in entries.tolist():
+            best.setdefault(int(owner[chunk]), chunk)
+        length = documents.lengths[row]
+        assert documents.ids[row, :length].tolist() == list(best)
+        assert chunks[row, :length].tolist() == list(best.values())
+        assert (chunks[row, length:] == -1).all()
+        kept = documents.scores[row, :length].tolist()
+        assert kept == [scores[row, chunk] for chunk in best.values()]
+
+
+def test_reorder_picks_columns_and_pads():
+    lists = from_scores([[3.0, 2.0, 1.0], [1.0, -np.inf, -np.inf]], 3)
+    picked = lists.reorder([[2, 0, -1], [0, 1, -1]], [[0.4, 0.5, 0], [0.3, 0.2, 0]])
+    assert picked.ids.tolist() == [[2, 0, -1], [0, -1, -1]]
+    assert picked.scores.tolist() == [[0.4, 0.5, -np.inf], [0.3, -np.inf, -np.inf]]
+    assert lists.reorder([[1], [0]]).scores.tolist() == [[2.0], [1.0]]
+
+
+def test_extension_goes_on_with_what_is_new():
+    head, tail = from_scores([[0, 3, 2.0]], 2), from_scores([[9, 8, 7.0, 6]], 4)
+    longer = extend(head, tail)
+    assert longer.ids.tolist() == [[1, 2, 0, 3]]
+    np.testing.assert_allclose(longer.scores, [[1, 1 / 2, 1 / 3, 1 / 4]])
+
+
+def test_to_run_names_queries_and_documents():
+    lists = from_scores([[1.0, 2.0], [-np.inf, -np.inf]], 2)
+    assert to_run(lists, ["q", "r"], ["a", "b"]) == {"q": {"b": 2.0, "a": 1.0}, "r": {}}
+    with pytest.raises(InputError, match="2 ranked lists but 1 query ids"):
+        to_run(lists, ["q"], ["a", "b"])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "ten", None])
+def test_depths_that_are_no_depths_are_refused(k):
+    with pytest.raises(InputError, match="depth"):
+        from_scores([[1.0]], k)
+
+
+def test_nan_scores_are_refused():
+    with pytest.raises(InputError, match="NaN"):
+        from_scores([[1.0, np.nan]], 1)
+
+
+CASES = pd.DataFrame(
+    {
+        "year": [1999, 2010, 2015, 2020, None],
+        "section": ["Facts", "Held", "Facts", "Order", "Held"],
+        "outcome": ["Allowed", "Dismissed", "Allowed", None, "Allowed"],
+    }
+)
+
+
+TEXTS = [f"tenant deposit case number {name}" for name in "abcde"]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (None, [0, 1, 2, 3, 4]),
+        ({}, [0, 1, 2, 3, 4]),
+        ({"outcome": "Allowed"}, [0, 2, 4]),
+        ({"year": {"gte": 2010, "lte": 2020}}, [1, 2, 3]),
+        ({"year": {"gt": 2010, "lt": 2020}}, [2]),
+        ({"section": ["Facts", "Held"]}, [0, 1, 2, 4]),
+        ({"section": {"not_in": ["Facts", "Held"]}}, [3]),
+        ({"outcome": {"ne": "Allowed"}}, [1]),
+        ({"section": "Facts", "year": {"gte": 2000}}, [2]),
+        ({"section": []}, []),
+    ],
+)
+def test_conditions(where, expected):
+    assert np.flatnonzero(metadata_mask(CASES, where)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"bench": 3}, "no column 'bench'; columns: year, section, outcome"),
+        ({"year": {"above": 3}}, "no operator 'above'"),
+        ({"year": {"in": 3}}, "needs a list"),
+        ({"section": {"gte": 3}}, "cannot compare"),
+    ],
+)
+def test_conditions_that_make_no_sense_are_refused(where, message):
+    with pytest.raises(InputError, match=message):
+        metadata_mask(CASES, where)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz")), min_size=1),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.sets(st.sampled_from("xyz")),
+)
+def test_mask_equals_the_condition_read_row_by_row(rows, low, high, letters):
+    frame = pd.DataFrame(rows, columns=["number", "letter"])
+    where = {"number": {"gte": low, "lte": high}, "letter": letters}
+    expected = [low <= number <= high and letter in letters for number, letter in rows]
+    assert metadata_mask(frame, where).tolist() == expected
+
+
+@given(st.lists(st.booleans(), min_size=5, max_size=5), st.integers(1, 6))
+def test_every_result_of_both_indexes_satisfies_the_filter(allowed, k):
+    mask = np.array(allowed)
+    vectors = np.random.default_rng(0).normal(size=(5, 3))
+    for lists in (
+        BM25Index(TEXTS).search(["deposit case", "tenant"], k, mask),
+        DenseIndex(vectors).search(vectors[:2], k, mask),
+    ):
+        assert lists.shape[0] == 2
+        assert (lists.lengths == min(k, mask.sum())).all()
+        assert mask[lists.ids[lists.ids >= 0]].all()

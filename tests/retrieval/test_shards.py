@@ -1,0 +1,283 @@
+"""Shards: whatever the cut, the store or the number of processes, the same result.
+
+Another model or other texts at the same place: a reader never sees both mixed.
+"""
+
+import functools
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.files import Store
+from casebook.retrieval.search import DenseIndex
+from casebook.retrieval.shards import INDEX, ShardStore, encode_shards, search_shards
+
+TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
+
+
+def encode(texts, dims=16):
+    """Vectors from the words, with many exact ties."""
+    rows = [[hash_of(text, column) for column in range(dims)] for text in texts]
+    return np.array(rows, dtype=np.float32)
+
+
+@functools.cache
+def hash_of(text, column):
+    number = int(text.split()[1])
+    return (number * (column + 3)) % 11 - 5
+
+
+def expected(k):
+    return DenseIndex(encode(TEXTS)).search(encode(TEXTS[:9]), k)
+
+
+def same(found, wanted):
+    np.testing.assert_array_equal(found.ids, wanted.ids)
+    np.testing.assert_array_equal(found.scores, wanted.scores)
+
+
+@settings(deadline=None, max_examples=25)
+@given(size=st.integers(1, 300), k=st.integers(1, 300))
+def test_every_cut_gives_what_one_index_gives(tmp_path_factory, size, k):
+    store = ShardStore(tmp_path_factory.mktemp("store"))
+    encode_shards(TEXTS, encode, store, max(size, 20))
+    same(search_shards(store, encode(TEXTS[:9]), k), expected(k))
+
+
+def test_a_function_of_positions_reads_like_a_list(tmp_path):
+    def read(start, stop):
+        return TEXTS[start:stop]
+
+    read.n_documents = len(TEXTS)
+    one, other = ShardStore(tmp_path / "a"), ShardStore(tmp_path / "b")
+    assert encode_shards(TEXTS, encode, one, 60) == encode_shards(read, encode, other, 60)
+
+
+def test_only_what_is_missing_or_changed_is_encoded_again(tmp_path):
+    asked = []
+
+    def counting(texts):
+        asked.append(len(texts))
+        return encode(texts)
+
+    store = ShardStore(tmp_path)
+    encode_shards(TEXTS, counting, store, 100)
+    (second,) = tmp_path.glob("shard-0000000100-0000000200-*.npy")
+    second.write_bytes(b"\x93NUMPY half")
+    changed = [*TEXTS[:-1], "clause 1 of another"]
+    encode_shards(changed, counting, store, 100)
+    assert asked == [100, 100, 50, 100, 50]
+
+
+def test_an_unfinished_or_damaged_corpus_is_refused(tmp_path):
+    store = ShardStore(tmp_path)
+    with pytest.raises(InputError, match="not encoded to its end"):
+        search_shards(store, encode(TEXTS[:1]), 3)
+    with pytest.raises(InputError, match="nothing to encode"):
+        encode_shards([], encode, store)
+    with pytest.raises(InputError, match=r"shape \(1, 16\) for 250 texts"):
+        encode_shards(TEXTS, lambda texts: encode(texts[:1]), store)
+    encode_shards(TEXTS, encode, store, 100)
+    (shard,) = tmp_path.glob("shard-0000000000-*.npy")
+    shard.write_bytes(shard.read_bytes()[:200])
+    with pytest.raises(InputError, match="no readable shard: encode it again"):
+        search_shards(store, encode(TEXTS[:1]), 3)
+    with pytest.raises(InputError, match="Protocol not known"):
+        ShardStore("nowhere://x")
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_files_and_lists_of_one_process(tmp_path):
+    from distributed import Client, LocalCluster
+
+    here, there = ShardStore(tmp_path / "here"), ShardStore(tmp_path / "there")
+    encode_shards(TEXTS, encode, here, 40)
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        encode_shards(TEXTS, encode, there, 40, client)
+        same(search_shards(there, encode(TEXTS[:9]), 30, client), expected(30))
+    names = sorted(path.name for path in (tmp_path / "here").iterdir())
+    for name in names:
+        one, other = (tmp_path / side / name for side in ("here", "there"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+CLAUSES = [f"clause {i}" for i in range(60)]
+
+
+class Model:
+    """Vectors that tell which model and which text they come from."""
+
+    def __init__(self, name, shards=99, end=None):
+        self.model_hash, self.left, self.end = f"model {name}", shards, end
+        self.name, self.calls = name, 0
+
+    def __call__(self, texts):
+        if self.left == self.calls:
+            self.end()
+        self.calls += 1
+        numbers = [int(text.split()[1]) for text in texts]
+        return np.array([[self.name, n % 7, n] for n in numbers], dtype=np.float32)
+
+
+class Broken(Exception):
+    """How an encoder ends in the middle."""
+
+
+def broken():
+    raise Broken
+
+
+@pytest.fixture(params=["folder", pytest.param("objects", marks=pytest.mark.slow)])
+def place(request, tmp_path):
+    """Give the address of a folder, and of an object store, which renames nothing."""
+    if request.param == "folder":
+        return str(tmp_path / "corpus")
+    return f"{request.getfixturevalue('object_store')}/corpus"
+
+
+def seen(place):
+    """Give which model made the vectors that a reader finds."""
+    store = ShardStore(place)
+    index = store.index()
+    vectors = np.concatenate([store.vectors(entry) for entry in index["shards"]])
+    assert vectors[:, 2].tolist() == [int(i.split()[1]) for i in store.ids(index)]
+    return set(vectors[:, 0].tolist())
+
+
+def encode_model(place, model, texts=CLAUSES):
+    return encode_shards(texts, model, ShardStore(place), 20, ids=texts)
+
+
+def test_a_second_model_takes_the_place_of_the_first_at_once(place):
+    encode_model(place, Model(1))
+    first = set(Store(place).names())
+    for shards in (0, 1, 1):
+        with pytest.raises(Broken):
+            encode_model(place, Model(2, shards, broken))
+        assert seen(place) == {1} and first <= set(Store(place).names())
+    model = Model(2)
+    encode_model(place, model)
+    assert seen(place) == {2}
+    assert model.calls == 1  # what the broken ones had done is kept
+    names = set(Store(place).names())
+    assert len(names) == len(first) and names & first == {INDEX, *ids_of(first)}
+
+
+def ids_of(names):
+    return {name for name in names if name.startswith("ids-")}
+
+
+def test_other_texts_take_the_place_of_the_first_at_once(place):
+    encode_model(place, Model(1))
+    with pytest.raises(Broken):
+        encode_model(place, Model(1, 1, broken), CLAUSES[::-1])
+    assert seen(place) == {1}
+    encode_model(place, Model(1), CLAUSES[:30])
+    assert seen(place) == {1}
+    names = Store(place).names()
+    assert len(ShardStore(place).index()["shards"]) == 2
+    assert len(names) == 2 * 2 + 2, names
+
+
+def test_a_reader_of_the_list_before_is_told_that_it_is_gone(place):
+    encode_model(place, Model(1))
+    store = ShardStore(place)
+    index = store.index()
+    encode_model(place, Model(2))
+    with pytest.raises(InputError, match="encode it again, or search again"):
+        search_shards(store, np.ones((1, 3)), 3, index=index)
+    with pytest.raises(InputError, match="no readable shard"):
+        search_shards(store, np.ones((1, 3)), 3, index=index)
+
+
+def test_two_that_encode_to_one_place_at_once_leave_one_whole_corpus(place):
+    def other():
+        encode_model(place, Model(1))
+
+    with pytest.raises(InputError, match="by another process at the same place"):
+        # The first ends while the second encodes, and removes what is not its own.
+        late = Model(2, 1, other)
+        encode_model(place, late)
+    assert seen(place) == {1}
+    encode_model(place, Model(2))
+    assert seen(place) == {2}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda shards: shards.reverse(),
+        lambda shards: shards.pop(0),
+        lambda shards: shards[0].update(key="0" * 64),
+        lambda shards: shards[1].update(dims=4),
+        lambda shards: shards[1].update(n=10),
+        lambda shards: shards[0].update(name="../../secret"),
+        lambda shards: shards[0].update(name="shard-0000000000-0000000020"),
+        lambda shards: shards[0].pop("key"),
+        lambda shards: shards.insert(0, None),
+        lambda shards: shards[0].update(key=None),
+    ],
+)
+def test_a_list_that_is_not_of_these_shards_is_refused(tmp_path, change):
+    encode_model(tmp_path, Model(1))
+    index = json.loads((tmp_path / INDEX).read_text())
+    change(index["shards"])
+    (tmp_path / INDEX).write_text(json.dumps(index))
+    with pytest.raises(InputError, match=r"does not name its shards by what they hold"):
+        search_shards(ShardStore(tmp_path), np.ones((1, 3)), 3)
+    encode_model(tmp_path, Model(1))
+    assert seen(tmp_path) == {1}
+
+
+def test_ids_of_another_corpus_are_refused(tmp_path):
+    encode_model(tmp_path, Model(1))
+    store = ShardStore(tmp_path)
+    index = store.index()
+    store.commit(index["shards"], ids=CLAUSES[:-1])
+    with pytest.raises(InputError, match="missing, changed or of other"):
+        store.ids(store.index())
+    assert store.index()["ids"] != index["ids"]
+
+
+def test_files_of_others_and_of_the_layout_before_are_told_apart(tmp_path):
+    for name in ("notes.json", "shard-mine.npy", "corpus.jsonl"):
+        (tmp_path / name).write_text("not ours")
+    for name in ("shard-0000000000-0000000020.npy", "shard-0000000000-0000000020.json"):
+        (tmp_path / name).write_text("of an older version")
+    half = tmp_path / ".shard-0000000000-0000000020-0123456789abcdef.npy.x1.partial"
+    half.write_text("of a killed process")
+    encode_model(tmp_path, Model(1))
+    names = set(Store(tmp_path).names())
+    assert {"notes.json", "shard-mine.npy", "corpus.jsonl"} < names
+    assert not half.exists()
+    left = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert b"of an older version" not in left and left.count(b"not ours") == 3
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_shards import Model, encode_model
+encode_model(sys.argv[2], Model(2, int(sys.argv[3]), lambda: os.kill(os.getpid(), 9)))
+"""
+
+
+@pytest.mark.slow
+def test_sigkill_half_way_leaves_the_first_and_the_same_command_goes_on(place):
+    encode_model(place, Model(1))
+    for shards in (0, 2):
+        command = [sys.executable, "-c", KILLED, Path(__file__).parent, place]
+        done = subprocess.run([*command, str(shards)], check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert seen(place) == {1}
+    model = Model(2)
+    encode_model(place, model)
+    assert seen(place) == {2} and model.calls == 1

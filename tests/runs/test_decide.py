@@ -1,0 +1,271 @@
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from validation.runs_null import DESIGNS, METRIC, rejections, write_run
+
+from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
+from casebook.runs.decide import (
+    Gate,
+    apply,
+    apply_gate,
+    decide,
+    decision_report,
+    judge,
+    read_gate,
+    settle,
+    write_report,
+)
+from casebook.runs.pairing import compare_runs
+from casebook.runs.promotions import Reason, active, history, promote, rollback
+from casebook.runs.registry import REPO, discover, find
+from casebook.stats.power import minimal_detectable_effect
+
+RNG = np.random.default_rng(0)
+WEAK = RNG.integers(1, 8, 200)
+STRONG = np.maximum(1, WEAK - 2)
+HALF = np.where(RNG.random(200) < 0.5, WEAK, np.roll(WEAK, 1))
+
+
+def decided(registry, metric="ndcg@3", **options):
+    listing = registry.read()
+    found = decide(listing, metric, **options)
+    apply(listing, found)
+    return found
+
+
+def test_the_first_run_is_promoted_and_the_same_one_not_again(registry):
+    registry.add("first", ranks=WEAK)
+    found = decided(registry)
+    assert (found.action, found.evidence.basis) == ("Promote", "first")
+    again = decided(registry)
+    assert (again.action, again.evidence.basis, again.delta) == ("KeepActive", "same_run", 0)
+
+
+@pytest.mark.parametrize(("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")])
+def test_documented_thresholds_without_rows(registry, eps, action, verdict):
+    registry.add("old", 0.6000)
+    decided(registry)
+    registry.add("new", 0.6005, minutes=1)
+    found = decided(registry, eps=eps)
+    assert (found.action, found.evidence.verdict, found.evidence.basis) == (action, verdict, "eps")
+    assert found.delta == pytest.approx(0.0005)
+
+
+def test_lower_is_better_turns_the_sign(registry):
+    registry.add("slow", metrics={"duration_ms": 9.0})
+    decided(registry, metric="duration_ms")
+    registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
+    found = decided(registry, metric="duration_ms")
+    assert (found.action, found.delta, found.evidence.improvement) == ("Promote", -8, 8)
+
+
+def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
+    registry.add("old", ranks=WEAK)
+    decided(registry)
+    registry.add("noise", ranks=HALF, minutes=1)
+    registry.add("worse", ranks=WEAK + 2, minutes=2)
+    listing = registry.read()
+    for name, verdict in (("noise", "undecided"), ("worse", "fail")):
+        found = decide(listing, "ndcg@3", run=find(listing, name))
+        assert (found.action, found.evidence.verdict) == ("KeepActive", verdict)
+    registry.add("new", ranks=STRONG, minutes=3)
+    listing = registry.read()
+    found = decide(listing, "NDCG@3")
+    evidence = found.evidence
+    assert (found.action, evidence.basis, evidence.n) == ("Promote", "paired_randomisation", 200)
+    assert 0 < evidence.low < evidence.improvement < evidence.high
+    assert "best of 4 runs" in " ".join(evidence.notes)
+    report = decision_report(listing, found)
+    first, second = (write_report(listing.root, "decision", report) for _ in range(2))
+    assert first != second and first.parent.name == "_decisions"
+    stored = json.loads(first.read_text())
+    documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
+    assert documented | {"candidate", "active", "action", "delta", "reason", "profile"} <= set(stored)
+    assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
+    assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
+    apply(listing, found)
+    assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence.low
+
+
+def test_the_score_of_the_active_run_is_read_again_and_its_loss_is_said(registry):
+    record = registry.add("old", 0.5) / "run.json"
+    decided(registry)
+    record.write_text(record.read_text().replace("0.5", "0.75"))
+    registry.add("new", 0.6, minutes=1)
+    listing = registry.read()
+    found = decide(listing, "ndcg@3", run=find(listing, "new"))
+    assert found.delta == pytest.approx(-0.15) and found.evidence.verdict == "fail"
+    record.unlink()
+    with pytest.raises(Incomparable, match="gone"):
+        decide(registry.read(), "ndcg@3")
+
+
+def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
+    registry.add("old", 0.5, labels={"DatasetHash": "1"})
+    decided(registry)
+    registry.add("new", 0.9, minutes=1, labels={"DatasetHash": "2"})
+    listing = registry.read()
+    new = find(listing, "new")
+    # By itself the better run on other data is not even a candidate.
+    assert decide(listing, "ndcg@3").evidence.basis == "same_run"
+    found = decide(listing, "ndcg@3", run=new)
+    assert (found.action, found.evidence.verdict) == ("KeepActive", "incomparable")
+    assert decided(registry, force=True).action == "Promote"
+    promote(listing, new, "ndcg@3", Reason("again"))
+    rollback(listing.root, "ndcg@3", Reason("back"))
+    assert active(listing.root, "ndcg@3")["incomparable"] is True
+
+
+def test_other_queries_are_incomparable_unless_forced(registry):
+    registry.add("old", ranks=WEAK)
+    decided(registry)
+    registry.add("new", ranks=STRONG[:150], minutes=1)
+    found = decide(registry.read(), "ndcg@3").evidence
+    assert found.verdict == "incomparable" and "50 queries" in " ".join(found.notes)
+    forced = decided(registry, force=True).evidence
+    assert forced.n == 150 and forced.incomparable is True
+    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
+
+
+def test_runs_below_repo_compete_only_when_asked(registry):
+    # The documented case: .90 below _repo beats .10 only with the flag.
+    registry.add("plain", 0.10)
+    registry.add("hidden", 0.90, workflow="MiniInsurance-PosNeg")
+    root = registry.layout.root
+    (root / "_repo").mkdir()
+    (root / "MiniInsurance-PosNeg").rename(root / REPO)
+    assert decide(registry.read(), "ndcg@3").candidate.run_id == "plain"
+    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3").candidate.path == f"{REPO}/hidden"
+
+
+def test_two_decisions_at_once_do_not_both_count(registry):
+    registry.add("one", 0.5)
+    listing = registry.read()
+    first, second = decide(listing, "ndcg@3"), decide(listing, "ndcg@3")
+    apply(listing, first)
+    with pytest.raises(InputError, match="decide again"):
+        apply(listing, second)
+    assert len(history(listing.root)) == 1
+
+
+def test_what_cannot_be_decided(registry):
+    registry.add("failed", 0.9, success=False)
+    listing = registry.read()
+    found = decide(listing, "ndcg@3", run=listing.runs[0])
+    assert (found.action, found.evidence.verdict) == ("KeepActive", "fail")
+    for eps in (-1e-9, float("nan")):
+        with pytest.raises(InputError, match="eps"):
+            decide(listing, "ndcg@3", eps=eps)
+    with pytest.raises(InputError, match="no successful run"):
+        decide(listing, "ndcg@3")
+
+
+def test_the_same_scores_are_neither_better_nor_worse(registry):
+    for name, ranks, metric in (("rows", WEAK, "map@1"), ("scores", None, "ndcg@3")):
+        held = {"metrics": {"ndcg@3": 0.5}} if ranks is None else {"ranks": ranks}
+        registry.add(f"{name}-old", **held)
+        registry.add(f"{name}-new", minutes=1, **held)
+        listing = registry.read()
+        old, new = find(listing, f"{name}-old"), find(listing, f"{name}-new")
+        promote(listing, old, metric, Reason("first"))
+        found = decide(listing, metric, run=new)
+        assert (found.action, found.evidence.verdict) == ("KeepActive", "same")
+        assert apply(listing, found) is None
+        settle(found.evidence.verdict, "equal")
+        assert apply_gate(listing, new, old, Gate({metric: 0.0})).passed
+
+
+def test_judge_at_the_margin():
+    assert judge(0.0, 0.0, 1e-6) == judge(0.0, 0.0, 0.0) == "fail"  # two equal runs: nothing to promote
+    assert judge(-0.005, 0.1, -0.005, inclusive=True) == "pass"
+    assert judge(-0.1, -0.005, -0.005, inclusive=True) == judge(None, None, 0.0) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "error", "code"),
+    [("fail", CheckFailed, 2), ("undecided", Undecided, 4), ("incomparable", Incomparable, 5)],
+)
+def test_exit_codes(verdict, error, code):
+    with pytest.raises(error) as caught:
+        settle(verdict, "why")
+    assert caught.value.exit_code == code
+    settle("pass", "why")
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_equal_systems_whose_queries_move_together_are_not_told_apart(design):
+    by_test, by_interval = rejections(DESIGNS[design], 60)
+    assert by_test == by_interval <= 0.07
+    assert rejections(DESIGNS[design], 20, grouped=False)[0] > 0.4
+
+
+def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(12), 5)
+    before = rng.normal(0.5, 0.1, 60)
+    after = before + rng.normal(0.05, 0.1, 12)[groups]
+    grouped = [write_run(tmp_path / name, scores, groups) for name, scores in (("new", after), ("old", before))]
+    found = compare_runs(*grouped, METRIC)
+    # Equal sizes: the same test on the twelve means of the groups.
+    means = pd.Series(after - before).groupby(groups).mean().to_numpy()
+    signs = np.array(list(itertools.product((1, -1), repeat=12)))
+    expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
+    assert found.p_value == pytest.approx(expected, abs=1e-9)
+    assert (found.n, found.groups) == (60, 12)
+    assert found.mde == pytest.approx(minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4)
+    # A run whose rows name no groups takes those of the other one.
+    write_run(tmp_path / "old", before)
+    assert compare_runs(*grouped, METRIC).p_value == found.p_value
+    write_run(tmp_path / "old", before, groups[::-1] // 2)
+    with pytest.raises(Incomparable, match="different groups"):
+        compare_runs(*grouped, METRIC)
+
+
+def test_few_groups_decide_nothing(tmp_path, casebook):
+    groups, before = np.repeat(np.arange(5), 20), np.linspace(0.1, 0.5, 100)
+    write_run(tmp_path / "new", before + 0.3, groups)
+    write_run(tmp_path / "old", before, groups)
+    root = ("-m", METRIC, "--runs-root", tmp_path)
+    assert casebook("runs", "promote", "--run", "old", "--reason", "first", *root)[0] == 0
+    code, out, _ = casebook("runs", "decide", *root, "--json")
+    evidence = json.loads(out)["evidence"]
+    assert code == 4 and evidence["verdict"] == "undecided"
+    assert (evidence["low"], evidence["groups"], evidence["n"]) == (None, 5, 100)
+    assert "interval: fewer than six clusters" in evidence["notes"]
+
+
+def test_flips_are_the_queries_that_changed(registry):
+    a, b = registry.add("a", ranks=[1, 2, 4, 1]), registry.add("b", ranks=[1, 1, 1, 9])
+    found = compare_runs(b, a, "map@1")
+    flips = found.flips.set_index("query_id")["change"].to_dict()
+    assert flips == {"q3": "lost", "q2": "gained", "q1": "gained", "q0": "unchanged"}
+    assert list(flips) == ["q3", "q2", "q1", "q0"]
+    assert (found.gained, found.unchanged, found.lost, found.n) == (2, 1, 1, 4)
+    assert found.difference == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
+    assert compare_runs(a, b, "map@1").difference == pytest.approx(-found.difference)
+
+
+def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
+    for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
+        registry.add(name, ranks=ranks)
+    listing = registry.read()
+    old, gate = find(listing, "old"), Gate({"ndcg@3": 0.005, "map@1": 0.005})
+    verdicts = [apply_gate(listing, find(listing, n), old, gate).verdict for n in ("same", "worse", "noise")]
+    assert verdicts == ["pass", "fail", "undecided"]
+    absent = apply_gate(listing, old, old, Gate({"p@1": 0.0}))
+    assert not absent.passed and "MISSING" in " ".join(absent.notes)
+
+
+def test_gate_files(tmp_path):
+    path = tmp_path / "gate.yml"
+    path.write_text("rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n")
+    assert read_gate(path).rules == {"ndcg@3": 0.01, "map@1": 0.005} and len(read_gate(path).sha256) == 64
+    wrong = ["3", "[]", "[{margin: 1}]", "[{metric: a, margin: -1}]", "[{metric: a, margin: .nan}]"]
+    wrong += ["[{metric: a, margin: .inf}]", "[{metric: a}, {metric: A}]", "["]
+    for text in ("", *(f"rules: {rules}" for rules in wrong)):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"gate\.yml:"):
+            read_gate(path)

@@ -1,0 +1,243 @@
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.files import locked
+from casebook.runs import promotions
+from casebook.runs.decide import decide
+from casebook.runs.promotions import Reason, active, history, pointer_path, promote, rollback, verify
+from casebook.runs.registry import find
+
+WHY = Reason("because")
+
+
+def promote_all(registry, *names, metric="ndcg@3", profile=None):
+    listing = registry.read()
+    for name in names:
+        promote(listing, find(listing, name), metric, WHY, profile)
+    return listing.root
+
+
+@pytest.fixture
+def three(registry):
+    """Give a registry with three runs of growing score."""
+    for name, score in (("low", 0.3), ("mid", 0.5), ("high", 0.7)):
+        registry.add(name, score)
+    return registry
+
+
+def test_the_log_holds_who_what_and_why(three, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_ACTOR", "ada")
+    root = promote_all(three, "low", "mid", metric="nDCG@3")
+    first, second = history(root)
+    assert (first["seq"], second["seq"]) == (1, 2)
+    assert first["previous"] == "0" * 64
+    assert second["actor"] == "ada" and second["reason"] == "because"
+    assert active(root, "NDCG@3")["runId"] == "mid"
+    assert active(root, "map@1") is None
+    pointer = json.loads((root / "_active" / "active_ndcg@3.json").read_text())
+    assert [pointer[name] for name in ("metricKey", "workflowName", "runId", "score")] == [
+        "ndcg@3",
+        "PosNeg",
+        "mid",
+        0.5,
+    ]
+    assert pointer["runJsonPath"].endswith("PosNeg/mid/run.json")
+
+
+def test_profiles_are_separate(three):
+    root = promote_all(three, "low")
+    promote_all(three, "high", profile="strict")
+    assert active(root, "ndcg@3")["runId"] == "low"
+    assert active(root, "ndcg@3", "strict")["runId"] == "high"
+    assert pointer_path(root, "ndcg@3", "strict").is_file()
+    with pytest.raises(InputError, match="not allowed"):
+        promote_all(three, "low", profile="../x")
+    with pytest.raises(InputError, match="letter case"):
+        promote_all(three, "low", profile="Strict")
+    assert len(history(root)) == 2
+
+
+def test_each_rollback_goes_one_step_further_and_never_toggles(three):
+    root = promote_all(three, "low", "mid", "high")
+    steps = [rollback(root, "ndcg@3", WHY)["runId"] for _ in range(2)]
+    assert steps == ["mid", "low"]
+    with pytest.raises(InputError, match="nothing to roll back to"):
+        rollback(root, "ndcg@3", WHY)
+    assert active(root, "ndcg@3")["score"] == 0.3
+    promote_all(three, "high")
+    assert rollback(root, "ndcg@3", WHY)["runId"] == "low"
+    assert [entry["seq"] for entry in history(root)] == list(range(1, 8))
+    assert verify(root) == []
+
+
+def test_what_cannot_become_active(three):
+    three.add("failed", 0.9, success=False)
+    with pytest.raises(InputError, match="failed"):
+        promote_all(three, "failed")
+    with pytest.raises(InputError, match="does not hold"):
+        promote_all(three, "low", metric="map@1")
+    listing = three.read()
+    with pytest.raises(InputError, match="reason is required"):
+        promote(listing, listing.runs[0], "ndcg@3", Reason(" "))
+    assert history(listing.root) == []
+
+
+def edited(line):
+    return line.replace(b'"score": 0.5', b'"score": 0.9')
+
+
+TAMPERING = {
+    "a line changed": lambda lines: [lines[0], edited(lines[1]), *lines[2:]],
+    "a line removed": lambda lines: [lines[0], *lines[2:]],
+    "the first removed": lambda lines: lines[1:],
+    "the last removed": lambda lines: lines[:-1],
+    "two swapped": lambda lines: [lines[1], lines[0], lines[2]],
+    "one inserted": lambda lines: [*lines[:2], lines[1], lines[2]],
+    "not JSON": lambda lines: [lines[0], b"{", lines[2]],
+    "the last changed": lambda lines: [*lines[:2], lines[2].replace(b"low", b"LOW")],
+    "emptied": lambda lines: [],
+}
+
+
+@pytest.mark.parametrize("how", TAMPERING)
+def test_verify_finds_every_change_of_the_log(three, how):
+    root = promote_all(three, "low", "mid", "low")
+    assert verify(root) == []
+    path = root / "_active" / "history.jsonl"
+    lines = path.read_bytes().split(b"\n")[:-1]
+    changed = TAMPERING[how](lines)
+    assert changed != lines
+    path.write_bytes(b"".join(line + b"\n" for line in changed))
+    assert verify(root)
+    assert_nothing_is_added(three, path)
+
+
+def assert_nothing_is_added(registry, path):
+    """Promote, roll back and decide: each is refused with one line, nothing changes."""
+    listing, before = registry.read(), path.exists() and path.read_bytes()
+    high = find(listing, "high")
+    for attempt in (
+        lambda: promote(listing, high, "ndcg@3", WHY),
+        lambda: promote(listing, high, "ndcg@3", WHY, "another"),
+        lambda: rollback(listing.root, "ndcg@3", WHY),
+        lambda: decide(listing, "ndcg@3"),
+    ):
+        with pytest.raises(InputError, match="restore it from a copy") as refused:
+            attempt()
+        assert "\n" not in str(refused.value)
+    assert (path.exists() and path.read_bytes()) == before
+    assert verify(listing.root)
+
+
+@pytest.mark.parametrize("gone", ["history.jsonl", "."])
+def test_a_log_that_is_gone_is_no_new_one(three, gone):
+    root = promote_all(three, "low", "mid")
+    path = root / "_active"
+    if gone == ".":
+        shutil.rmtree(path)
+    else:
+        (path / gone).unlink()
+    assert verify(root)
+    assert_nothing_is_added(three, path / "history.jsonl")
+
+
+def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
+    root = promote_all(three, "low", "mid")
+    head = root / "_heads" / "history.json"
+    one_behind = head.read_bytes()
+    pointer = pointer_path(root, "ndcg@3")
+    former = pointer.read_bytes()
+    promote_all(three, "high")
+    head.write_bytes(one_behind)
+    pointer.write_bytes(former)
+    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "high"
+    promote_all(three, "low")
+    assert json.loads(head.read_text())["seq"] == 4 and verify(root) == []
+    head.write_bytes(one_behind)
+    pointer.write_bytes(former)
+    assert "does not know the last lines" in verify(root)[0]
+
+
+@pytest.mark.parametrize("dies_at", ["head", "pointer"])
+def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
+    root = promote_all(three, "low")
+    real, dies = promotions.write_json, "_heads" if dies_at == "head" else "_active"
+
+    def die(path, value):
+        if dies in path.parts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(path, value)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(promotions, "write_json", die)
+        fork = multiprocessing.get_context("fork")
+        writer = fork.Process(target=promote_all, args=(three, "mid"))
+        writer.start()
+        writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "mid"
+    promote_all(three, "high")
+    assert [entry["runId"] for entry in history(root)] == ["low", "mid", "high"]
+    assert verify(root) == []
+
+
+def test_a_log_from_before_heads_were_kept_is_carried_on(three):
+    root = promote_all(three, "low", "mid")
+    head = root / "_heads" / "history.json"
+    head.unlink()
+    assert verify(root) == []
+    promote_all(three, "high")
+    assert json.loads(head.read_text())["seq"] == 3 and verify(root) == []
+    head.write_text("{}")
+    assert "not the head of a log" in verify(root)[0]
+
+
+def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
+    listing = three.read()
+    low = find(listing, "low")
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        promote(listing, low, "ndcg@3", Reason("caf\udce9"))
+    monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
+    with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
+        promote(listing, low, "ndcg@3", WHY)
+    assert history(listing.root) == []
+
+
+def test_verify_finds_a_forged_pointer_and_a_changed_run(three):
+    root = promote_all(three, "low", "mid")
+    path = pointer_path(root, "ndcg@3")
+    genuine = path.read_text()
+    for forged in ("{}", "[", genuine.replace('"seq": 2', '"seq": 1')):
+        path.write_text(forged)
+        assert len(verify(root)) == 1
+    path.write_text(genuine)
+    record = root / "PosNeg" / "mid" / "run.json"
+    record.write_text(record.read_text().replace("0.5", "0.6"))
+    assert "changed since its promotion" in verify(root)[0]
+    record.unlink()
+    assert "gone" in verify(root)[0]
+
+
+def test_a_line_that_was_never_completed_is_not_an_entry(three):
+    root = promote_all(three, "low", "mid")
+    path = root / "_active" / "history.jsonl"
+    with path.open("ab") as log:
+        log.write(b'{"seq": 3, "previous": "half')
+    assert active(root, "ndcg@3")["runId"] == "mid"
+    assert verify(root) == []
+    promote_all(three, "high")
+    assert [entry["seq"] for entry in history(root)] == [1, 2, 3]
+    assert verify(root) == []
+
+
+def test_a_held_lock_names_its_owner(three, monkeypatch):
+    monkeypatch.setattr(promotions, "_PATIENCE", 0.05)
+    lock = three.layout.root / "_active" / ".lock"
+    with locked(lock, str), pytest.raises(InputError, match=r"held by pid \d+ on "):
+        promote_all(three, "low")

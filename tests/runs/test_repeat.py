@@ -1,0 +1,236 @@
+import json
+import time
+from dataclasses import replace
+
+import pytest
+import pytrec_eval
+import yaml
+
+from casebook.errors import InputError
+from casebook.runs import repeat
+from casebook.runs.record import RunRecord, digest, now, write_record
+from casebook.runs.repeat import choose_system, commands, read_matrix, run_matrix, write_trec
+from casebook.trec import read_run
+
+SPEC = """{
+  // two variants; "//" inside a string, "a//b,]", is text
+  "StopOnFailure": false, /* keep
+  going */
+  "variants": [
+    {"name": "good", "args": ["--version"], "env": {"X": "a//b,]"},},
+    {"name": "bad", "args": ["nonsense"], "timeoutSeconds": 60,},
+  ],
+  "after": {"compareMetric": "map@1", "top": 3},
+}"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "matrix.json"
+    path.write_text(SPEC)
+    return path
+
+
+def test_json_with_comments_and_trailing_commas_says_the_same_as_yaml(spec, tmp_path):
+    matrix = read_matrix(spec)
+    good, bad = matrix.variants
+    assert (good.name, good.args, good.env) == ("good", ("--version",), {"X": "a//b,]"})
+    assert bad.timeout == 60 and not matrix.stop_on_failure
+    after = {"comparemetric": "map@1", "top": 3, "promotebest": False}
+    assert after.items() <= matrix.after.items()
+    assert commands(matrix)[0] == "good: -m casebook --version"
+    path = tmp_path / "matrix.yml"
+    path.write_text(
+        "stopOnFailure: false\nvariants:\n"
+        "- {name: good, args: [--version], env: {X: 'a//b,]'}}\n"
+        "- {name: bad, args: [nonsense], timeout: 60}\n"
+        "after: {compareMetric: map@1, top: 3}\n"
+    )
+    assert read_matrix(path) == matrix
+
+
+def test_the_example_that_others_keep_is_read(mirror):
+    path = mirror / "embeddingshift/history/matrix-miniinsurance.example.json"
+    matrix = read_matrix(path)
+    assert [v.name for v in matrix.variants] == ["sha256", "semantic-hash-1gram"]
+    assert matrix.stop_on_failure and matrix.after["domainkey"] == "insurance"
+
+
+GOOD = {"name": "a", "args": ["x"]}
+WRONG = {
+    "expected keys": 3,
+    "needs a list of variants": {"variants": []},
+    "unknown x": {"variants": [GOOD], "after": {"x": 1}},
+    "share a name": {"variants": [GOOD, GOOD | {"name": "A"}]},
+    "stopOnFailure must be": {"variants": [GOOD], "stopOnFailure": 1},
+    "variant 1: args": {"variants": [{"name": "a"}]},
+    "variant 1: name": {"variants": [{"args": ["x"]}]},
+    **{
+        why: {"variants": [GOOD | change]}
+        for why, change in {
+            "not allowed": {"name": "../a"},
+            "unknown colour": {"colour": 1},
+            "timeout must be": {"timeoutSeconds": 0},
+            "x.*NUL character": {"args": ["x\0"]},
+            "NUL character": {"env": {"A": "\0"}},
+            "'A=B': no name of a setting": {"env": {"A=B": "c"}},
+            "'': no name of a setting": {"env": {"": "c"}},
+            "a lone surrogate": {"args": ["\ud800"]},
+        }.items()
+    },
+    **{
+        why: {"variants": [GOOD], "after": after}
+        for why, after in {
+            "compareMetric must be": {"compareMetric": 3},
+            "a metric needs a name": {"compareMetric": " "},
+            "top must be a whole number": {"top": 0},
+            "writeCompare must be true or false": {"writeCompare": "no"},
+            "promoteBest must be true or false": {"promoteBest": 1},
+            "domainKey.*not allowed": {"domainKey": "../x"},
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_bad_specifications_are_one_clear_line(tmp_path, message):
+    path = tmp_path / "matrix.json"
+    path.write_text(json.dumps(WRONG[message]))
+    with pytest.raises(InputError, match=message) as caught:
+        read_matrix(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_variants_run_keep_their_logs_and_report_failures(spec, tmp_path):
+    lines = []
+    stopped = replace(read_matrix(spec), stop_on_failure=True, variants=read_matrix(spec).variants[::-1])
+    assert [row["exitCode"] for row in run_matrix(stopped, tmp_path, report=lines.append)] == [1, None]
+    rows = run_matrix(read_matrix(spec), tmp_path / "out", report=lines.append)
+    assert [row["exitCode"] for row in rows] == [0, 1]
+    good, bad = ((tmp_path / "out" / row["log"]).read_text() for row in rows)
+    assert good.startswith("casebook ") and good.endswith("[STDERR]\n")
+    assert "No such command" in bad.partition("[STDERR]")[2]
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == rows
+    assert "bad: exit 1" in (tmp_path / "out" / "_summary.txt").read_text()
+    assert rows[0]["settings"] == ["X"]
+    assert "a//b" not in json.dumps(rows), "values of settings may be secrets"
+
+
+def test_a_timeout_ends_the_whole_group(tmp_path, monkeypatch):
+    # The child starts a grandchild, which must not outlive the timeout either.
+    marker = tmp_path / "alive"
+    script = f"while echo; do sleep 0.05; done > {marker} & sleep 600"
+    monkeypatch.setattr(repeat, "command_line", lambda _: ["sh", "-c", script])
+    for timeout in (1, 10, 100):  # until the grandchild had its time to begin
+        start = time.monotonic()
+        ended = repeat.run_child("a", [], tmp_path / "a.log", timeout=timeout)
+        assert ended.exit_code == 124
+        assert time.monotonic() - start < 500
+        if marker.is_file() and marker.stat().st_size:
+            break
+    lines = marker.stat().st_size
+    assert lines
+    time.sleep(0.5)
+    assert marker.stat().st_size == lines
+
+
+def record(folder, **labels):
+    write_record(
+        folder / "run.json",
+        RunRecord.model_construct(run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}),
+    )
+    return folder
+
+
+def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
+    inputs = {"parameters": {"dataset": "smoke", "k": 3}}
+    folder = record(tmp_path / "nightly" / "runs" / "e-smoke", Cell="e-smoke", Inputs=inputs)
+    request = repeat.request_of(folder)
+    head = ["run", "e-smoke", "--run", "nightly-rerun", "--force"]
+    assert request.arguments[:5] == head
+    assert request.arguments[5:] == ["-p", 'dataset="smoke"', "-p", "k=3"]
+    assert request.record == "nightly-rerun/runs/e-smoke"
+    cell = f"e-{digest(inputs['parameters'])[:8]}"
+    folder = record(tmp_path / "nightly" / "runs" / cell, Cell=cell, Inputs=inputs)
+    assert repeat.request_of(folder).arguments[1] == "e"
+
+
+def test_a_recorded_request_is_repeated_without_keys_or_folders(tmp_path):
+    folder = record(tmp_path / "w" / "r")
+    request = {
+        "globalArgs": ["--x"],
+        "commandArgs": ["shift", "run"],
+        "environmentSnapshot": {
+            "EMBEDDING_SIM_ALGO": "sha256",
+            "CASEBOOK_API_KEY": "s",
+            "EMBEDDINGSHIFT_ROOT": "/elsewhere",
+            "LD_PRELOAD": "evil.so",
+        },
+    }
+    path = folder / "run_request.json"
+    path.write_text(json.dumps({"runId": "r", "request": request}))
+    found = repeat.request_of(folder)
+    assert found.arguments == ["--x", "shift", "run"]
+    assert found.environment == {"EMBEDDING_SIM_ALGO": "sha256"}
+    assert found.line == "EMBEDDING_SIM_ALGO=sha256 casebook --x shift run"
+    for text in ("{}", "[", '{"request": {}}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="not a run request"):
+            repeat.request_of(folder)
+    with pytest.raises(InputError, match="did not record"):
+        repeat.request_of(record(tmp_path / "w" / "s"))
+
+
+def test_differences_of_a_repetition():
+    first = RunRecord.model_construct(metrics={"a": 0.5, "b": None, "c": 1.0})
+    same = RunRecord.model_construct(metrics={"a": 0.5000001, "b": None, "c": 1.0})
+    other = RunRecord.model_construct(metrics={"a": 0.6, "b": 1.0})
+    assert repeat.differences(first, same) == []
+    assert len(repeat.differences(first, other)) == 3
+
+
+METRICS = {
+    "set.dense.ndcg@10": 0.656,
+    "set.dense.ap": 0.6,
+    "set.dense.rr@10": 0.58825,
+    "set.dense.p@1": 0.45455,
+    "set.dense.rbp(p=0.9)": 0.1,
+    "set.dense.undefined": None,
+    "set.bm25.ndcg@10": 0.711,
+}
+LABELS = {
+    "Cell": "c",
+    "ContentKey": "k",
+    "Version": "0.1.0",
+    "Environment": {"python": "3.11", "platform": "Linux", "machine": "x86_64"},
+    "Inputs": {"data": {"dataset": "abc"}, "library": "def", "parameters": {"dataset": "set", "k": 10}},
+}
+
+
+@pytest.fixture
+def ablation(record_of):
+    return record_of("r1", METRICS, labels=LABELS, workflow="ablation")
+
+
+def test_systems_are_chosen_by_name(ablation):
+    assert choose_system(ablation, "set.Dense")[1]["rbp(p=0.9)"] == 0.1
+    assert choose_system(ablation, "bm25")[0] == "set.bm25"
+    for name in (None, "x"):
+        with pytest.raises(InputError, match="--system"):
+            choose_system(ablation, name)
+
+
+def test_trec_with_a_header_is_read_by_us_and_its_body_by_trec_eval(ablation, tmp_path):
+    run = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 0.5}}
+    path = write_trec(tmp_path / "run.trec", run, ablation, "set.dense")
+    assert read_run(path) == run
+    lines = path.read_text().splitlines(keepends=True)
+    assert lines[0] == "# ir_metadata.start\n"
+    end = lines.index("# ir_metadata.end\n")
+    header = yaml.safe_load("".join(line.removeprefix("#") for line in lines[1:end]))
+    primad = {"platform", "research goal", "implementation", "method", "actor", "data"}
+    assert primad | {"tag"} <= set(header)
+    assert header["data"]["test collection"]["name"] == "set"
+    with path.open() as stream:
+        body = (line for line in stream if not line.startswith("#"))
+        assert pytrec_eval.parse_run(body) == run

@@ -1,0 +1,186 @@
+import datetime
+import json
+
+import jsonschema
+import pytest
+
+from casebook.errors import InputError
+from casebook.runs.record import (
+    FIELDS,
+    SCHEMA_FILE,
+    RunRecord,
+    canonical,
+    comparability_key,
+    file_part,
+    higher_is_better,
+    label,
+    per_query_name,
+    read_per_query,
+    read_record,
+    write_per_query,
+    write_record,
+)
+
+MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+
+
+def record():
+    return RunRecord.model_construct(
+        run_id="r1",
+        workflow="made",
+        tenant=None,
+        started=MOMENT,
+        completed=MOMENT,
+        success=True,
+        labels={"Seed": 1},
+        metrics={"map@1": 0.5},
+    )
+
+
+def test_written_under_the_documented_keys_and_read_back(tmp_path):
+    path = write_record(tmp_path / "run.json", record())
+    keys = "RunId Workflow Tenant StartedAtUtc CompletedAtUtc Success Labels Metrics"
+    assert set(json.loads(path.read_text())) == {*keys.split(), "SchemaVersion"}
+    back = read_record(path)
+    assert (back.run_id, back.started, back.metrics) == ("r1", MOMENT, {"map@1": 0.5})
+
+
+def test_the_other_spelling_is_read_in_any_case_and_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "run.json"
+    text = (
+        '{"runid": "r", "WorkflowName": "w", "startedUTC": "2026-01-02T03:04:05Z", '
+        '"FinishedUtc": "2026-01-02T03:04:06Z", "Metrics": {"ndcg@3": 1}, "Notes": ""}'
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    back = read_record(path)
+    assert (back.workflow, back.started, back.success) == ("w", MOMENT, True)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"RunId": 1, "Workflow": "w"}'])
+def test_a_damaged_record_is_one_clear_line(tmp_path, text):
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"run\.json: ") as caught:
+        read_record(path)
+    assert "\n" not in str(caught.value)
+
+
+def held(metrics):
+    """Give the metrics as a record reads them."""
+    fields = {"runid": "r", "workflow": "w", "startedatutc": "2026-01-02T03:04:05Z"}
+    return RunRecord.model_validate(fields | {"metrics": metrics}).metrics
+
+
+def test_one_spelling_and_no_value_that_is_not_a_number():
+    assert canonical(" nDCG@3 ") == "ndcg@3"
+    found = held({"MAP@1": 0.5, "x": float("nan"), "y": None, "Y": None})
+    assert found == {"map@1": 0.5, "x": None, "y": None}
+    with pytest.raises(ValueError, match="twice"):
+        held({"MAP@1": 0.5, "map@1": 0.6})
+    with pytest.raises(InputError, match="needs a name"):
+        canonical("  ")
+
+
+@pytest.mark.parametrize(
+    ("metric", "higher"),
+    [
+        ("nDCG@10", True),
+        ("smoke.full.RBP(p=0.9)", True),
+        ("NdcgEvaluator.duration_ms", False),
+        ("x.y.ECE", False),
+        ("precision@1", True),
+        ("mean_displacement", False),
+        ("Brier", False),
+        ("recall@100", True),
+    ],
+)
+def test_direction(metric, higher):
+    assert higher_is_better(metric) is higher
+
+
+def test_file_names_are_safe_and_do_not_collide():
+    assert file_part("nDCG@3") == "ndcg@3"
+    names = {file_part(m) for m in ("a/b", "a_b", "a:b", "../a", "a" * 300)}
+    assert len(names) == 5
+    assert not any(set(name) & set("/\\:") or len(name) > 140 for name in names)
+
+
+def test_comparability_is_data_and_metric_version_not_the_system():
+    a = {"Inputs": {"data": {"dataset": "1"}, "parameters": {"k": 1}}}
+    b = {"Inputs": {"data": {"dataset": "1"}, "parameters": {"k": 2}}}
+    assert comparability_key(a) == comparability_key(b)
+    assert comparability_key(a | {"MetricVersion": 2}) != comparability_key(a)
+    other = {"Inputs": {"data": {"dataset": "2"}}}
+    assert comparability_key(a) != comparability_key(other)
+    assert comparability_key({}) is comparability_key({"Inputs": {"data": {}}}) is None
+    assert comparability_key({"comparabilitykey": "k"}) == "k"
+
+
+def test_a_documents_formula_has_a_prefix_for_readers_and_its_key_in_records():
+    assert canonical("original:ndcg@3") == "ndcg@3" == canonical("NDCG@3")
+    assert label("ndcg@3") == "original:ndcg@3" and label("rr") == "rr"
+    # A chapter may report both: they are two keys of its record.
+    both = {"smoke.ridge.nDCG@3": 0.5, "smoke.ridge.original:ndcg@3": 0.6}
+    assert len(held(both)) == 2
+
+
+def test_documented_fields_and_names(tmp_path, rows_of):
+    path = write_per_query(tmp_path / per_query_name("posneg"), rows_of([1, 2, 3, 4]))
+    assert path.name == "eval.perQuery.posneg.json"
+    records = json.loads(path.read_text())
+    assert set(records[0]) == set(FIELDS) - set(FIELDS[7:])
+    # Ranks 1 to 4, as documented: 1, 0.631, 0.5 and nothing.
+    assert [r["Ndcg3"] for r in records] == pytest.approx([1, 0.63093, 0.5, 0], abs=1e-5)
+    back = read_per_query(path)
+    assert list(back.columns) == list(FIELDS)
+    assert back["Rank"].tolist() == [1, 2, 3, 4]
+    assert back["Top2Score"].isna().all()
+    with pytest.raises(InputError, match="not allowed"):
+        per_query_name("../x")
+
+
+def test_any_case_a_byte_order_mark_and_more_measures(tmp_path, rows_of):
+    frame = rows_of([1, 3]).assign(Ndcg10=[1.0, 0.5])
+    path = write_per_query(tmp_path / "eval.perQuery.json", frame)
+    text = path.read_text().replace("QueryId", "queryID").replace("Rank", "rank")
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_per_query(path)["Ndcg10"].tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Rank": 2}, "not that of rank 2"),
+        ({"Rank": -1}, "Rank -1"),
+        ({"Rank": True}, "Rank True"),
+        ({"Ap1": "1"}, "Ap1 '1'"),
+        ({"TopDocId": None}, "lacks TopDocId"),
+        ({"QueryId": "Q1"}, "occurs twice"),
+    ],
+)
+def test_bad_records_are_one_clear_line(tmp_path, rows_of, change, message):
+    path = write_per_query(tmp_path / "eval.perQuery.json", rows_of([1, 1]))
+    records = json.loads(path.read_text())
+    records[0] |= change
+    path.write_text(json.dumps(records))
+    with pytest.raises(InputError, match=message):
+        read_per_query(path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '{"a": 1}'])
+def test_other_files_are_refused(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InputError, match=r"x\.json: "):
+        read_per_query(tmp_path / "x.json")
+    with pytest.raises(InputError, match="no such"):
+        read_per_query(tmp_path / "absent.json")
+
+
+def test_the_shipped_schema_describes_what_is_written(tmp_path):
+    schema = json.loads(SCHEMA_FILE.read_text())
+    written = json.loads(write_record(tmp_path / "run.json", record()).read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(written)
+    assert set(written) == set(schema["properties"])
+    for damage in ({"RunId": ""}, {"Metrics": {"a": "b"}}, {"Success": 1}):
+        assert not validator.is_valid(written | damage)

@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.readers import read_yaml
+from casebook.sensitivity.edits import changed_words, out_of_bounds, single_fact_edits, targets
+from casebook.sensitivity.facts import (
+    EVIDENCE_TYPES,
+    PARTY_TYPES,
+    Age,
+    Amount,
+    Duration,
+    from_dict,
+    query_text,
+    sheet_hash,
+    to_dict,
+)
+
+EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
+NUMBERS = {"ages": Age, "durations": Duration, "amounts": Amount}
+SHEETS = st.builds(
+    lambda parties, sections, evidence, ages, amounts: from_dict(
+        {
+            "case_id": "x",
+            "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
+            "sections_cited": [f"IPC-{n}" for n in sections],
+            "evidence_items": [{"evidence_type": e} for e in evidence],
+            "numerical_facts": {
+                "ages": [{"value": a} for a in ages],
+                "amounts": [{"value": a, "unit": "rupees"} for a in amounts],
+            },
+        },
+        documented=True,
+    ),
+    st.tuples(st.sampled_from(PARTY_TYPES), st.sampled_from(PARTY_TYPES)),
+    st.lists(st.integers(100, 500), unique=True, max_size=10),
+    st.lists(st.sampled_from(EVIDENCE_TYPES), unique=True, max_size=8),
+    st.lists(st.integers(0, 90), max_size=3),
+    st.lists(st.integers(0, 10**7), max_size=3),
+)
+
+
+def neighbours(section):
+    number = int(section.split("-")[1])
+    return [f"IPC-{number - 1}", f"IPC-{number + 1}"]
+
+
+@given(SHEETS)
+@settings(max_examples=40, deadline=None)
+def test_exactly_one_fact_changes(sheet):
+    before = to_dict(sheet)
+    for edit in single_fact_edits(sheet, neighbours):
+        after = to_dict(edit.sheet)
+        changed = [name for name in before if before[name] != after[name]]
+        assert len(changed) == 1
+        lists = {
+            "Numerical": "numerical_facts",
+            "Section": "sections_cited",
+            "PartyType": "parties",
+            "Evidence": "evidence_items",
+        }
+        assert changed == [lists[edit.fact_type]]
+        assert edit.noop == (edit.query == query_text(sheet))
+        assert sheet_hash(edit.sheet) != sheet_hash(sheet)
+
+
+def test_section_edits_of_a_symmetric_relation_lead_back():
+    sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
+    (down, up) = single_fact_edits(sheet, neighbours, fact_types=["Section"])
+    assert (down.new, up.new) == ("IPC-301", "IPC-303")
+    back = {edit.new for edit in single_fact_edits(up.sheet, neighbours)}
+    assert "IPC-302" in back
+    assert single_fact_edits(sheet, fact_types=["Section"]) == []
+
+
+def test_evidence_is_removed_item_by_item_and_added_where_absent():
+    sheet = from_dict({"case_id": "x", "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}]})
+    edits = single_fact_edits(sheet, fact_types=["Evidence"])
+    assert [(e.operation, e.old or e.new) for e in edits] == [
+        ("remove", "Confession"),
+        ("remove", "FIR"),
+        ("add", "DyingDeclaration"),
+        ("add", "MedicalReport"),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["crossed"])
+def test_documented_numbers_cross_every_limit(kind, fact, expected):
+    number = NUMBERS[kind](**fact)
+    assert targets(kind, number, bounded=False) == expected
+    assert set(targets(kind, number)) <= set(expected)
+
+
+@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["bounded"])
+def test_numbers_stay_within_legal_sense_and_in_their_units(kind, fact, expected):
+    assert targets(kind, NUMBERS[kind](**fact)) == sorted(expected)
+
+
+@given(
+    st.integers(1, 400),
+    st.sampled_from(["hours", "days", "weeks", "months", "years"]),
+    st.sampled_from(["delay", "imprisonment", "service", ""]),
+)
+def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
+    for other in targets("durations", Duration(value, unit, context)):
+        week = other <= {"hours": 168, "days": 7, "weeks": 1}.get(unit, 0)
+        assert week or value / 10 <= other <= 10 * value
+        assert unit in {"months", "years"} or other == int(other)
+        if context == "imprisonment":
+            years = {"hours": 8760, "days": 365, "weeks": 365 / 7, "months": 12}
+            assert other / years.get(unit, 1) <= 30
+
+
+def test_bounds_of_ages_and_of_factors_are_inclusive():
+    assert out_of_bounds("ages", Age(50), 110) is None and out_of_bounds("ages", Age(50), 111)
+    assert out_of_bounds("ages", Age(50, "driver"), 16) is None and out_of_bounds("ages", Age(50, "driver"), 15)
+    assert out_of_bounds("ages", Age(9, "girl"), 21) is None and out_of_bounds("ages", Age(9, "girl"), 22)
+    assert out_of_bounds("amounts", Amount(500), 5000) is None and out_of_bounds("amounts", Amount(500), 5001)
+    assert out_of_bounds("amounts", Amount(500), 50) is None and out_of_bounds("amounts", Amount(500), 49)
+    assert out_of_bounds("amounts", Amount(500), 0)
+
+
+@given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))
+def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit):
+    value = round(value, 2)
+    found = targets("amounts", Amount(value, unit))
+    assert found == sorted(set(found))
+    assert value not in found
+    assert all(value / 10 <= other <= 10 * value for other in found)
+
+
+def test_words_are_counted_as_multisets_without_labels():
+    before = "State versus Minor. Evidence: FIR. Ages: 17 years."
+    after = "State versus Minor. Ages: 18 years. Amounts: 2.5 lakh."
+    assert changed_words(before, after) == (2, 3)
+    assert changed_words(before, before) == (0, 0)

@@ -1,0 +1,193 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+
+from casebook.sensitivity.cases import annotation_frame
+from casebook.sensitivity.evaluation import (
+    THRESHOLD,
+    case_scores,
+    coverage,
+    development_threshold,
+    documented_evaluation,
+    documented_scores,
+    evaluate,
+    placebo_threshold,
+    sensitivity,
+    sweep,
+    type_scores,
+)
+from casebook.sensitivity.facts import FACT_TYPES
+from casebook.sensitivity.tree import MEASURES
+
+RECORDS = [
+    {
+        "case_id": "a",
+        "dispositive_facts": ["Section", "Evidence"],
+        "non_dispositive_facts": ["Numerical"],
+        "expert_importance_ranking": {"Section": 1, "Evidence": 2, "Numerical": 3},
+    },
+    {"case_id": "b", "dispositive_facts": ["PartyType"], "non_dispositive_facts": ["Section"]},
+    {"case_id": "c", "dispositive_facts": [], "non_dispositive_facts": []},
+]
+SCORES = pd.DataFrame(
+    [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]], index=["a", "b", "c"], columns=list(FACT_TYPES)
+)
+
+
+@pytest.fixture
+def annotations():
+    return annotation_frame(RECORDS)
+
+
+def test_documented_conventions(annotations):
+    assert THRESHOLD == 1.5
+    found = documented_evaluation(SCORES, annotations, edges=3)
+    # a: 2 of 2, b: 1 of 1, c has none and scores 0.
+    assert found["dispositive_accuracy"] == round(2 / 3, 4)
+    # a: 1 of 1, b: Section 1.7 is above 1.5, c: 0.
+    assert found["non_dispositive_accuracy"] == round(1 / 3, 4)
+    assert found["mean_spearman"] == 1.0
+    assert found["llm_accept_rate"] == 1.0
+
+
+def test_no_retrieval_at_all_scores_well_where_nothing_may_move():
+    record = {
+        "case_id": "a",
+        "dispositive_facts": ["Section"],
+        "non_dispositive_facts": ["Numerical", "PartyType"],
+        "expert_importance_ranking": {"Section": 1, "Evidence": 2, "PartyType": 3, "Numerical": 4},
+    }
+    zeros = 0 * SCORES.loc[["a"]]
+    found = documented_evaluation(zeros, annotation_frame([record]))
+    assert found["dispositive_accuracy"] == 0
+    assert found["non_dispositive_accuracy"] == 1
+    # Ties by name: Evidence, Numerical, PartyType, Section against 2, 4, 3, 1.
+    assert found["mean_spearman"] == pytest.approx(1 - 6 * (1 + 4 + 0 + 9) / 60)
+
+
+def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
+    found = evaluate(SCORES, annotations, 1.5, n_boot=200)
+    truth = [True, True, False, True, False]
+    values = [2.0, 1.6, 0.5, 3.0, 1.7]
+    assert found["auroc"]["n"] == 5
+    assert found["auroc"]["value"] == pytest.approx(metrics.roc_auc_score(truth, values))
+    high = np.array(values) > 1.5
+    assert found["balanced_accuracy"]["value"] == pytest.approx(metrics.balanced_accuracy_score(truth, high))
+    assert found["mcc"]["value"] == pytest.approx(metrics.matthews_corrcoef(truth, high))
+    assert found["spearman"]["value"] == pytest.approx(1.0)
+    assert found["spearman"]["n"] == 1
+    assert found["spearman"]["p"] == pytest.approx(2 / 6)
+
+
+def test_unassessed_pairs_are_never_zero(annotations):
+    scores = SCORES.copy()
+    scores.loc["a", "Evidence"] = np.nan
+    assert evaluate(scores, annotations)["auroc"]["n"] == 4
+
+
+def test_constant_scores_have_no_rank_correlation(annotations):
+    found = evaluate(0 * SCORES, annotations)
+    assert found["auroc"]["value"] == 0.5
+    assert found["spearman"]["value"] is None
+    assert found["spearman"]["undefined"] == 1
+
+
+def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
+    scores = SCORES.astype(float)
+    scores.loc["b", "Section"] = np.nan
+    found = type_scores(scores, annotations)
+    # Section decides in a; b, where it does not, was not assessed.
+    assert found.loc["a"].to_dict() == pytest.approx({"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1})
+    assert np.isnan(found.loc["b", "Section"])
+    assert evaluate(found, annotations)["auroc"]["value"] == 1.0
+    whole = type_scores(SCORES, annotations)
+    assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
+
+
+def test_threshold_of_the_development_cases_separates_them(annotations):
+    threshold = development_threshold(SCORES, annotations)
+    # Best: above 1.7 (2.0 and 3.0 of three) or above 0.5 (1.05): the former has no
+    # false alarm, the latter one of two.
+    pairs = {1.05: (3 / 3 + 1 / 2) / 2, 1.85: (2 / 3 + 2 / 2) / 2}
+    assert threshold == pytest.approx(max(pairs, key=pairs.get))
+    assert development_threshold(0 * SCORES, annotations) is None
+
+
+def test_placebo_threshold_is_a_quantile_over_cases():
+    frame = pd.DataFrame(
+        {"case_id": ["a", "a", "b", "b"], "status": ["ok", "ok", "ok", "invalid"], "footrule": [0.1, 0.3, 0.6, 9.0]}
+    )
+    assert placebo_threshold(frame, "footrule", 0.5) == pytest.approx(0.4)
+    assert placebo_threshold(frame.head(0), "footrule") is None
+
+
+def test_sweep_goes_from_all_high_to_all_low(annotations):
+    found = sweep(SCORES, annotations, [-1, 10], n_boot=50).set_index("measure")
+    assert found.loc["dispositive", "value"].tolist() == [1, 0]
+    assert found.loc["non_dispositive", "value"].tolist() == [0, 1]
+
+
+MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}
+
+
+def edges(*rows):
+    """Make edges from (case, type, status, footrule, placebo[, more])."""
+    made = []
+    for number, (case, kind, status, value, placebo, *more) in enumerate(rows):
+        row = {"case_id": case, "fact_type": kind, "status": status, **MORE}
+        row |= {"node": f"r.{number}"}
+        row |= dict.fromkeys(MEASURES, value)
+        row |= {f"placebo_{name}": placebo for name in MEASURES}
+        made.append(row | (more[0] if more else {}))
+    return pd.DataFrame(made)
+
+
+FRAME = edges(
+    ("a", "Section", "ok", 0.6, 0.1),
+    ("a", "Section", "ok", 0.4, 0.1),
+    ("b", "Section", "ok", 0.5, 0.3),
+    ("a", "Numerical", "noop", 0.0, np.nan),
+    ("a", "Numerical", "ok", 0.2, np.nan),
+    ("b", "Evidence", "invalid", np.nan, np.nan),
+    ("b", "PartyType", "poor_query", 0.9, 0.1, {"reason": "too poor"}),
+)
+
+
+def row(frame, name):
+    return frame.set_index("fact type").loc[name]
+
+
+def test_means_excess_and_what_is_left_out():
+    found = sensitivity(FRAME, n_boot=500)
+    section = row(found, "Section")
+    assert section["sensitivity"] == pytest.approx(0.5)
+    assert section["placebo"] == pytest.approx(0.5 / 3)
+    assert section["excess"] == pytest.approx(1 / 3)
+    assert section["p"] == pytest.approx(0.5)  # two cases: 2 of 4 sign vectors
+    assert (section["edges"], section["cases"]) == (3, 2)
+    numerical = row(found, "Numerical")
+    assert (numerical["noop"], numerical["edges"]) == (1, 1)
+    assert pd.isna(numerical["excess"])
+    assert numerical["reason"] == "no matched placebo"
+    evidence = row(found, "Evidence")
+    assert evidence["invalid"] == 1
+    assert pd.isna(evidence["sensitivity"])
+    assert evidence["reason"] == "not assessed: no edge"
+    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (1, "too poor")
+    assert pd.isna(row(found, "PartyType")["sensitivity"])
+
+
+def test_documented_scores_turn_the_untested_into_zero_and_ours_do_not():
+    documented = documented_scores(FRAME)
+    assert documented.loc["b", "Evidence"] == 0
+    assert documented.loc["a", "Numerical"] == pytest.approx(0.1)
+    ours = case_scores(FRAME, over_placebo=False)
+    assert pd.isna(ours.loc["b", "Evidence"])
+    assert ours.loc["a", "Numerical"] == pytest.approx(0.2)
+
+
+def test_coverage_counts_cases_without_any_edge():
+    found = row(coverage(FRAME, 3), "Section")
+    assert (found["assessed"], found["cases"]) == (2, 3)
+    assert row(coverage(FRAME, 3, least=2), "Section")["assessed"] == 1

@@ -1,0 +1,164 @@
+"""Extraction: each fact as it is written, at its place, and nothing that is none."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.readers import read_yaml
+from casebook.sensitivity import extract, facts
+from casebook.sensitivity.cases import read_gold
+from casebook.sensitivity.citations import country_of
+from casebook.sensitivity.extract import LONGEST, extract_sheet, extract_with_model, facts_region, outcome
+from casebook.sensitivity.facts import fact_at, fact_fields
+
+EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
+WHOLE = "It was argued at length. " * 200
+
+
+def kinds(text):
+    parties = extract_sheet(text).sheet.parties
+    return [parties.petitioner_type, parties.respondent_type]
+
+
+def partial(text):
+    return [country_of(text), any(note.startswith("coverage is partial") for note in extract_sheet(text).notes)]
+
+
+READERS = {
+    "quantity": extract.quantity,
+    "amounts": lambda text: [[one.fact.value, one.fact.unit] for one in extract.amounts(text)],
+    "ages": lambda text: [one.fact.value for one in extract.ages(text)],
+    "durations": lambda text: [[one.fact.value, one.fact.unit] for one in extract.durations(text)],
+    "evidence": lambda text: sorted(one.fact.evidence_type for one in extract.evidence(text)),
+    "outcome": lambda text: getattr(outcome(text), "fact", None),
+    "parties": kinds,
+    "sides": lambda text: kinds(text.replace("WHOLE", WHOLE)),
+    "currency": lambda text: next([a.value, a.unit] for a in extract_sheet(text).sheet.numerical_facts.amounts),
+    "country": partial,
+}
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "expected"), [(kind, *pair) for kind in READERS for pair in EXAMPLES[kind].items()]
+)
+def test_texts_are_read_as_a_person_reads_them(reader, text, expected):
+    assert READERS[reader](text) == expected
+
+
+def test_dollar_is_singapores_in_singapore_and_context_says_what_for():
+    (fine,) = extract.amounts("He was ordered to pay a fine of $2,500.", "SG")
+    assert (fine.fact.unit, fine.fact.context) == ("Singapore dollars", "fine")
+
+
+def test_region_runs_from_the_facts_heading_to_the_next():
+    text = "JUDGMENT\n\nFACTS\nHe paid Rs 5.\n\nISSUES\nWhether Rs 7 was due."
+    start, end = facts_region(text)
+    assert "Rs 5" in text[start:end]
+    assert "Rs 7" not in text[start:end]
+    (amount,) = extract_sheet(text).sheet.numerical_facts.amounts
+    assert amount.value == 5
+
+
+def test_region_without_heading_is_the_first_fifth_and_short_texts_whole():
+    text = "word " * 10_000
+    assert facts_region(text) == (0, 10_000)
+    assert facts_region("word " * 100) == (0, 500)
+    assert facts_region("word " * 100, documented=True) == (0, 100)
+    assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST)
+    assert facts_region("x " * 4_000 + "The facts of the case are these.")[0] == 8_000
+
+
+def test_outcome_of_a_long_judgment_is_looked_for_at_its_end():
+    body = "The first appeal was allowed. " + "Nothing was said. " * 2_000
+    found = outcome(body + "The appeal is dismissed.")
+    assert found.fact == "Dismissed"
+    assert found.end == len(body) + len("The appeal is dismissed")
+    assert outcome(body) is None
+
+
+def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
+    for one in read_gold():
+        found = extract_sheet(one.text, one.id)
+        assert facts.from_dict(facts.to_dict(found.sheet), empty=True) == found.sheet
+        assert {s.field for s in found.spans} == set(fact_fields(found.sheet))
+        for span in found.spans:
+            words = one.text[span.start : span.end]
+            assert words.strip()
+            if span.field.startswith("evidence"):
+                assert fact_at(found.sheet, span.field).description == words
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 5])
+def test_text_that_is_none_is_refused(text):
+    with pytest.raises(InputError, match="has no text"):
+        extract_sheet(text)
+
+
+@given(
+    st.text(alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١", min_size=1, max_size=200).filter(str.strip)
+)
+def test_any_text_gives_a_sheet_that_can_be_written(text):
+    found = extract_sheet(text)
+    assert facts.from_dict(facts.to_dict(found.sheet), empty=True) == found.sheet
+    assert all(0 <= s.start < s.end <= len(text) for s in found.spans)
+
+
+def test_long_text_is_read_in_bounded_time():
+    text = "FACTS\n" + "He was aged 40 and paid Rs. 5,000 for two years. " * 5_000
+    assert len(extract_sheet(text).sheet.numerical_facts.amounts) == 1
+    extract_sheet("one two three " * 20_000)
+    extract_sheet("1,11,11," * 20_000)
+
+
+def test_provisions_of_unknown_acts_are_counted_in_the_notes():
+    found = extract_sheet("Convicted in India under section 12 and section 14.")
+    assert found.sheet.sections_cited == ()
+    assert "2 provisions of acts that are not known are left out" in found.notes
+
+
+class Fake:
+    """A language model that gives the answers it was made with, in turn."""
+
+    name = "fake"
+
+    def __init__(self, *answers):
+        self.answers, self.prompts = list(answers), []
+
+    def complete_json(self, prompt, schema):
+        self.prompts.append(prompt)
+        assert schema["properties"].keys() >= {"parties", "sections_cited"}
+        return self.answers.pop(0)
+
+
+TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
+ANSWER = {
+    "parties": {"petitioner_type": "Individual"},
+    "sections_cited": ["section 302 IPC"],
+    "evidence_items": [{"evidence_type": "Witness", "description": "a farmer"}],
+    "numerical_facts": {"ages": [{"value": 40}], "amounts": [{"value": 6000}]},
+}
+
+
+def test_model_gives_the_sheet_and_what_it_made_up_is_counted():
+    fake = Fake({"outcome": "Won"}, ANSWER)
+    found = extract_with_model(TEXT, fake)
+    assert "outcome" in fake.prompts[1]  # asked once more, and told why
+    assert found.method == "fake"
+    assert found.sheet.sections_cited == ("IPC-302",)
+    assert "1 facts of fake were not found in the text" in extract_with_model(TEXT, Fake(ANSWER)).notes
+    fields = {s.field: TEXT[s.start : s.end] for s in found.spans}
+    assert fields["evidence_items.0"] == "a farmer"
+    assert fields["sections_cited.0"] == "302"
+    assert "numerical_facts.amounts.0" not in fields
+
+
+@pytest.mark.parametrize("bad", [{"outcome": "Won"}, {"x": 1}, ["a list"], None])
+def test_useless_model_gives_way_to_the_rules_and_it_is_said(bad):
+    found = extract_with_model(TEXT, Fake(bad, bad))
+    assert replace(found, notes=()) == extract_sheet(TEXT)
+    assert len(found.notes) == 3
+    assert "the rules were used" in found.notes[-1]

@@ -1,0 +1,179 @@
+"""Fact sheets: what is read is checked, hashed by its facts, and told in one way."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.errors import InputError
+from casebook.readers import read_yaml
+from casebook.sensitivity import facts
+
+RECORD = {
+    "case_id": "state-v-nobody",
+    "parties": {"petitioner_type": "Individual", "respondent_type": "UnionOfIndia"},
+    "evidence_items": [
+        {"evidence_type": "Witness", "description": "neighbour"},
+        {"evidence_type": "FIR", "description": ""},
+        {"evidence_type": "Witness", "description": "daughter"},
+    ],
+    "sections_cited": ["IPC-302", "IPC-34"],
+    "numerical_facts": {
+        "amounts": [{"value": 500000.0, "unit": "rupees", "context": "compensation"}],
+        "ages": [{"value": 15, "descriptor": "victim"}],
+        "durations": [{"value": 2.5, "unit": "years", "context": "delay"}],
+    },
+    "outcome": "Dismissed",
+}
+
+
+def is_noop(before, after, **options):
+    return facts.query_text(before, **options) == facts.query_text(after, **options)
+
+
+def changed(**fields):
+    return facts.from_dict(RECORD | fields)
+
+
+def test_query_follows_the_documented_order_and_leaves_the_outcome_out():
+    sheet = facts.from_dict(RECORD)
+    assert facts.query_text(sheet) == (
+        "Individual versus UnionOfIndia. Sections cited: IPC-302, IPC-34. "
+        "Evidence: FIR, Witness. Amounts: 500000 rupees (compensation). "
+        "Ages: 15 years (victim). Durations: 2.5 years (delay)."
+    )
+    assert facts.query_text(sheet, outcome=True).endswith(" Outcome: Dismissed.")
+    assert "Union Of India" in facts.query_text(sheet, words=True)
+
+
+def test_edit_beyond_the_caps_is_a_noop_and_without_caps_is_not():
+    many = changed(sections_cited=[f"IPC-{n}" for n in range(1, 11)])
+    ninth = facts.replace_section(many, "IPC-9", "IPC-99")
+    assert is_noop(many, ninth)
+    assert not is_noop(many, ninth, caps=False)
+    assert not is_noop(many, facts.replace_section(many, "IPC-8", "IPC-99"))
+
+
+def test_removing_one_of_two_items_of_a_type_is_a_noop():
+    sheet = facts.from_dict(RECORD)
+    assert is_noop(sheet, facts.remove_evidence(sheet, 0))
+    assert not is_noop(sheet, facts.remove_evidence(sheet, 1))
+
+
+def test_hash_knows_the_facts_and_nothing_else():
+    sheet = facts.from_dict(RECORD)
+    assert facts.sheet_hash(sheet) == facts.sheet_hash(replace(sheet, case_id="other"))
+    back = facts.replace_party(sheet, "petitioner", "Minor")
+    assert facts.sheet_hash(back) != facts.sheet_hash(sheet)
+    back = facts.replace_party(back, "petitioner", "Individual")
+    assert facts.sheet_hash(back) == facts.sheet_hash(sheet)
+    number = facts.replace_number(sheet, "amounts", 0, 500000.0)
+    assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
+
+
+@pytest.mark.parametrize(
+    ("edit", "arguments", "message"),
+    [
+        (facts.replace_party, ("judge", "State"), "unknown side 'judge'"),
+        (facts.replace_section, ("IPC-1", "IPC-2"), "IPC-1 is not cited"),
+        (facts.replace_section, ("IPC-34", "IPC-302"), "IPC-302 is cited already"),
+        (facts.remove_evidence, (3,), "evidence_items has no position 3"),
+        (facts.remove_evidence, (-1,), "evidence_items has no position -1"),
+        (facts.replace_number, ("weights", 0, 1), "unknown kind 'weights'"),
+        (facts.replace_number, ("ages", 1, 1), "ages has no position 1"),
+    ],
+)
+def test_edit_of_a_fact_that_is_not_there_is_refused(edit, arguments, message):
+    with pytest.raises(InputError, match=message):
+        edit(facts.from_dict(RECORD), *arguments)
+
+
+@pytest.mark.parametrize(("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"])
+def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
+    path = tmp_path / "sheet.json"
+    path.write_text(json.dumps(RECORD | fields))
+    with pytest.raises(InputError) as caught:
+        facts.read_sheet(path)
+    assert f"{path}: field {field}: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_sections_are_brought_into_normal_form():
+    sheet = changed(sections_cited=["s 300A IPC", "PDPA s.13", "my own rule"])
+    assert sheet.sections_cited == ("IPC-300A", "PDPA-13", "my own rule")
+    with pytest.raises(InputError, match=r"sections_cited\.1: 'IPC-302' stands twice"):
+        changed(sections_cited=["IPC-302", "section 302 IPC"])
+
+
+def test_the_same_fact_has_the_same_key_whatever_is_said_of_it():
+    sheet = facts.from_dict(RECORD)
+    keys = [facts.fact_key(sheet, field) for field in facts.fact_fields(sheet)]
+    assert keys[:3] == [
+        ("PartyType", ("petitioner_type", "Individual")),
+        ("PartyType", ("respondent_type", "UnionOfIndia")),
+        ("Evidence", "Witness"),
+    ]
+    assert keys[5:] == [
+        *(("Section", "IPC-302"), ("Section", "IPC-34"), ("Amount", (500_000, "rupees"))),
+        *(("Age", 15), ("Duration", 900.0), ("Outcome", "Dismissed")),
+    ]
+
+
+def test_sheet_without_facts_is_refused():
+    with pytest.raises(InputError, match="no fact"):
+        facts.from_dict({"case_id": "empty"})
+    assert facts.present_types(facts.from_dict({"case_id": "e"}, empty=True)) == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5])
+def test_file_that_is_no_sheet_is_refused(tmp_path, content):
+    path = tmp_path / "sheet.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"sheet\.json: "):
+        facts.read_sheet(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        facts.read_sheet(tmp_path / "absent.json")
+
+
+def test_documented_reading_keeps_unknown_evidence_and_forgets_unknown_parties():
+    record = RECORD | {
+        "parties": {"petitioner_type": "Alien", "respondent_type": "State"},
+        "evidence_items": [{"evidence_type": "DocumentaryEvidence"}],
+    }
+    sheet = facts.from_dict(record, documented=True)
+    assert sheet.parties.petitioner_type == "Unknown"
+    assert sheet.evidence_items[0].evidence_type == "DocumentaryEvidence"
+    assert facts.present_types(sheet) == facts.FACT_TYPES
+
+
+numbers = st.integers(0, 10**9) | st.floats(0, 1e6)
+sheets = st.fixed_dictionaries(
+    {
+        "case_id": st.just("x"),
+        "parties": st.fixed_dictionaries(
+            {
+                "petitioner_type": st.sampled_from(facts.PARTY_TYPES),
+                "respondent_type": st.sampled_from(facts.PARTY_TYPES),
+            }
+        ),
+        "sections_cited": st.lists(
+            st.from_regex(r"[A-Z]{2,5}-[1-9][0-9]{0,2}", fullmatch=True), min_size=1, unique=True
+        ),
+        "numerical_facts": st.fixed_dictionaries(
+            {"amounts": st.lists(st.fixed_dictionaries({"value": numbers}), max_size=3)}
+        ),
+        "outcome": st.none() | st.sampled_from(facts.OUTCOMES),
+    }
+)
+
+
+@given(sheets)
+def test_sheet_survives_the_way_to_json_and_back(record):
+    sheet = facts.from_dict(record)
+    again = facts.from_dict(json.loads(json.dumps(facts.to_dict(sheet))))
+    assert again == sheet
+    assert facts.sheet_hash(again) == facts.sheet_hash(sheet)
+    assert facts.query_text(again) == facts.query_text(sheet)

@@ -1,0 +1,149 @@
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.models.language import Endpoint
+from casebook.readers import read_yaml
+from casebook.sensitivity.edits import edit_fact, single_fact_edits
+from casebook.sensitivity.facts import from_dict
+from casebook.sensitivity.plausibility import (
+    ACCEPT,
+    REJECT,
+    UNDETERMINED,
+    Decision,
+    ModelValidator,
+    accept_rates,
+    rules,
+    validator_table,
+)
+from casebook.stats.intervals import wilson
+
+EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
+
+
+def sheet(sections=(), **more):
+    record = {"case_id": "x", "sections_cited": list(sections), **more}
+    return from_dict(record, documented=True)
+
+
+def added(before, name):
+    edits = single_fact_edits(before, fact_types=["Evidence"])
+    return next(edit for edit in edits if edit.new == name)
+
+
+@pytest.mark.parametrize(("sections", "name", "outcome"), EXAMPLES["added_evidence"])
+def test_rules_on_added_evidence(sections, name, outcome):
+    before = sheet(sections)
+    assert rules(before, added(before, name)).outcome == outcome
+
+
+def test_rules_refuse_what_contradicts():
+    before = sheet(
+        parties={"petitioner_type": "Minor"}, numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]}
+    )
+    found = {edit.new: rules(before, edit) for edit in single_fact_edits(before, fact_types=["Numerical"])}
+    assert found["18"].outcome == found["60"].outcome == REJECT
+    assert found["6"].outcome == ACCEPT
+    assert "contradiction" in found["18"].reason
+
+
+class Model:
+    """A model that gives the answers in turn, or fails."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def complete_json(self, prompt, schema):
+        self.asked.append(prompt)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def both(plausible, operative):
+    return {"plausible": plausible, "changes_operative_fact": operative}
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "documented"),
+    [
+        (both(True, True), ACCEPT, ACCEPT),
+        (both(True, False), REJECT, REJECT),
+        (both(False, True), REJECT, REJECT),
+        (both("false", True), UNDETERMINED, ACCEPT),
+        ({"plausible": True}, UNDETERMINED, ACCEPT),
+        ([], UNDETERMINED, ACCEPT),
+        (InputError("down"), UNDETERMINED, ACCEPT),
+        (OSError("down"), UNDETERMINED, ACCEPT),
+    ],
+)
+def test_no_answer_is_undetermined_and_documented_accepts(answer, outcome, documented):
+    before = sheet(["IPC-302"])
+    edit = added(before, "Confession")
+    ours = ModelValidator(Model(answer))
+    assert ours(before, edit).outcome == outcome
+    theirs = ModelValidator(Model(answer), documented=True)
+    assert theirs(before, edit).outcome == documented
+    failed = int(outcome == UNDETERMINED)
+    assert sum(ours.failures.values()) == failed
+
+
+def test_decisions_are_remembered_with_their_case():
+    first, second = sheet(["IPC-302"]), sheet(["IPC-420"])
+    answers = [both(True, True), both(False, True)]
+    ours = ModelValidator(Model(*answers))
+    documented = ModelValidator(Model(*answers), documented=True)
+    for validator, expected in ((ours, REJECT), (documented, ACCEPT)):
+        outcomes = [validator(s, added(s, "Confession")).outcome for s in (first, second)]
+        assert outcomes == [ACCEPT, expected]
+    assert ours(first, added(first, "Confession")).outcome == ACCEPT
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ({"raw": "<html>gateway</html>"}, "nonsense"),
+        ({"raw": "{}", "status": 500}, "refused"),
+        ({"raw": "{}", "delay": 1.0}, "timeout"),
+        (None, "unreachable"),
+    ],
+)
+def test_bad_endpoints_are_counted_by_cause_and_never_accept(endpoint, answer, cause):
+    url = endpoint(**answer)[0] if answer else "http://127.0.0.1:9/v1"
+    timeout = 0.3 if cause == "timeout" else 60
+    validator = ModelValidator(Endpoint("fake", url=url, timeout=timeout))
+    before = sheet(["IPC-302"])
+    decision = validator(before, added(before, "Confession"))
+    assert decision.outcome == UNDETERMINED
+    assert validator.failures == {cause: 1}
+
+
+def test_accept_rate_leaves_the_undetermined_apart():
+    outcomes = [ACCEPT] * 6 + [REJECT] * 2 + [UNDETERMINED] * 4
+    frame = pd.DataFrame({"fact_type": ["Section"] * 12, "outcome": outcomes})
+    rates = accept_rates(frame).set_index("fact type")
+    expected = wilson(6, 8)
+    assert rates.loc["Section", "rate"] == pytest.approx(0.75)
+    assert rates.loc["Section", "rate low"] == pytest.approx(expected.low)
+    assert rates.loc["Section", "undetermined share"] == pytest.approx(4 / 12)
+    assert pd.isna(rates.loc["Evidence", "rate"])
+    assert rates.loc["all", "n"] == 12
+
+
+def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():
+    table = validator_table().set_index(["edits", "measure"])
+    for measure, least in (("absurd rejected", 0.9), ("sensible accepted", 0.95)):
+        row = table.loc["heldout", measure]
+        assert row["share"] >= least
+        assert row["share low"] < row["share"] <= row["share high"]
+    nobody = validator_table(lambda *_: Decision(ACCEPT, "all")).set_index("measure")
+    assert set(nobody.loc["absurd rejected", "share"]) == {0.0}
+
+
+@pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])
+def test_rules_on_sections_and_parties(sections, item, new, outcome):
+    before = sheet(sections, parties={"petitioner_type": "Individual", "respondent_type": "State"})
+    assert rules(before, edit_fact(before, item, new)).outcome == outcome

@@ -1,0 +1,261 @@
+"""The planted truth is recovered, and single edits show what was measured of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.measures.rankshift import normalised_footrule
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.runs.outputs import as_json
+from casebook.sensitivity import evaluation
+from casebook.sensitivity.evaluation import THRESHOLD, case_scores, documented_evaluation, documented_scores, evaluate
+from casebook.sensitivity.placebo import VACUOUS, Inert
+from casebook.sensitivity.planted import VALUES, WEIGHTS
+from casebook.sensitivity.study import case_collection, drill_down, planted_collection, run_study
+from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, excess, grow_trees
+from casebook.stats.intervals import bootstrap_mean
+
+
+@pytest.fixture(scope="module")
+def study():
+    return run_study(planted_collection(), ["bm25"], n_boot=2_000)
+
+
+def test_excess_recovers_what_decides(study):
+    found = study.evaluated("bm25")
+    assert found["auroc"]["value"] >= 0.95
+    assert found["auroc"]["ci"][0] > 0.9
+    assert found["spearman"]["value"] > 0.8
+    assert found["spearman"]["p"] < 1e-6
+    blind = study.evaluated("random")["auroc"]
+    assert blind["ci"][0] < 0.5 < blind["ci"][1]
+
+
+def test_excess_of_planted_noise_covers_zero(study):
+    edges = study.edges["bm25"]
+    weight = np.array(
+        [WEIGHTS[case.rsplit("-", 1)[0]][name] for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)]
+    )
+    beyond = excess(edges, "footrule")
+    for name in ("all", *VALUES):
+        noise = (weight == 0) & ((edges["fact_type"] == name) | (name == "all"))
+        cases = edges["case_id"][noise].tolist()
+        found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
+        assert found.low < 0 < found.high, name
+    decides = bootstrap_mean(beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist())
+    assert decides.low > 0.2
+
+
+def test_first_five_fails_where_the_stratified_budget_does_not():
+    cases = planted_collection()
+    search = CaseSearch(HybridRetriever(cases.documents, mode="bm25"))
+    assessed, accuracy, areas = {}, {}, {}
+    budgets = {"first": TreeSettings.documented(outcome=False), "mixed": TreeSettings(placebo_draws=0)}
+    for name, settings in budgets.items():
+        edges = edge_frame(grow_trees(cases.sheets, search, settings, cases.neighbours))
+        scores = documented_scores(edges)
+        assessed[name] = case_scores(edges, "displacement", over_placebo=False).count().sum()
+        accuracy[name] = documented_evaluation(scores, cases.annotations)["dispositive_accuracy"]
+        areas[name] = evaluate(scores, cases.annotations, n_boot=100)["auroc"]["ci"]
+    assert assessed == {"first": 24, "mixed": 96}
+    assert accuracy["first"] < 0.5 < accuracy["mixed"]
+    assert areas["first"][1] < areas["mixed"][0]
+
+
+def test_placebos_exceed_the_documented_threshold(study):
+    placebos = study.placebos["bm25"]
+    assert (placebos["displacement"] > THRESHOLD).mean() > 0.3
+    blind = documented_evaluation(documented_scores(study.edges["random"]), study.annotations)
+    assert (blind["dispositive_accuracy"], blind["non_dispositive_accuracy"]) == (1, 0)
+
+
+def test_agreement_with_annotations_beside_the_type_alone(study):
+    table = study.agreement().set_index("system")
+    assert list(table.index) == ["bm25", "random", "type alone"]
+    assert table.loc["bm25", "balanced accuracy, held out"] > 0.7
+    assert table.loc["bm25", "MCC, held out"] > 0.4
+    assert table.loc["bm25", "AUROC of excess"] > table.loc["bm25", "AUROC uncorrected"] - 0.05
+    alone = table.loc["type alone"]
+    assert alone["pairs"] == table.loc["bm25", "pairs"] == 96
+    assert alone["AUROC of excess"] == 0.5  # each type decides in two of four areas
+    assert replace(study, annotations=study.annotations.head(0)).agreement().empty
+
+
+def test_numbers_carry_what_every_number_carries(study):
+    numbers = study.numbers()["bm25"]
+    assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
+    for number in numbers.values():
+        assert set(number) == {"value", "ci", "n", "control", "reason"}
+    for row in study.sensitivity("bm25").to_dict("records"):
+        number = numbers[f"footrule {row['fact type']} over placebo"]
+        assert number["value"] == row["excess"]
+        assert number["ci"] == [row["excess low"], row["excess high"]]
+        assert numbers[f"footrule {row['fact type']}"]["control"] == row["placebo"]
+    assert {"Placebo", "Section"} <= set(study.rows()["fact_type"])
+
+
+def test_resamples_and_seed_reach_every_draw(monkeypatch):
+    asked = set()
+
+    def noted(draw):
+        def note(*arguments, **options):
+            asked.add((options.get("n_boot", options.get("n_resamples")), options["seed"]))
+            return draw(*arguments, **options)
+
+        return note
+
+    for name in ("bootstrap_mean", "resample_tables", "paired_randomization"):
+        monkeypatch.setattr(evaluation, name, noted(getattr(evaluation, name)))
+    study = run_study(planted_collection(2, 2, 4), ["bm25"], TreeSettings(1, 3, placebo_draws=1, seed=11), n_boot=123)
+    study.numbers()
+    study.agreement()
+    assert asked == {(123, 11)}
+
+
+def test_fewer_than_six_cases_have_no_interval():
+    cases = planted_collection(1, 2, 4)  # four cases, one of each area
+    study = run_study(cases, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
+    types = study.sensitivity("bm25")
+    used = types[types["excess"].notna()]
+    assert len(used) and types[["excess low", "excess high"]].isna().all(axis=None)
+    assert set(used["reason"]) == {"fewer_than_six_clusters"}
+    found = study.evaluated("bm25", threshold=0.1)
+    for name in ("auroc", "balanced_accuracy", "dispositive"):
+        assert found[name]["value"] is not None
+        assert found[name]["ci"] == [None, None], name
+        assert found[name]["reason"] == "fewer_than_six_clusters"
+
+
+def test_a_collection_without_inert_words_says_so():
+    cases = planted_collection(2, 2, 4)
+    names = {word for kind in Inert().kinds for word in kind}
+    texts = [" ".join(w for w in text.split() if w.strip(".,") not in names) for text in cases.documents["text"]]
+    bare = replace(cases, documents=cases.documents.assign(text=texts))
+    study = run_study(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
+    types = study.sensitivity("bm25")
+    assert types["sensitivity"].notna().any() and types["placebo"].isna().all()
+    assert set(types["reason"]) == {VACUOUS}
+    assert np.isnan(study.agreement().set_index("system").loc["bm25", "AUROC of excess"])
+    items = drill_down(study, bare.precedents)["items"]
+    assert items and all(item["placebo"] is None for item in items)
+    number = study.numbers()["bm25"]["footrule Section over placebo"]
+    assert number["value"] is None and number["reason"] == VACUOUS
+
+
+def test_questions_without_a_fact_are_no_cases():
+    with pytest.raises(InputError, match="smoke: no question is a case to edit: 31 ju"):
+        case_collection("smoke")
+
+
+@pytest.fixture(scope="module")
+def few():
+    return case_collection("planted", cases=1, values=3, per_line=6)
+
+
+@pytest.fixture(scope="module")
+def edited(few):
+    return run_study(few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_boot=200)
+
+
+@pytest.fixture(scope="module")
+def found(edited, few):
+    return drill_down(edited, few.precedents)
+
+
+def words(item, sign):
+    return " ".join(run[1:] for run in item["change"] if run[0] in ("=", sign))
+
+
+def tried(study, found, system="bm25"):
+    """Give items with the system's own nodes, matched by case and texts."""
+    nodes = {
+        (tree.case_id, node.parent.query, node.query): node for tree in study.trees[system] for node in tree.nodes[1:]
+    }
+    keys = [(i["case"], words(i, "-"), words(i, "+")) for i in found["items"]]
+    return [(item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes]
+
+
+def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found):
+    ids = [name for name, _ in found["documents"]]
+    assert found["systems"] == ["bm25", "random"] and found["remark"] is None
+    pairs = tried(edited, found)
+    assert len(pairs) == sum(item["results"][0] is not None for item in found["items"])
+    for item, node in pairs:
+        result = item["results"][0]
+        before, after = node.parent.found.cases, node.found.cases
+        left = [[ids[d], rank] for d, rank, _ in result["left"]]
+        assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
+        assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
+        moved = normalised_footrule(before, after, 10)
+        assert result["moved"] == round(moved, 3)
+
+
+def test_an_id_means_the_same_edit_to_every_system(edited, found):
+    assert not all(" (" in item["id"] for item in found["items"])
+    for item in found["items"]:
+        name, _, only = item["id"].partition(" (")
+        systems = [only.rstrip(")")] if only else edited.systems
+        for system in systems:
+            for tree in edited.trees[system]:
+                for node in tree.nodes[1:]:
+                    if f"{tree.case_id} {node.name}" == name:
+                        assert node.query == words(item, "+")
+
+
+def test_precedents_are_counted_in_the_lists(edited, found, few):
+    for item, node in tried(edited, found):
+        wanted = set(few.precedents[item["case"]])
+        ranks = [rank for rank, d in enumerate(node.found.cases, 1) if d in wanted]
+        best = min(ranks, default=None)
+        assert item["results"][0]["still_found"] == [best, len(ranks)]
+
+
+def test_placebos_are_those_of_the_same_size(edited, found):
+    edges = edited.edges["bm25"].set_index(["case_id", "node"])
+    pairs = tried(edited, found)
+    assert len(pairs) >= (edges["depth"] == 1).sum()
+    for item, node in pairs:
+        row, result = edges.loc[(item["case"], node.name)], item["results"][0]
+        assert len(result["placebo_new"]) == row["placebos"]
+        assert (item["placebo"] is None) == (row["placebos"] == 0)
+        expected = pytest.approx(row["placebo_footrule"], abs=6e-4)
+        assert result["placebo_moved"] == (expected if row["placebos"] else None)
+
+
+def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
+    names = [item["id"] for item in found["items"]]
+    assert len(set(names)) == len(names) < found["asked"]
+    assert as_json(found) == as_json(drill_down(edited, few.precedents))
+    small = drill_down(edited, few.precedents, most_bytes=16_000)
+    assert len(as_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
+    first = [item["id"] for item in found["items"] if item["depth"] == 1]
+    kept = [item["id"] for item in small["items"]]
+    assert set(first) <= set(kept) or set(kept) <= set(first)
+
+
+def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(edited, found):
+    edges = edited.edges["bm25"]
+    moved = (edges["footrule"] - edges["placebo_footrule"]).abs().fillna(0)
+    pairs = {(i["case"], node.name) for i, node in tried(edited, found)}
+    keys = zip(edges["case_id"], edges["node"], strict=True)
+    kept = pd.Series([key in pairs for key in keys], index=edges.index)
+    own = (edges["depth"] == 1) & (edges["status"] == "ok")
+    assert kept[own].all()
+    for _, group in edges[edges["depth"] > 1].groupby("case_id"):
+        inside = kept[group.index]
+        assert inside.sum() == min(3, len(group))
+        left = moved[group.index][~inside]
+        assert moved[group.index][inside].min() >= left.max() - 1e-3
+
+
+def test_without_permission_queries_stay_away(edited, few, monkeypatch):
+    monkeypatch.setattr("casebook.sensitivity.study.may_show", lambda _: frozenset())
+    found = drill_down(edited, {})
+    assert {i["change"] for i in found["items"]} == {None}
+    assert {i["placebo"] for i in found["items"]} == {None}
+    assert {text for _, text in found["documents"]} == {None}
+    assert not found["precedents"]
+    assert {r["found"] for i in found["items"] for r in i["results"] if r} == {None}

@@ -1,0 +1,197 @@
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.measures.rankshift import mean_displacement, normalised_footrule, rbo
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.sensitivity.edits import ordered, single_fact_edits
+from casebook.sensitivity.evaluation import case_scores, sensitivity
+from casebook.sensitivity.facts import from_dict, sheet_hash
+from casebook.sensitivity.plausibility import REJECT, Decision
+from casebook.sensitivity.tree import (
+    MEASURES,
+    CaseSearch,
+    TreeSettings,
+    edge_frame,
+    grow_tree,
+    grow_trees,
+    placebo_frame,
+)
+
+
+def grown(planted, search, inert, **settings):
+    return grow_trees(planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert)
+
+
+def test_shape_and_thresholds(planted, search, inert):
+    trees = grown(planted, search, inert, max_depth=2, children=5)
+    for tree in trees:
+        by_parent = pd.Series([n.parent.name for n in tree.nodes[1:]]).value_counts()
+        assert by_parent.max() <= 5
+        assert len(tree.nodes) <= 31
+        for node in tree.nodes[1:]:
+            assert node.depth == node.parent.depth + 1 <= 2
+            if node.name in by_parent.index:
+                assert node.displacement(10) >= 1
+            elif node.depth == 1:
+                assert node.displacement(10) < 1 or not any(n.parent is node for n in tree.nodes[1:])
+
+
+def test_no_state_returns_unless_asked(planted, search, inert):
+    for tree in grown(planted, search, inert):
+        states = [sheet_hash(node.sheet) for node in tree.nodes]
+        assert len(set(states)) == len(states)
+    documented = grow_tree(planted.sheets[0], search, settings=TreeSettings.documented())
+    states = [sheet_hash(node.sheet) for node in documented.nodes]
+    assert len(set(states)) < len(states)
+
+
+def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
+    trees = grow_trees(planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours)
+    types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
+    assert types == {"Numerical"}
+    stratified = grown(planted, search, inert, max_depth=1)
+    for tree in stratified:
+        candidates = single_fact_edits(tree.root.sheet, planted.neighbours, tree.write)
+        offered = {edit.fact_type for edit in candidates}
+        assert {node.edit.fact_type for node in tree.nodes[1:]} == offered
+
+
+def test_stratified_order_takes_types_and_items_in_turn(planted):
+    sheet = from_dict(
+        {
+            "case_id": "x",
+            "sections_cited": ["IPC-302", "IPC-304"],
+            "numerical_facts": {"ages": [{"value": 17}, {"value": 40}]},
+        }
+    )
+    edits = single_fact_edits(sheet, planted.neighbours)
+    mixed = ordered(edits)
+    assert sorted(map(str, mixed)) == sorted(map(str, edits))
+    offered = len({edit.fact_type for edit in edits})
+    assert len({edit.fact_type for edit in mixed[:offered]}) == offered
+    ages = [edit.item for edit in mixed if edit.fact_type == "Numerical"]
+    assert set(ages[:2]) == {"ages/0", "ages/1"}
+    assert ordered(edits, "first") == edits
+
+
+def test_one_batch_per_level_gives_what_single_queries_give(planted, bm25, inert):
+    calls = []
+
+    class Counting(CaseSearch):
+        def _batch(self, keys):
+            calls.append(len(keys))
+            return super()._batch(keys)
+
+    search = Counting(bm25, 10)
+    trees = grown(planted, search, inert)
+    assert len(calls) == 3
+    alone = CaseSearch(bm25, 10)
+    for tree in trees:
+        for node in tree.nodes + tree.placebos:
+            assert alone([node.query], [tree.case_id])[0] == node.found
+
+
+def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
+    trees = grown(planted, search, inert)
+    edges = edge_frame(trees)
+    nodes = {(t.case_id, n.name): n for t in trees for n in t.nodes}
+    for row in edges[edges["status"] == "ok"].itertuples():
+        node = nodes[row.case_id, row.node]
+        lists = node.parent.found.cases, node.found.cases
+        assert row.displacement == pytest.approx(mean_displacement(*lists))
+        assert row.footrule == pytest.approx(normalised_footrule(*lists))
+        assert row.rbo_distance == pytest.approx(1 - rbo(*lists))
+    placebos, size = placebo_frame(trees), ["case_id", "parent", "removed", "added"]
+    first = edges[edges["status"] == "ok"].iloc[0]
+    matched = placebos[(placebos[size] == first[size]).all(axis=1)]
+    assert first["placebos"] == len(matched) == 4
+    assert not pd.isna(first["placebo_displacement"])
+    for name in MEASURES:
+        expected = pytest.approx(matched[name].mean(), nan_ok=True)
+        assert first[f"placebo_{name}"] == expected, name
+
+
+def test_noops_are_recorded_and_not_searched(planted, search, inert):
+    ages = [{"value": v, "descriptor": f"person {v}"} for v in (17, 18, 21, 60)]
+    record = {"case_id": "many", "sections_cited": ["IPC-302"], "numerical_facts": {"ages": ages}}
+    tree = grow_tree(from_dict(record), search, inert=inert)
+    edges = edge_frame([tree])
+    noops = edges[edges["status"] == "noop"]
+    assert len(noops) > 0
+    assert set(noops["item"]) <= {"ages/2", "ages/3"}
+    assert (noops["footrule"] == 0).all()
+    assert not any(node.edit.noop for node in tree.nodes[1:])
+
+
+def test_rejected_edits_are_not_tried(planted, search):
+    tree = grow_tree(
+        planted.sheets[0], search, neighbours=planted.neighbours, validator=lambda sheet, edit: Decision(REJECT, "no")
+    )
+    assert len(tree.nodes) == 1
+    assert tree.decisions
+    assert edge_frame([tree]).empty
+
+
+def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):
+    class Failing(CaseSearch):
+        def _batch(self, keys):
+            if any("IPC-303" in query for query, _ in keys):
+                raise InputError("broken")
+            return super()._batch(keys)
+
+    failing = Failing(search.retriever, 10)
+    sheet = from_dict(
+        {
+            "case_id": "x",
+            "parties": {"petitioner_type": "Minor"},
+            "sections_cited": ["IPC-302"],
+            "numerical_facts": {"ages": [{"value": 17}]},
+        }
+    )
+    tree = grow_tree(sheet, failing, neighbours=planted.neighbours, inert=inert)
+    edges = edge_frame([tree])
+    broken = edges[edges["new"] == "IPC-303"]
+    assert set(broken["status"]) == {"invalid"}
+    assert broken["footrule"].isna().all()
+    assert set(broken["reason"]) == {"broken"}
+    names = [node.name for node in tree.nodes if node.found.error]
+    assert not any(n.parent and n.parent.name in names for n in tree.nodes)
+    assert (edges["status"] == "ok").any()
+
+
+def test_several_documents_of_a_case_count_once(planted):
+    documents = planted.documents.head(60).copy()
+    documents["case_id"] = [f"c{number // 3}" for number in range(60)]
+    search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
+    query = "IPC-302 IPC-303 IPC-304 Witness Tenant Minor years premises ward"
+    found = search([query], ["c0"])[0]
+    assert len(found.cases) == len(set(found.cases)) == 10
+    assert "c0" not in found.cases
+    whole = HybridRetriever(documents, mode="bm25").retrieve_many([query], depth=60)
+    order = [documents["case_id"].iloc[i] for i in whole.final.ids[0]]
+    assert list(found.cases) == [c for c in dict.fromkeys(order) if c != "c0"][:10]
+
+
+def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
+    few = HybridRetriever(planted.documents.head(9), mode="bm25")
+    with pytest.raises(InputError, match="9 cases, fewer than the 10"):
+        CaseSearch(few, 10)
+    empty = from_dict({"case_id": "e"}, documented=True)
+    with pytest.raises(InputError, match="no fact to change"):
+        grow_tree(empty, search)
+    with pytest.raises(InputError, match="comes 2 times"):
+        grow_trees([planted.sheets[0]] * 2, search)
+
+
+def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
+    sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
+    tree = grow_tree(sheet, search, neighbours=planted.neighbours, inert=inert)
+    assert tree.terms == ("individual",)
+    edges = edge_frame([tree])
+    assert set(edges["status"]) == {"poor_query"}
+    assert edges["footrule"].notna().any()
+    found = sensitivity(edges).set_index("fact type").loc["PartyType"]
+    assert found["poor_query"] > 0 and found["edges"] == 0
+    assert pd.isna(found["sensitivity"]) and "1 informative term" in found["reason"]
+    assert case_scores(edges).isna().all(axis=None)

@@ -1,0 +1,94 @@
+"""Stored trainings: documented fields, the latest, the best, and what cannot be read."""
+
+import json
+
+import numpy as np
+import pytest
+
+from casebook.errors import InputError
+from casebook.shift.artifacts import STATS, best, read_training, training_result, trainings, write_training
+from casebook.shift.learn import learn_posneg
+
+DOCUMENTED = {
+    *("WorkflowName", "CreatedUtc", "BaseDirectory", "ComparisonRuns", "TrainingMode"),
+    *("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement"),
+    *("DeltaVector", "DeltaNorm", "CancelOutEpsilon", "IsCancelled", "CancelReason"),
+}
+
+
+GAIN = {"map@1": (0.5, 0.6), "ndcg@3": (0.4, 0.4)}
+
+
+@pytest.fixture
+def store(decoys, tmp_path):
+    """Give a function that trains and stores; later calls are newer."""
+
+    def write(selection=GAIN, **options):
+        shift = learn_posneg(decoys, **options)
+        result = training_result(shift, "w", selection, {}, 0.5)
+        return write_training(tmp_path, result, shift.stats)
+
+    write.root = tmp_path
+    return write
+
+
+def test_files_hold_the_documented_fields(store, decoys):
+    folder = store()
+    values = json.loads((folder / "shift-training-result.json").read_text())
+    assert set(values) >= DOCUMENTED
+    assert values["SelectionScore"] == pytest.approx(0.07)
+    assert values["DeltaNorm"] == pytest.approx(np.linalg.norm(values["DeltaVector"]))
+    stats = json.loads((folder / STATS).read_text())
+    assert 0 < stats["ResultantLength"] <= 1
+    assert stats["Cases"] == values["ComparisonRuns"]
+    text = (folder / "shift-training-result.md").read_text()
+    assert text.count("\n| ") >= len(DOCUMENTED) - 1
+    result = read_training(folder)
+    assert result.vector == pytest.approx(learn_posneg(decoys).vector)
+
+
+def test_latest_and_best(store):
+    strong = store()
+    weak = store({"map@1": (0.5, 0.5), "ndcg@3": (0.4, 0.4)})
+    assert best(store.root, "w", newest=True).folder == weak
+    assert best(store.root, "w").folder == strong
+
+
+def test_equal_scores_take_the_newest(store):
+    _, second = store(), store()
+    assert best(store.root, "w").folder == second
+
+
+def test_cancelled_trainings_are_latest_but_not_best(store):
+    good, cancelled = store(), store(cancel_epsilon=100.0)
+    assert best(store.root, "w", newest=True).folder == cancelled
+    assert best(store.root, "w").folder == good
+
+
+def test_documented_selection_without_a_score(tmp_path):
+    """Of files without a selection score the larger improvement wins, not the newer."""
+    for name, created, value in (("1", "2025-01-01", 0.010), ("2", "2025-02-01", 0.005)):
+        folder = tmp_path / f"w-training_{name}"
+        folder.mkdir()
+        fields = {"workflowName": "w", "createdUtc": f"{created}T00:00:00Z"}
+        fields |= {"improvementFirst": value, "deltaVector": [1.0]}
+        text = "\ufeff" + json.dumps(fields)
+        (folder / "shift-training-result.json").write_text(text, encoding="utf-8")
+    assert best(tmp_path, "w").folder.name == "w-training_1"
+
+
+def test_unreadable_trainings_are_passed_over(store):
+    folder = store()
+    for name, text in (("w-training_9", "{"), ("w-training_8", '{"CreatedUtc": 3}')):
+        (store.root / name).mkdir()
+        (store.root / name / "shift-training-result.json").write_text(text)
+        with pytest.raises(InputError, match="not a training result"):
+            read_training(store.root / name)
+    (store.root / "w-training_7").mkdir()
+    assert [result.folder for result in trainings(store.root, "w")] == [folder]
+
+
+def test_no_training_is_an_error(tmp_path):
+    for newest in (True, False):
+        with pytest.raises(InputError, match="no training of w"):
+            best(tmp_path, "w", newest)

@@ -1,0 +1,153 @@
+"""The documented evaluators and the acceptance gate."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from simulated import Simulated
+
+from casebook.data.splits import RetrievalDataset
+from casebook.errors import InputError
+from casebook.shift import gate
+from casebook.shift.embedded import embed
+from casebook.shift.gate import COSINE, MARGIN, MRR, NAMES, NDCG, evaluate_shift
+
+
+@pytest.fixture
+def demo():
+    """Give the documented simulation: two queries against two references."""
+    texts = ["Ref 1", "Ref 2"], ["Query 1", "Query 2"]
+    documents, queries = (
+        pd.DataFrame({name: [f"{name[0]}1", f"{name[0]}2"], "text": part})
+        for name, part in zip(("doc_id", "query_id"), texts, strict=True)
+    )
+    qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    dataset = RetrievalDataset("demo", "test", documents, queries, qrels)
+    return embed(dataset, Simulated("sha256"))
+
+
+@pytest.mark.data
+def test_shared_references_give_the_documented_values(demo, expected):
+    case = expected["eval_sim_sha256"]
+    plain = evaluate_shift(demo, demo.queries, baseline=False, mode="shared")
+    zero = evaluate_shift(demo, 0 * demo.queries, mode="shared")
+    for name in NAMES:
+        identity = case["identity"][name]
+        assert plain.metrics[name] == pytest.approx(identity, abs=1e-7)
+        assert zero.metrics[f"{name}.shift"] == case["shift=zero"][name]
+        delta = case["zero.delta"][name]
+        assert zero.metrics[f"{name}.delta"] == pytest.approx(delta, abs=1e-7)
+
+
+def test_values_by_hand(planted):
+    documents = {"a": [1.0, 0], "b": [0, 1.0], "c": [0.6, 0.8]}
+    data = planted({"q": [0, 2.0]}, documents, {"q": {"a": 1, "c": 1}})
+    metrics = evaluate_shift(data, data.queries).metrics
+    assert metrics[COSINE] == pytest.approx((0 + 1 + 0.8) / 3)
+    assert metrics[MARGIN] == pytest.approx(0.2)
+    assert metrics[MRR] == 0.5
+    gain = 1 / np.log2(3) + 1 / np.log2(4)
+    assert metrics[NDCG] == pytest.approx(gain / (1 + 1 / np.log2(3)))
+
+
+def test_wrong_mode_and_shape(demo):
+    with pytest.raises(InputError, match="unknown mode"):
+        evaluate_shift(demo, demo.queries, mode="both")
+    with pytest.raises(InputError, match="shape"):
+        evaluate_shift(demo, demo.queries[:1])
+
+
+@pytest.fixture
+def moved(decoys):
+    """Give a run of the evaluators on queries moved by some amount."""
+
+    def run(amount, **options):
+        shift = amount * np.eye(12)[0]
+        return evaluate_shift(decoys, decoys.queries + shift, **options)
+
+    return run
+
+
+@pytest.mark.parametrize(("amount", "verdict"), [(1.0, "pass"), (0.0, "pass"), (-2.0, "fail")])
+def test_gate_verdicts(moved, amount, verdict):
+    for decision in gate.DECISIONS:
+        report = gate.judge(moved(amount), decision=decision)
+        assert report.verdict == verdict
+
+
+def run_of(moved, deltas):
+    """Give a run whose deltas are the given ones."""
+    shifted = pd.DataFrame(dict.fromkeys((NDCG, MRR), np.asarray(deltas, dtype=float)))
+    metrics = {f"{name}.delta": float(np.mean(deltas)) for name in (NDCG, MRR)}
+    return dataclasses.replace(moved(0.0), metrics=metrics, baseline=0 * shifted, shifted=shifted)
+
+
+def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
+    run = run_of(moved, [0.5, -0.5, 0.4, -0.4, 0.01])
+    assert gate.judge(run).verdict == "undecided"
+    assert gate.judge(run, decision="point").verdict == "pass"
+
+
+@pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.006, False)])
+def test_documented_threshold(moved, delta, passed):
+    assert (gate.judge(run_of(moved, [delta] * 8)).verdict == "pass") is passed
+    assert gate.judge(run_of(moved, [delta] * 8), "rank").verdict == "fail"
+
+
+@pytest.mark.data
+def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
+    """Ties favour the first reference, so that no information scored best."""
+    run = evaluate_shift(demo, 0 * demo.queries, mode="shared")
+    assert run.metrics[f"{NDCG}.delta"] > 0.18
+    report = gate.judge(run, "rank", decision="point")
+    assert report.verdict == "fail"
+    assert "degenerate" in report.checks[0].note
+
+
+def test_not_a_number_and_missing_fail(decoys, moved):
+    vectors = decoys.queries.copy()
+    vectors[3, 0] = np.nan
+    run = evaluate_shift(decoys, vectors)
+    assert run.metrics[NDCG] is None
+    assert run.degenerate == ["q03"]
+    assert gate.judge(run).verdict == "fail"
+    report = gate.judge(moved(1.0, baseline=False))
+    assert report.verdict == "fail"
+    assert "MISSING" in report.checks[0].note
+
+
+def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
+    run = run_of(moved, [0.1] * 60)
+    assert gate.judge(run).verdict == "pass"
+    for groups, verdict in ((np.arange(60) // 10, "pass"), (np.arange(60) // 12, None)):
+        report = gate.judge(run, clusters=groups)
+        assert report.verdict == (verdict or "undecided")
+    assert report.checks[0].reason == "fewer_than_six_clusters"
+    assert gate.judge(run, clusters=groups, decision="point").verdict == "pass"
+
+
+def test_gate_file(moved, tmp_path):
+    run = moved(1.0)
+    report = gate.judge(run, "rank-cosine", eps=0.01)
+    path = gate.write_gate(tmp_path / gate.FILE, report, run.metrics, Dataset="decoys", RunId="1")
+    found = json.loads(path.read_text())
+    assert found["GateProfile"] == "rank-cosine" and found["Epsilon"] == 0.01
+    assert len(found["Notes"]) == 3
+    assert found["Metrics"][f"{MRR}.delta"] > 0
+
+
+def test_one_query_cannot_pass(planted):
+    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1]}, {"q": {"a": 1}})
+    report = gate.judge(evaluate_shift(data, data.queries))
+    assert (report.verdict, report.checks[0].reason) == ("undecided", "fewer_than_six_units")
+
+
+@pytest.mark.parametrize("profile", ["ranks", "", "cosine"])
+@pytest.mark.parametrize("eps", [-1.0, float("nan"), float("inf")])
+def test_unknown_profiles_and_bad_thresholds_are_refused(moved, profile, eps):
+    with pytest.raises(InputError, match="unknown gate profile"):
+        gate.judge(moved(0.0), profile)
+    with pytest.raises(InputError, match="eps"):
+        gate.judge(moved(0.0), eps=eps)

@@ -1,0 +1,284 @@
+"""Learners against documented values and closed forms; divisions and folds; what is held out stays out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import Simulated
+from sklearn.linear_model import Ridge
+
+from casebook.data import load
+from casebook.errors import InputError
+from casebook.shift import study
+from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
+from casebook.shift.learn import LEARNERS, MODES, cross_fit, learn_posneg, learn_ridge, select
+
+GRID = LEARNERS["posneg-uniform"]
+
+
+NAMES = {
+    "sha256": "sha256",
+    "semantic-hash ngrams=0": "semantic-hash",
+    "semantic-hash ngrams=1": "semantic-hash+ngrams",
+}
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    return embed(load("smoke"), Simulated("semantic-hash"))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("top_k", [1, 2])
+@pytest.mark.parametrize("label", NAMES)
+def test_built_in_samples_give_the_documented_values(expected, samples, label, top_k):
+    case = expected["posneg_samples_insurance"][f"{label} hardneg-topk={top_k}"]
+    data = embed(samples, Simulated(NAMES[label]))
+    shift = learn_posneg(data, hard_negatives=top_k)
+    stats = shift.stats.as_dict()
+    for name, value in case["stats"].items():
+        if isinstance(value, bool | int):
+            assert stats[name] == value
+        else:  # computed there in single precision
+            assert stats[name] == pytest.approx(value, rel=1e-6, abs=1e-6)
+    assert (shift.cancel_reason is not None) is case["IsCancelled(eps=1e-3)"]
+    for name, moved in (("baseline", 0.0), ("posneg", 1.0)):
+        vectors = data.queries + moved * shift.move(data.queries)
+        scores = data.score(vectors, measures=["original:map@1", "original:ndcg@3", "P@1"])
+        assert dict(zip(data.query_ids, 1 / scores["original:map@1"], strict=True)) == (
+            pytest.approx(case[name]["ranks"])
+        )
+        assert scores["original:map@1"].mean() == pytest.approx(case[name]["map@1"], abs=1e-15)
+        assert scores["original:ndcg@3"].mean() == pytest.approx(case[name]["ndcg@3"], abs=1e-15)
+        assert scores["P@1"].mean() == case[name]["precision@1"]
+
+
+def test_shift_is_the_mean_of_positive_minus_negative(planted):
+    documents = {"a": [1.0, 0, 0], "b": [0, 2.0, 0], "c": [0, 0, 1.0]}
+    queries = {"q1": [0.9, 1, 0], "q2": [0, 0.1, 1], "q3": [1, 0, 0]}
+    data = planted(queries, documents, {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}})
+    shift = learn_posneg(data, max_norm=None)
+    # q1 ranks b before a, q2 ranks c before b; q3 is right and teaches nothing.
+    assert shift.vector == pytest.approx(np.array([0.5, 0.0, -0.5]))
+    assert (shift.stats.Cases, shift.stats.QueriesWithoutError) == (2, 1)
+    unit = learn_posneg(data, mode="posneg-unit")
+    root = np.sqrt(5)
+    assert unit.vector == pytest.approx(np.array([1, 0, -1]) / root / 2)
+    assert unit.stats.ResultantLength == pytest.approx(np.sqrt(2) / root / 2)
+
+
+def test_contradictory_pairs_cancel(planted):
+    documents = {"a": [1.0, 0], "b": [0, 1.0]}
+    queries = {"q1": [0.2, 1], "q2": [1, 0.2]}
+    shift = learn_posneg(planted(queries, documents, {"q1": {"a": 1}, "q2": {"b": 1}}))
+    assert shift.stats.ContradictoryPairs == 1
+    assert shift.stats.CancelOutSuspected
+    assert "below epsilon" in shift.cancel_reason
+    assert not shift.move(np.ones((2, 2))).any()
+    assert shift.stats.ResultantLength == pytest.approx(0)
+
+
+def test_equal_vectors_do_not_use_up_the_budget(planted):
+    documents = {"a": [1.0, 0], "a2": [1.0, 0], "b": [0.9, 0.1], "c": [0, 1.0]}
+    queries = {"q": [0.1, 1]}
+    data = planted(queries, documents, {"q": {"a": 1}})
+    stats = learn_posneg(data, hard_negatives=3).stats
+    assert (stats.Cases, stats.ZeroDirections, stats.UniquePairs) == (2, 1, 3)
+
+
+def test_violation_takes_negatives_above_the_positive_only(planted):
+    documents = {"a": [1.0, 1], "b": [0, 1.0], "c": [-1.0, 0]}
+    data = planted({"q": [0, 1.0]}, documents, {"q": {"a": 1}})
+    assert learn_posneg(data, hard_negatives=5).stats.Cases == 2
+    shift = learn_posneg(data, mode="posneg-violation", hard_negatives=5)
+    assert shift.stats.Cases == 1
+
+
+def test_clips(planted):
+    documents = {"a": [9.0, 0], "b": [0, 9.0]}
+    data = planted({"q": [0.5, 1]}, documents, {"q": {"a": 1}})
+    shift = learn_posneg(data)
+    assert shift.norm == pytest.approx(1.5)
+    assert shift.stats.NormClipApplied
+    assert shift.stats.PreClipDeltaNorm == pytest.approx(9 * np.sqrt(2))
+    relative = learn_posneg(data, mode="posneg-relative")
+    assert relative.norm == pytest.approx(0.13 * np.sqrt(1.25))
+    assert learn_posneg(data, max_norm=None).norm == pytest.approx(9 * np.sqrt(2))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_planted_direction_is_found(decoys, mode):
+    shift = learn_posneg(decoys, mode=mode)
+    before = decoys.score(decoys.queries)["RR"].mean()
+    moved = decoys.queries + shift.move(decoys.queries) / shift.norm
+    assert decoys.score(moved)["RR"].mean() > before + 0.3
+    assert shift.vector[0] / shift.norm > 0.95
+
+
+def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
+    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1.0]}, {"q": {"a": 1}})
+    shift = learn_posneg(data)
+    assert shift.stats.Cases == 0 and shift.stats.ResultantLength is None
+    assert shift.cancel_reason
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "production"}, "unknown mode"),
+        ({"hard_negatives": 0}, "at least 1"),
+        ({"max_norm": 0}, "clip"),
+        ({"cancel_epsilon": -1}, "epsilon"),
+    ],
+)
+def test_wrong_options(decoys, options, message):
+    with pytest.raises(InputError, match=message):
+        learn_posneg(decoys, **options)
+
+
+def test_a_planted_direction_helps_on_held_out_queries(decoys):
+    fit = cross_fit(decoys, GRID)
+    before = decoys.score(decoys.queries)["RR"].mean()
+    after = decoys.score(fit.shifted(decoys))["RR"].mean()
+    assert after > before + 0.3
+    random, spread = study.random_directions(decoys, fit, ["RR"], draws=5)
+    assert abs(random["RR"].mean() - before) < 0.2
+    assert len(spread) == 5
+    best = study.oracle_scale(decoys, fit, ["RR"])["RR"]
+    assert (best >= decoys.score(fit.shifted(decoys))["RR"] - 1e-12).all()
+
+
+def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
+    """Whatever a fold's labels say, its movements come from the other folds."""
+    fit = cross_fit(smoke, GRID)
+    fold = fit.folds[0]
+    relevant = list(smoke.relevant)
+    for row in fold:
+        relevant[row] = relevant[row][::-1].copy()
+    flipped = embed(smoke.dataset, Simulated("semantic-hash"))
+    flipped.relevant[:] = relevant
+    train = sorted(set(range(len(smoke))) - set(fold))
+    for data in (smoke, flipped):
+        chosen = select(data, train, GRID)
+        assert np.array_equal(chosen.shift.vector, fit.selections[0].shift.vector)
+        assert chosen.scale == fit.selections[0].scale
+
+
+def test_without_use_the_scale_is_zero(planted):
+    rng = np.random.default_rng(0)
+    documents = {f"d{i:02d}": rng.normal(size=6) for i in range(12)}
+    queries = {f"q{i:02d}": vector for i, vector in enumerate(documents.values())}
+    qrels = {f"q{i:02d}": {f"d{i:02d}": 1} for i in range(12)}
+    data = planted(queries, documents, qrels)
+    fit = cross_fit(data, LEARNERS["posneg-contrast"])
+    assert not fit.scales.any()
+    assert np.array_equal(fit.shifted(data), data.queries)
+    assert set(fit.choices()["scale"]) == {0.0}
+
+
+def test_ridge_equals_scikit_learn(decoys):
+    model = Ridge(alpha=2.0, fit_intercept=False)
+    learned = learn_ridge(decoys, penalty=2.0)
+    targets = learned.move(np.eye(decoys.queries.shape[1]))
+    Y = np.stack(
+        [
+            decoys.documents[p][r].mean(axis=0) - decoys.documents[p][~r].mean(axis=0)
+            for p, r in zip(decoys.pools, decoys.relevant, strict=True)
+        ]
+    )
+    assert pytest.approx(targets) == model.fit(decoys.queries, Y).coef_.T
+
+
+def test_ridge_without_contrast_moves_nothing(planted):
+    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
+    assert not learn_ridge(data).move(data.queries).any()
+    with pytest.raises(InputError, match="above 0"):
+        learn_ridge(data, penalty=0.0)
+
+
+def test_chance_is_the_mean_over_all_orders(planted):
+    documents = {name: [1.0, n] for n, name in enumerate("abcd")}
+    data = planted({"q": [1.0, 0]}, documents, {"q": {"a": 1}})
+    chance = data.chance(["RR", "P@1"]).iloc[0]
+    assert chance["RR"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert chance["P@1"] == pytest.approx(0.25)
+
+
+def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
+    documents = {"a": [1.0, 0], "b": [0.5, 0.5], "c": [0, 1.0]}
+    queries = {"q1": [1.0, 0], "q2": [1.0, 0], "q3": [1.0, 0]}
+    data = planted(
+        queries, documents, {"q1": {"c": 1}, "q2": {"a": 1}}, candidates={"q1": ["b", "c"], "q2": ["b", "c"]}
+    )
+    assert data.query_ids == ["q1"]
+    assert set(data.run(data.queries)["q1"]) == {"b", "c"}
+    account = data.account()
+    assert account["reasons"] == {"no_relevant": 1, "no_judgement": 1}
+    assert account["n_total"] == 3
+
+
+@pytest.fixture
+def linked(planted):
+    """Give six queries: two share a document, two a text but for spacing."""
+    documents = {f"d{n}": [1.0, n] for n in range(6)}
+    texts = ["q0", "q1", "same text", "same  text", "q4", "q5"]
+    queries = {text: [1.0, n] for n, text in enumerate(texts)}
+    qrels = {text: {f"d{n}": 1} for n, text in enumerate(texts)}
+    qrels["q1"]["d0"] = 1
+    return planted(queries, documents, qrels)
+
+
+def test_shared_documents_and_identical_texts_link_queries(linked):
+    labels = dict(zip(linked.query_ids, group_labels(linked, "document"), strict=True))
+    assert labels["q0"] == labels["q1"]
+    assert labels["same text"] == labels["same  text"]
+    assert len(set(labels.values())) == 4
+    assert len(set(group_labels(linked, "query"))) == 6
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40))
+@settings(max_examples=25, deadline=None)
+def test_folds_share_no_group_and_make_the_whole(smoke, seed, k):
+    labels = group_labels(smoke)
+    parts = folds(smoke, k, seed=seed)
+    assert sorted(row for part in parts for row in part) == list(range(len(smoke)))
+    seen = [{labels[row] for row in part} for part in parts]
+    assert sum(map(len, seen)) == len(set(labels))
+    assert all(parts)
+
+
+def test_shares_are_kept_as_far_as_groups_allow(smoke):
+    division, again, other = divide(smoke), divide(smoke), divide(smoke, seed=1)
+    assert division == again != other
+    parts, labels = division, group_labels(smoke)
+    assert sorted(row for part in parts.values() for row in part) == list(range(len(smoke)))
+    assert sum(len({labels[row] for row in part}) for part in parts.values()) == len(set(labels))
+    shares = {name: len(rows) / len(smoke) for name, rows in parts.items()}
+    assert shares["train"] == pytest.approx(0.5, abs=0.06)
+    assert shares["dev"] == pytest.approx(0.2, abs=0.06)
+
+
+def test_too_few_groups_are_an_error(planted):
+    documents = {"a": [1.0, 0], "b": [0, 1.0]}
+    queries = {"q1": [1.0, 0], "q2": [0, 1.0]}
+    qrels = {query: {"a": 1} for query in queries}
+    data = planted(queries, documents, qrels)
+    with pytest.raises(InputError, match="all queries are linked"):
+        folds(data)
+    with pytest.raises(InputError, match="1 groups of queries are too few"):
+        divide(data)
+    with pytest.raises(InputError, match="unknown grouping"):
+        divide(data, by="topic")
+
+
+def test_records_of_a_ranking(planted):
+    documents = {"a": [1.0, 0], "b": [0.8, 0.6], "c": [0, 1.0]}
+    data = planted({"q": [1.0, 0]}, documents, {"q": {"b": 1, "c": 1}})
+    (row,) = per_query(data, data.queries).to_dict("records")
+    assert (row["RelevantDocId"], row["Rank"], row["Ap1"]) == ("b", 2, 0.5)
+    assert row["Ndcg3"] == pytest.approx(1 / np.log2(3))
+    assert [row["TopDocId"], row["Top2DocId"], row["Top3DocId"]] == ["a", "b", "c"]
+    assert row["Top2Score"] == pytest.approx(0.8)
+    few = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
+    (row,) = per_query(few, few.queries).to_dict("records")
+    assert row["Top2DocId"] is None and np.isnan(row["Top2Score"])

@@ -1,0 +1,326 @@
+"""Intervals against scipy and statsmodels, published digits, simulated coverage; bad samples."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from casebook.errors import InputError
+from casebook.stats.intervals import (
+    bootstrap_mean,
+    bootstrap_statistic,
+    cluster_sums,
+    clustered_wilson,
+    crossed_mean,
+    mean_intervals,
+    newcombe,
+    ratio_draws,
+    resample_tables,
+    unit_counts,
+    wilson,
+)
+from casebook.stats.samples import paired_differences, paired_scores, score_matrix, stream, system_pairs
+
+SAMPLES = {
+    "skewed": np.random.default_rng(1).exponential(size=40),
+    "offset": 1e6 + np.random.default_rng(2).normal(size=60),
+    "discrete": np.random.default_rng(3).choice([0, 1 / 3, 1 / 2, 1], size=50),
+}
+
+
+def bounds(interval):
+    return interval.low, interval.high
+
+
+# Means.
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_interval_is_the_hull_of_scipys_t_and_bca(name):
+    sample = SAMPLES[name]
+    ours = bootstrap_mean(sample, n_boot=20_000, level=0.9)
+    options = {"n_resamples": 20_000, "confidence_level": 0.9, "batch": 1000, "rng": np.random.default_rng(0)}
+    bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
+    student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
+    # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
+    tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (1 / 300 if name == "discrete" else 0)
+    assert ours.estimate == pytest.approx(sample.mean(), rel=1e-14)
+    assert ours.low == pytest.approx(min(bca.low, student.low), abs=tolerance)
+    assert ours.high == pytest.approx(max(bca.high, student.high), abs=tolerance)
+    assert (ours.n, ours.level, ours.reason) == (len(sample), 0.9, None)
+    student = stats.ttest_1samp(sample[:19], 0).confidence_interval(0.95)
+    assert bounds(bootstrap_mean(sample[:19])) == pytest.approx((student.low, student.high))
+    twenty = stats.ttest_1samp(SAMPLES["skewed"][:20], 0).confidence_interval(0.95)
+    assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
+
+
+def test_whole_clusters_are_drawn():
+    values, clusters = np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4)
+    alone = bootstrap_mean(values, n_boot=2000)
+    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, n_boot=2000)
+    assert bounds(copied) == pytest.approx(bounds(alone))
+    naive = bootstrap_mean(np.repeat(values, 4), n_boot=2000)
+    assert np.ptp(bounds(naive)) / np.ptp(bounds(alone)) == pytest.approx(0.5, abs=0.06)
+
+
+def test_clusters_of_unequal_size_follow_the_ratio_estimator():
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(1, 9, 19)
+    clusters = np.repeat([f"c{k}" for k in range(19)], sizes)
+    values = np.repeat(rng.normal(size=19), sizes) + rng.normal(size=len(clusters))
+    found = bootstrap_mean(values, clusters=clusters, n_boot=200)
+    sums = pd.Series(values).groupby(clusters, sort=False).sum().to_numpy()
+    linearised = np.sqrt(np.sum((sums - values.mean() * sizes) ** 2)) / sizes.sum()
+    # Kish: as many equal clusters as (sum m)^2 / sum m^2.
+    reach = stats.t.ppf(0.975, sizes.sum() ** 2 / np.sum(sizes**2) - 1) * linearised
+    assert found.estimate == pytest.approx(values.mean(), rel=1e-12)
+    assert np.ptp(bounds(found)) / 2 == pytest.approx(reach, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "estimate", "reason"),
+    [
+        ([], None, None, "no_units"),
+        ([0.0, 0.0, 0.0, 0.0, 1.0], None, 0.2, "fewer_than_six_units"),
+        ([0.25, 0.75] * 5, list("abcde") * 2, 0.5, "fewer_than_six_clusters"),
+    ],
+)
+def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason):
+    found = bootstrap_mean(values, clusters=clusters)
+    assert (found.estimate, *bounds(found), found.reason) == (estimate, None, None, reason)
+    flat = bootstrap_mean([2.0] * 6)
+    assert (*bounds(flat), flat.reason) == (2.0, 2.0, "no_variation")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(-100, 100), min_size=6, max_size=30), st.floats(-1000, 1000), st.sampled_from([0.001, 3.0, 1e4])
+)
+def test_interval_moves_with_shift_and_scale(values, shift, scale):
+    values = np.round(values, 3)
+    plain = bootstrap_mean(values, n_boot=200)
+    moved = bootstrap_mean(shift + scale * values, n_boot=200)
+    assert plain.reason == moved.reason
+    expected = [shift + scale * x for x in bounds(plain)]
+    assert bounds(moved) == pytest.approx(expected, abs=1e-9 * (abs(shift) + 100 * scale))
+    assert values.min() - 1e-12 <= plain.low <= plain.high <= values.max() + 1e-12
+
+
+@pytest.mark.parametrize(("draw", "mean"), [("zeros", 0.07), ("exponential", 1.0)])
+def test_coverage_on_skewed_scores(draw, mean):
+    rng = np.random.default_rng(10)
+    samples = (rng.random((50, 600)) < mean).astype(float) if draw == "zeros" else rng.exponential(size=(30, 600))
+    intervals = mean_intervals(samples, n_boot=2000)
+    assert 0.92 <= np.mean([x.low <= mean <= x.high for x in intervals]) <= 0.98
+
+
+# Statistics, and tables of counts.
+
+
+def test_statistic_interval_is_the_mean_interval_for_the_mean():
+    sample = SAMPLES["skewed"]
+    ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
+    draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
+    assert bounds(ours) == pytest.approx(
+        np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
+    )
+    frame = pd.DataFrame({"x": sample, "y": sample + np.random.default_rng(11).normal(size=40)})
+    whole = bootstrap_statistic(frame, lambda rows: rows["x"].corr(rows["y"]), n_boot=400)
+    assert 0.3 < whole.low < whole.estimate < whole.high < 0.95
+
+
+def test_statistic_undefined_in_a_resample_has_no_bounds():
+    def odds(rows):
+        return rows.mean() / (1 - rows.mean()) if rows.mean() < 1 else None
+
+    found = bootstrap_statistic(np.array([0.0, 1.0, 1.0]), odds, n_boot=200)
+    assert (found.estimate, found.low, found.reason) == (pytest.approx(2.0), None, "undefined_in_resamples")
+    assert bootstrap_statistic(np.array([]), odds).reason == "no_units"
+    assert bootstrap_statistic(np.array([0.0]), odds).reason == "fewer_than_two_units"
+
+
+def test_resampled_tables_have_the_moments_of_resampled_clusters():
+    rng = np.random.default_rng(0)
+    clusters, cells = rng.integers(0, 15, 100), rng.integers(0, 3, 100)
+    units = unit_counts(cells, 4, clusters)
+    draws = resample_tables(units, n_boot=20_000)
+    by_cluster = np.zeros((15, 4))
+    np.add.at(by_cluster, (clusters, cells), 1)
+    assert units.table.tolist() == by_cluster.sum(axis=0).tolist()
+    assert units.n_units == 15
+    assert draws.mean(axis=0) == pytest.approx(by_cluster.sum(axis=0), rel=0.01)
+    assert draws.var(axis=0) == pytest.approx(15 * by_cluster.var(axis=0), rel=0.05)
+    assert (resample_tables(unit_counts([0, 0, 2, 1, 2, 2], 3), n_boot=50).sum(axis=1) == 6).all()
+    assert resample_tables(unit_counts([0, 1] * 3, 2, list("aabbcc"))).shape == (0, 2)
+
+
+# Shares.
+
+COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+NEWCOMBE = {
+    (81, 263): (0.255288519878, 0.366209576983),
+    (15, 148): (0.0623863995307, 0.160487241723),
+    (0, 20): (0.0, 0.161125158053),
+    (1, 29): (0.00611321429276, 0.171755218793),
+}
+"""Newcombe (1998), method 3, with the digits of R."""
+
+
+@pytest.mark.parametrize(("counts", "expected"), NEWCOMBE.items())
+def test_newcombes_examples(counts, expected):
+    found = wilson(*counts)
+    assert bounds(found) == pytest.approx(expected, abs=1e-12)
+    assert (found.estimate, found.n) == (counts[0] / counts[1], counts[1])
+
+
+@given(COUNTS, COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_shares_and_their_difference_equal_statsmodels(a, b, level):
+    peer = proportion_confint(*a, alpha=1 - level, method="wilson")
+    assert bounds(wilson(*a, level=level)) == pytest.approx(peer, abs=1e-12)
+    peer = confint_proportions_2indep(*a, *b, method="newcomb", compare="diff", alpha=1 - level)
+    assert bounds(newcombe(*a, *b, level=level)) == pytest.approx(peer, abs=1e-9)
+    ours, mirror = wilson(*a), wilson(a[1] - a[0], a[1])
+    assert bounds(mirror) == pytest.approx((1 - ours.high, 1 - ours.low))
+
+
+def test_difference_of_shares_as_published_and_halves():
+    """56/70 against 48/80: 0.2 [0.0524, 0.3339] (Newcombe 1998, table II, (a))."""
+    found = newcombe(56, 70, 48, 80)
+    assert (*bounds(found), found.n) == pytest.approx((0.0524, 0.3339, 150), abs=5e-5)
+    assert wilson(12, 25).low < wilson(12.5, 25).low < wilson(13, 25).low
+
+
+def test_clustered_shares():
+    """Single units: Wilson's but for one degree of freedom; clusters that agree within: one unit each."""
+    found = clustered_wilson([1] * 30 + [0] * 10, np.ones(40))
+    assert bounds(found) == pytest.approx(bounds(wilson(30, 40)), abs=0.004)
+    found = clustered_wilson([10] * 15 + [0] * 5, np.full(20, 10))
+    assert bounds(found) == pytest.approx(bounds(wilson(0.75 * 19, 19)), abs=1e-9)
+    assert (found.estimate, found.n) == (0.75, 200)
+    sizes = [7, 3, 0, 5, 1, 2, 4]
+    assert bounds(clustered_wilson(sizes, sizes)) == (pytest.approx(wilson(6, 6).low), 1.0)
+
+
+def test_clustered_coverage_is_near_nominal_where_plain_wilson_fails():
+    rng, hits = np.random.default_rng(0), np.zeros(2)
+    for _ in range(400):
+        sizes = rng.integers(2, 9, 30)
+        wins = rng.binomial(sizes, rng.beta(2.4, 0.6, 30))  # mean 0.8, correlated
+        both = clustered_wilson(wins, sizes), wilson(wins.sum(), sizes.sum())
+        hits += [x.low <= 0.8 <= x.high for x in both]
+    assert 0.91 <= hits[0] / 400 <= 0.98
+    assert hits[1] / 400 < 0.9
+
+
+def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
+    assert wilson(0, 0).reason == newcombe(1, 2, 0, 0).reason == clustered_wilson([0, 0], [0, 0]).reason == "no_units"
+    few = clustered_wilson([1, 2, 1, 0, 1], [2] * 5)
+    assert (few.estimate, few.low, few.reason) == (0.5, None, "fewer_than_six_clusters")
+    assert clustered_wilson([1, 2, 1, 0, 1, 1], [2] * 6).reason is None
+    for counts in (3, 2), (-1, 2), (float("nan"), 2):
+        with pytest.raises(InputError, match="impossible"):
+            wilson(*counts)
+    for counts in ([3], [2]), ([-1], [2]), ([1, 1], [2]):
+        with pytest.raises(InputError, match="0 to its size"):
+            clustered_wilson(*counts)
+
+
+# Items and raters that are both drawn anew.
+
+
+def test_crossed_variance_is_that_of_a_two_way_layout():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
+    long = pd.DataFrame(table).melt(ignore_index=False).reset_index()
+    items, raters, error = anova_lm(ols("value ~ C(index) + C(variable)", long).fit())["mean_sq"]
+    variance = (items + raters - error) / 100
+    df = variance**2 / ((items**2 / 19 + raters**2 / 4 + error**2 / 76) / 100**2)
+    found = crossed_mean(table)
+    assert found.df == pytest.approx(df)
+    reach = max(stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, 4) * np.sqrt(raters / 100))
+    assert bounds(found.interval) == pytest.approx((table.mean() - reach, table.mean() + reach))
+    columns = np.array([0.0, 1.0, 2.0, 3.0])
+    peer = stats.ttest_1samp(columns, 1.0).pvalue
+    assert crossed_mean(np.tile(columns, (30, 1)), 1.0).pvalue == pytest.approx(peer)
+
+
+@pytest.mark.parametrize("weights", ["items", "votes"])
+def test_crossed_interval_and_test_never_contradict_each_other(weights):
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        table = rng.choice([-1.0, 0.0, 1.0, np.nan], (12, 4), p=[0.2, 0.2, 0.5, 0.1])
+        table[:, 0] = 1.0
+        found = crossed_mean(table, weights=weights)
+        assert (not found.interval.low <= 0 <= found.interval.high) == (found.pvalue <= 0.05)
+        mean = np.nanmean if weights == "votes" else lambda t: np.nanmean(t, 1).mean()
+        assert found.interval.estimate == pytest.approx(mean(table))
+
+
+def test_crossed_interval_covers_and_says_when_it_cannot():
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(1_000):
+        table = 0.3 * rng.normal(size=(25, 1)) + rng.normal(size=(25, 4)) + 0.5 * rng.normal(size=(1, 4))
+        table[rng.uniform(size=(25, 4)) < 0.1] = np.nan
+        found = crossed_mean(table).interval
+        hits += found.low <= 0 <= found.high
+    assert 0.93 <= hits / 1_000 <= 0.985
+    assert crossed_mean(np.ones((9, 2))).interval.reason == "fewer_than_three_raters"
+    assert crossed_mean([[1.0, 2.0, 3.0]] * 5).interval.reason == "fewer_than_six_units"
+    assert crossed_mean([[np.nan] * 3]).interval.reason == "no_units"
+    same = crossed_mean(np.ones((9, 3))).interval
+    assert (*bounds(same), same.reason) == (1.0, 1.0, "no_variation")
+    leaning = np.column_stack([np.eye(6)[0], np.zeros(6), np.ones(6)])
+    assert bounds(crossed_mean(leaning, limits=(0.0, 1.0)).interval) == (0.0, 1.0)
+
+
+# Samples.
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bootstrap_mean([0.1, np.nan, 0.2]), "1 of 3 units have a missing"),
+        (lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]), "1 of 2 units have no cluster"),
+        (lambda: bootstrap_mean([0.1, 0.2], clusters=["a"]), "one cluster for each of 2"),
+        (lambda: bootstrap_mean([0.1, 0.2], n_boot=0), "n_boot must be an integer of at least 1"),
+        (lambda: bootstrap_mean([0.1, 0.2], level=95), "level must lie between 0 and 1"),
+        (lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))), "2 of 3 units .*first: y"),
+        (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
+        (lambda: score_matrix(pd.DataFrame({"a": ["high", "low"]})), "must be numbers"),
+        (lambda: score_matrix(np.zeros((2, 2, 2))), "not 3"),
+        (lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("ac"))), "2 units .*first: b"),
+        (lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("aa"))), "more than once"),
+        (lambda: paired_scores([1.0, 2.0], [1.0]), "one length"),
+        (lambda: paired_differences([]), "no units"),
+        (lambda: system_pairs(["a", "b"], "d"), "unknown baseline 'd': choose from a, b"),
+        (lambda: stream(-1, "signs"), "seed must be an integer"),
+    ],
+)
+def test_bad_samples_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_samples_pair_by_label_and_rounding_is_no_difference():
+    a, b = pd.Series([1.0, 2.0], list("xy")), pd.Series([20.0, 10.0], list("yx"))
+    assert paired_scores(a, b).tolist() == [[1, 10], [2, 20]]
+    assert paired_scores(a.to_numpy(), b.to_numpy()).tolist() == [[1, 20], [2, 10]]
+    assert paired_differences([0.1 + 0.2, 1.0], [0.3, 0.5])[0].tolist() == [0.0, 0.5]
+    assert score_matrix(pd.DataFrame({"a": pd.array([1, 0], dtype="Int64"), "b": [True, False]}))[0].tolist() == [
+        [1, 1],
+        [0, 0],
+    ]
+    assert system_pairs(["a", "b", "c"], "b").tolist() == [[0, 1], [2, 1]]
+
+
+def test_streams_depend_on_seed_purpose_and_block_only():
+    draws = {key: stream(*key).random_raw() for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))}
+    assert len(set(draws.values())) == len(draws)
+    assert stream(1, "signs", 1).random_raw() == draws[1, "signs", 1]

@@ -1,0 +1,374 @@
+"""Paired tests, effect sizes and power against scipy, statsmodels, pingouin and published numbers."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pingouin as pg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as mcnemar_peer
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from casebook.errors import InputError
+from casebook.stats.power import mcnemar_power, minimal_detectable_difference, minimal_detectable_effect
+from casebook.stats.tests import (
+    WinTieLoss,
+    difference_intervals,
+    documented_sign_test,
+    effect_sizes,
+    exact_sign_test,
+    holm,
+    mcnemar,
+    mcnemar_counts,
+    paired_randomization,
+    paired_t,
+    randomised_tukey_hsd,
+    wilcoxon_signed_rank,
+    win_tie_loss,
+)
+
+# Darwin's maize, crossed minus self-fertilised, in eighths of an inch: Fisher, The
+# Design of Experiments, 1935, sections 17 and 21. He counts 863 of 32768 sign vectors
+# whose sum reaches 314.
+MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+SIDES = pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+A = np.random.default_rng(0).random(35)
+B = A + np.random.default_rng(1).normal(0.1, 0.2, 35)
+
+
+# Randomisation.
+
+
+def test_fishers_maize():
+    found = paired_randomization(MAIZE)
+    assert (found.exact, found.n_resamples, found.n) == (True, 2**15, 15)
+    assert found.pvalue == found.pvalue_max_t == 2 * 863 / 2**15
+    assert paired_randomization(MAIZE, alternative="greater").pvalue == 863 / 2**15
+    assert found.statistic == pytest.approx(314 / 15)
+    classical = paired_t(MAIZE)
+    assert (classical.statistic, classical.pvalue) == pytest.approx((2.148, 0.0497), abs=5e-4)
+
+
+@SIDES
+def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
+    a, b = np.random.default_rng(0).random((2, 10))
+    ours = paired_randomization(a, b, alternative=alternative)
+    theirs = stats.permutation_test(
+        (a - b,),
+        lambda x, axis: x.mean(axis=axis),
+        permutation_type="samples",
+        alternative=alternative,
+        vectorized=True,
+    )
+    assert (ours.pvalue, ours.statistic) == pytest.approx((theirs.pvalue, theirs.statistic), abs=1e-15)
+    rng = np.random.default_rng(1)
+    scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
+    exact = paired_randomization(scores, alternative=alternative)
+    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
+    assert exact.exact and not drawn.exact
+    for name in ("pvalue", "pvalue_max_t"):
+        truth, estimate = getattr(exact, name), getattr(drawn, name)
+        assert (np.abs(estimate - truth) <= 4 * np.sqrt(truth * (1 - truth) / 50_000) + 1e-4).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([Fraction(0), *(Fraction(1, r) for r in range(1, 8))])] * 2), min_size=1, max_size=8
+    )
+)
+def test_discrete_scores_tie_exactly(pairs):
+    """Thirds and sevenths tie as rational numbers do, not as doubles happen to."""
+    differences = [a - b for a, b in pairs]
+    hits = sum(
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= abs(sum(differences))
+        for signs in itertools.product((1, -1), repeat=len(pairs))
+    )
+    assert paired_randomization(*np.array(pairs, dtype=float).T).pvalue == hits / 2 ** len(pairs)
+
+
+def test_max_t_is_the_studentised_maximum():
+    scores = np.random.default_rng(2).normal(size=(9, 4)) * [1, 1, 5, 1] + [0, 0.8, 0, 0.4]
+    first, second = np.array(list(itertools.combinations(range(4), 2))).T
+    signs = np.array(list(itertools.product((1, -1), repeat=9)))
+    t = np.abs(stats.ttest_1samp(signs[:, :, None] * (scores[:, first] - scores[:, second]), 0, axis=1).statistic)
+    found = paired_randomization(scores)
+    assert found.pvalue_max_t == pytest.approx((t.max(axis=1)[:, None] >= t[0] - 1e-9).mean(axis=0), abs=1e-15)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=2, max_size=9),
+    st.integers(-1000, 1000),
+    st.sampled_from([1e-6, 0.1, 7.0]),
+    st.randoms(use_true_random=False),
+)
+def test_exact_pvalues_are_invariant(rows, shift, scale, random):
+    table = np.array(rows, dtype=float)
+    result = paired_randomization(table)
+    shuffled = rows[:]
+    random.shuffle(shuffled)
+    for other in (np.array(shuffled, dtype=float), shift + scale * table):
+        same = paired_randomization(other)
+        assert same.pvalue.tolist() == result.pvalue.tolist()
+        assert same.pvalue_max_t.tolist() == result.pvalue_max_t.tolist()
+    swapped = paired_randomization(table[:, ::-1])
+    assert swapped.pvalue.tolist() == result.pvalue[::-1].tolist()
+    assert swapped.statistic == pytest.approx(-result.statistic[::-1])
+
+
+def test_drawn_signs():
+    """Never 0; blind to a common offset; sides mirror; the seed decides; a baseline is a smaller family."""
+    assert paired_randomization(np.ones(500), np.zeros(500), n_resamples=999).pvalue == 1 / 1000
+    scores = np.random.default_rng(4).normal(size=(60, 3))
+    plain, offset = (paired_randomization(scores + x, n_resamples=2000) for x in (0, 1e7))
+    assert offset.pvalue.tolist() == plain.pvalue.tolist()
+    same = paired_randomization(scores[:, [0, 0, 1]], n_resamples=500)
+    assert same.pvalue[0] == same.pvalue_max_t[0] == 1.0
+    forward = paired_randomization(A, B, n_resamples=5000, seed=4, alternative="greater")
+    backward = paired_randomization(B, A, n_resamples=5000, seed=4, alternative="less")
+    assert (forward.pvalue, forward.statistic) == (backward.pvalue, -backward.statistic)
+    drawn = [paired_randomization(A, B, n_resamples=2000, alternative="greater", seed=s).pvalue for s in (4, 4, 5)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    named = pd.DataFrame(scores, columns=["bm25", "dense", "full"])
+    every, against = (paired_randomization(named, n_resamples=500, baseline=b) for b in (None, "dense"))
+    assert every.pairs == (("bm25", "dense"), ("bm25", "full"), ("dense", "full"))
+    assert against.pairs == (("bm25", "dense"), ("full", "dense"))
+    assert against.pvalue.tolist() == every.pvalue[[0, 2]].tolist()
+    assert (against.pvalue_max_t <= every.pvalue_max_t[[0, 2]]).all()
+
+
+def test_tukey_against_all_permutations():
+    scores = np.random.default_rng(9).random((4, 3))
+    table = np.stack([scores[:, list(order)] for order in itertools.permutations(range(3))], axis=1)
+    choices = np.array(list(itertools.product(range(6), repeat=4)))
+    spread = np.ptp(table[np.arange(4), choices].mean(axis=1), axis=1)
+    first, second = np.array(list(itertools.combinations(range(3), 2))).T
+    observed = np.abs(scores.mean(axis=0)[first] - scores.mean(axis=0)[second])
+    expected = (spread[:, None] >= observed - 1e-12).mean(axis=0)
+    found = randomised_tukey_hsd(scores, 40_000)
+    assert (np.abs(found.pvalue - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40_000) + 1e-4).all()
+    assert found.pairs == ((0, 1), (0, 2), (1, 2))
+
+
+def test_interval_of_a_difference_is_what_the_test_does_not_reject():
+    d = np.random.default_rng(3).normal(0.4, 1, 11)
+    (found,) = difference_intervals(d)
+    for bound, inward in ((found.low, 1e-6), (found.high, -1e-6)):
+        assert paired_randomization(d - bound - inward).pvalue > 0.05 >= paired_randomization(d - bound + inward).pvalue
+    reasons = [difference_intervals(x)[0].reason for x in (np.zeros(8), d[:5], d[:0])]
+    assert reasons == ["no_variation", "fewer_than_six_units", "no_units"]
+
+
+# Families.
+
+THROMBOLYSIS = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
+THROMBOLYSIS += [0.0459, 0.324, 0.4262, 0.5719, 0.6528, 0.759, 1.0]
+
+
+def test_holm_with_the_digits_of_r():
+    """p-values of Benjamini & Hochberg 1995, section 4."""
+    expected = [0.0015, 0.0056, 0.0247, 0.114, 0.2211, 0.278, 0.278, 0.278, 0.3213]
+    assert holm(THROMBOLYSIS) == pytest.approx(expected + [1] * 6, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.data())
+def test_untested_hypotheses_do_not_count(pvalues, data):
+    gap = data.draw(st.integers(0, len(pvalues)))
+    undefined = data.draw(st.sampled_from([None, np.nan]))
+    adjusted = holm([*pvalues[:gap], undefined, *pvalues[gap:]])
+    assert adjusted.pop(gap) is None
+    assert adjusted == pytest.approx(multipletests(pvalues, method="holm")[1], rel=1e-12)
+    assert holm([]) == [] and holm([undefined]) == [None]
+
+
+# Classical tests and effect sizes.
+
+VISITS = (
+    [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30],
+    [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29],
+)
+"""Depression scores at two visits: Hollander & Wolfe 1973, p. 29."""
+
+
+def test_t_and_wilcoxon_equal_scipy():
+    ours, theirs = paired_t(A, B, level=0.9), stats.ttest_rel(A, B)
+    ends = theirs.confidence_interval(0.9)
+    found = (ours.statistic, ours.pvalue, ours.interval.low, ours.interval.high)
+    assert found == pytest.approx((theirs.statistic, theirs.pvalue, ends.low, ends.high), rel=1e-12)
+    ranks = np.random.default_rng(1).integers(-3, 6, 60).astype(float)
+    for zero_method in ("wilcox", "pratt", "zsplit"):
+        ours, theirs = (f(ranks, zero_method=zero_method) for f in (wilcoxon_signed_rank, stats.wilcoxon))
+        assert (ours.statistic, ours.pvalue) == (theirs.statistic, theirs.pvalue)
+    test = wilcoxon_signed_rank(*VISITS)
+    assert (test.statistic, test.pvalue) == (45 - 40, pytest.approx(0.0390625))
+    # As doubles 0.3 - 0.2 and 0.2 - 0.1 differ; as scores they tie.
+    a, b = np.array([3, 2, 4, 1, 9]), np.array([2, 1, 6, 2, 4])
+    assert wilcoxon_signed_rank(a / 10, b / 10) == wilcoxon_signed_rank(a - b)
+
+
+def test_undefined_tests_have_a_reason_and_pvalues_never_underflow():
+    assert paired_t([0.5]).reason == "fewer_than_two_units"
+    assert wilcoxon_signed_rank(A, A).reason == "all_tied"
+    constant = paired_t(A + 0.1, A)
+    assert (constant.pvalue, constant.reason, constant.interval.low) == (None, "no_variation", None)
+    assert 0 < paired_t(1 + 1e-3 * np.random.default_rng(2).normal(size=5000)).pvalue < 1e-300
+    assert win_tie_loss([0.1 + 0.2, 0.5, 0.7, 0.9], [0.3, 0.6, 0.6, 0.4]) == WinTieLoss(wins=2, ties=1, losses=1)
+
+
+def test_dz_inverts_the_noncentral_t():
+    found, differences, n = effect_sizes(A, B), A - B, len(A)
+    dz = differences.mean() / differences.std(ddof=1)
+    assert found.dz.estimate == pytest.approx(dz, rel=1e-12)
+    for bound, share in ((found.dz.low, 0.975), (found.dz.high, 0.025)):
+        assert stats.nct.cdf(dz * np.sqrt(n), n - 1, bound * np.sqrt(n)) == pytest.approx(share, abs=1e-6)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+def test_rank_biserial_equals_pingouin(decimals):
+    a, b = np.round(5 * A, decimals), np.round(5 * B, decimals)
+    theirs = pg.wilcoxon(np.round(a - b, decimals))["RBC"].iloc[0]
+    assert effect_sizes(a, b).rank_biserial == pytest.approx(theirs, abs=1e-12)
+
+
+def test_effects_without_variation():
+    found = effect_sizes(A + 0.25, A)
+    assert found.mean_difference.estimate == pytest.approx(0.25)
+    assert (found.dz.estimate, found.dz.reason, found.rank_biserial) == (None, "no_variation", 1.0)
+    assert effect_sizes(A, A).rank_biserial is None
+    near = effect_sizes(1 + 1e-9 * A)
+    assert (near.dz.low, near.dz.reason) == (None, "out_of_range")
+
+
+# Counts.
+
+DOCUMENT = {
+    (13, 20): 0.296206368599087,
+    (28, 15): 0.0659940344557981,
+    (36, 14): 0.0026021714567221466,
+    (113, 63): 0.00020218969307107758,
+}
+"""The p-values that the document prints."""
+
+
+@pytest.mark.parametrize(("counts", "pvalue"), DOCUMENT.items())
+def test_documented_sign_test_to_the_last_digit(counts, pvalue):
+    assert documented_sign_test(*counts) == pvalue
+    assert exact_sign_test(*counts).pvalue == pytest.approx(pvalue, abs=1e-15)
+
+
+@pytest.mark.parametrize(("n", "printed"), [(60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)])
+def test_the_documented_tolerance_inflates_small_p(n, printed):
+    """The document's quirk, kept in its form and absent from the exact one."""
+    assert documented_sign_test(n, 0) == pytest.approx(printed, rel=5e-3)
+    assert exact_sign_test(n, 0).pvalue == pytest.approx(float(Fraction(2, 2**n)), rel=1e-12)
+    assert documented_sign_test(1029, 0) > 0
+    with pytest.raises(InputError, match="overflows at 1030 untied votes: use"):
+        documented_sign_test(515, 515)
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_sign_test_equals_scipy_and_is_blind_to_the_sides(wins, losses):
+    ours = exact_sign_test(wins, losses)
+    assert ours == exact_sign_test(losses, wins)
+    if wins + losses:
+        assert ours.pvalue == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
+        assert ours.log_pvalue == pytest.approx(math.log(ours.pvalue), abs=1e-9)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(99_000, 1_000), (2_000, 0), (3_200, 800)])
+def test_far_tails_have_their_logarithm(wins, losses):
+    test, n = exact_sign_test(wins, losses), wins + losses
+    tail = sum(math.comb(n, k) for k in range(losses + 1))
+    assert test.log_pvalue == pytest.approx(math.log(2 * tail) - n * math.log(2), rel=1e-9)
+    assert test.pvalue > 0
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_equals_statsmodels(b, c):
+    found = mcnemar_counts(b, c, b + c + 5)
+    if b + c:
+        assert found.pvalue == pytest.approx(mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12)
+        assert 0 < found.mid_pvalue <= 1
+    else:
+        assert found.reason == "all_tied"
+
+
+def test_mcnemar_of_published_tables():
+    """134 against 107 discordant claims of 698; airway measurements (Fagerland 2013, table 1)."""
+    assert mcnemar_counts(134, 107, 698).pvalue == pytest.approx(0.094, abs=5e-4)
+    found = mcnemar_counts(1, 7, 21)
+    assert (found.pvalue, found.mid_pvalue) == pytest.approx((0.0703, 0.0391), abs=5e-5)
+    assert found.difference.estimate == pytest.approx(-6 / 21)
+    by_hand = -6 / 23 + 1.959964 * np.array([-1, 1]) * np.sqrt(0.366730 / 23)
+    assert (found.difference.low, found.difference.high) == pytest.approx(tuple(by_hand), abs=1e-5)
+
+
+def test_mcnemar_counts_flags_and_resamples_clusters():
+    one, two = mcnemar([1, 1, 0, 1, 0], [1, 0, 0, 0, 1]), mcnemar([1, 0, 0, 0, 1], [1, 1, 0, 1, 0])
+    assert (one.first_only, one.second_only, one.n, one.pvalue) == (2, 1, 5, two.pvalue)
+    assert one.difference.estimate == -two.difference.estimate == pytest.approx(0.2)
+    gain, clusters = np.repeat(np.random.default_rng(0).integers(0, 2, 30), 8), np.repeat(np.arange(30), 8)
+    alone, paged = mcnemar(gain, 1 - gain).difference, mcnemar(gain, 1 - gain, clusters=clusters).difference
+    assert paged.estimate == pytest.approx(alone.estimate)
+    assert paged.high - paged.low > 2 * (alone.high - alone.low)
+
+
+# Power.
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(5, 0.01), (40, 0.05), (300, 0.05)])
+def test_detectable_effect_has_the_power_that_statsmodels_says(n, alpha):
+    effect = minimal_detectable_effect(3, n, alpha=alpha)
+    assert TTestPower().power(effect / 3, nobs=n, alpha=alpha) == pytest.approx(0.8, abs=1e-9)
+    assert minimal_detectable_effect(1.0, 1) is None
+    # Cohen: a medium effect, 0.5, needs 34 units for power 0.8 and 44 for 0.9.
+    for units, power in ((34, 0.8), (44, 0.9)):
+        detectable = [minimal_detectable_effect(1, k, power=power) for k in (units - 1, units)]
+        assert detectable[0] > 0.5 >= detectable[1]
+
+
+def test_power_of_mcnemar_agrees_with_simulation():
+    draws = np.random.default_rng(1).multinomial(120, [0.22, 0.08, 0.7], size=3000)
+    share = np.mean([mcnemar_counts(b, c, 120).mid_pvalue <= 0.05 for b, c, _ in draws])
+    assert mcnemar_power(0.14, 0.3, 120) == pytest.approx(share, abs=0.025)
+    assert 0 < mcnemar_power(0.0, 0.3, 120) <= 0.06
+    assert mcnemar_power(1.0, 1.0, 6, mid_p=False) == 1 > mcnemar_power(1.0, 1.0, 5, mid_p=False) == 0
+    found = minimal_detectable_difference(200, 0.3)
+    assert mcnemar_power(found, 0.3, 200) == pytest.approx(0.8, abs=1e-6)
+    assert minimal_detectable_difference(400, 0.3) < found
+    assert minimal_detectable_difference(5, 0.2) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: paired_randomization([]), "no units"),
+        (lambda: paired_randomization(np.ones((3, 1))), "at least two systems"),
+        (lambda: paired_randomization([1.0, 2.0], alternative="both"), "unknown alternative 'both'"),
+        (lambda: paired_randomization([1.0, 2.0], n_resamples=0), "n_resamples"),
+        (lambda: paired_randomization(np.ones(25), exact=True), "at most 24"),
+        (lambda: holm([0.5, 1.5]), "between 0 and 1"),
+        (lambda: exact_sign_test(-1, 3), "impossible"),
+        (lambda: documented_sign_test(-1, 3), "impossible"),
+        (lambda: mcnemar([1, 0], [1]), "2 and 1 units"),
+        (lambda: mcnemar([0.5], [1]), "true and false"),
+        (lambda: mcnemar_counts(3, 3, 5), "impossible"),
+        (lambda: mcnemar_power(0.4, 0.3, 10), "do not fit"),
+        (lambda: mcnemar_power(0.0, 0.0, 10), "do not fit"),
+        (lambda: mcnemar_power(0.5, 1.1, 10), "do not fit"),
+        (lambda: mcnemar_power(-0.1, 0.5, 10), "do not fit"),
+        (lambda: minimal_detectable_effect(0.0, 10), "sd must be above 0"),
+        (lambda: minimal_detectable_effect(1.0, 10, power=0.01), "must exceed alpha"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

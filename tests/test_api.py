@@ -1,0 +1,53 @@
+"""The public surface: what ``import casebook`` offers, documented and with examples that run."""
+
+import doctest
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import casebook
+from casebook.paths import ROOT
+
+NAMES = dir(casebook)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_is_documented(name):
+    item = getattr(casebook, name)
+    text = inspect.getdoc(item)
+    assert "Examples\n--------" in text
+    if inspect.signature(item).parameters:
+        assert "Parameters\n----------" in text
+    assert inspect.isclass(item) or "Returns\n-------" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_a_public_name_runs(name):
+    item = getattr(casebook, name)
+    module = importlib.import_module(item.__module__)
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    tests = finder.find(item, name, globs=vars(module) | {name: item})
+    assert tests
+    for test in tests:
+        assert test.examples
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_every_public_name_is_on_the_page_of_the_api():
+    page = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"casebook.{name}\n" not in page] == []
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, casebook; print([m for m in ('numpy', 'pandas', 'torch', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        casebook.nonsense  # noqa: B018
