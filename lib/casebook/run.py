@@ -652,6 +652,9 @@ def connected(scheduler, shared=None):
         client.close(timeout=2)
 
 
+_KEPT = "what is finished is kept: the same command again carries on"
+
+
 class Cluster:
     """A client that does not wait for ever for workers or a scheduler that are gone."""
 
@@ -668,11 +671,18 @@ class Cluster:
     def wait(self, futures):
         """Wait until one has ended; give those that have."""
         from distributed import wait
+        from distributed.client import FuturesCancelledError
 
         while True:
-            with contextlib.suppress(WaitTimeout):
+            try:
                 wait(list(futures), _POLL, "FIRST_COMPLETED")
+            except WaitTimeout:
+                pass
+            except FuturesCancelledError:  # Dask gave up to reconnect before we did
+                raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}") from None
             done = [future for future in futures if future.done()]
+            if any(future.status == "cancelled" for future in done):
+                raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}")
             if done:
                 return done
             self._check()
@@ -699,10 +709,7 @@ class Cluster:
                 return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _patience():
-            raise CasebookError(
-                f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; what is finished is kept: "
-                "the same command again carries on"
-            )
+            raise CasebookError(f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; {_KEPT}")
 
 
 def _patience():
