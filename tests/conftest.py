@@ -95,8 +95,7 @@ def notebook_project(tmp_path, monkeypatch):
     import nbformat
 
     from casebook import paths
-    from casebook import run as notebooks
-    from casebook import run as planning
+    from casebook import run as batch
 
     def make(parameters, work):
         code = nbformat.v4.new_code_cell
@@ -107,11 +106,10 @@ def notebook_project(tmp_path, monkeypatch):
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
-        for module in (notebooks, planning):
-            monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
+        monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
-        monkeypatch.setattr(planning, "common_inputs", lambda: fixed)
+        monkeypatch.setattr(batch, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.
         for name in ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"):
             monkeypatch.setenv(name, str(tmp_path))

@@ -10,7 +10,7 @@ from casebook import grid
 from casebook import run as batch
 from casebook.errors import BatchFailed, InputError
 from casebook.run import lost_needs, ready_cells
-from casebook.runs import record as fingerprint
+from casebook.runs import record
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "scratch"\ncell = "made"\ndataset = "smoke"\nfail = False\nn = 2'
@@ -183,7 +183,7 @@ def test_cells_that_need_each_other_are_refused():
 
 
 def test_data_named_by_a_default_or_a_list_count_too(project):
-    smoke = fingerprint.dataset_digest("smoke")
+    smoke = record.dataset_digest("smoke")
     (planned,) = batch.plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
     assert planned.inputs["data"] == {"dataset": smoke}
     source = project / "notebooks" / "01_made.ipynb"
@@ -193,5 +193,5 @@ def test_data_named_by_a_default_or_a_list_count_too(project):
         batch.plan([grid.Cell("m", "01_made.ipynb", {"datasets": d})], "mine")[0].inputs
         for d in (None, ["smoke"], ["smoke", "planted"])
     )
-    assert one["data"] == {"datasets": fingerprint.digest([smoke])}
+    assert one["data"] == {"datasets": record.digest([smoke])}
     assert len({json.dumps(found["data"]) for found in (every, one, two)}) == 3

@@ -64,11 +64,7 @@ class Dask:
         with (self._folder / f"dask{len(self.processes)}.log").open("w") as log:
             command = [sys.executable, "-m", "dask", *arguments]
             streams = {"stdout": log, "stderr": log, "cwd": self._folder, "start_new_session": True}
-            self.processes.append(
-                subprocess.Popen(
-                    command, env=os.environ | {"DASK_LOGGING__DISTRIBUTED": "info"} | environment, **streams
-                )
-            )
+            self.processes.append(subprocess.Popen(command, env=os.environ | environment, **streams))
         return self.processes[-1]
 
     def close(self):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import casebook
-from casebook.runs import record as fingerprint
+from casebook.runs import record
 
 LAYERS = [
     {"paths", "errors", "files", "readers", "sheets", "trec"},
@@ -66,7 +66,7 @@ def test_lower_layers_never_import_higher_ones():
 
 def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
     """Whatever computes stands below these layers, and so never imports them."""
-    left_out = {name.removesuffix(".py") for name in fingerprint._OUTSIDE}
+    left_out = {name.removesuffix(".py") for name in record._OUTSIDE}
     assert left_out == set().union(*LAYERS[6:])
 
 

@@ -674,14 +674,10 @@ class Cluster:
         from distributed.client import FuturesCancelledError
 
         while True:
-            try:
+            with contextlib.suppress(WaitTimeout, FuturesCancelledError):
                 wait(list(futures), _POLL, "FIRST_COMPLETED")
-            except WaitTimeout:
-                pass
-            except FuturesCancelledError:  # Dask gave up to reconnect before we did
-                raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}") from None
             done = [future for future in futures if future.done()]
-            if any(future.status == "cancelled" for future in done):
+            if any(future.cancelled() for future in done):  # Dask gave up reconnecting before we did
                 raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}")
             if done:
                 return done

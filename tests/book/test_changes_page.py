@@ -10,8 +10,7 @@ from bs4 import BeautifulSoup
 from casebook import paths
 from casebook.book.comparison import changes
 from casebook.paths import run_dir
-from casebook.runs import decide as decision
-from casebook.runs import promotions as promotion
+from casebook.runs import decide, promotions
 from casebook.runs.decide import decision_report, write_report
 from casebook.runs.registry import discover, locate
 
@@ -63,12 +62,12 @@ def test_without_promotions_the_page_says_so(runs):
 
 def test_promotions_name_who_why_and_on_what_grounds(runs):
     found = listing()
-    why = promotion.Reason("first <i>of all</i>", gate_sha256="ab" * 32)
-    promotion.promote(found, named(found, "old"), METRIC, why)
-    decided = decision.decide(found, METRIC, run=named(found, "new"), force=True, eps=0)
+    why = promotions.Reason("first <i>of all</i>", gate_sha256="ab" * 32)
+    promotions.promote(found, named(found, "old"), METRIC, why)
+    decided = decide.decide(found, METRIC, run=named(found, "new"), force=True, eps=0)
     evidence = decided.evidence.as_dict() | {"improvement": 0.25, "low": None}
-    grounds = promotion.Reason("better", evidence, incomparable=True)
-    promotion.promote(found, named(found, "new"), METRIC, grounds)
+    grounds = promotions.Reason("better", evidence, incomparable=True)
+    promotions.promote(found, named(found, "new"), METRIC, grounds)
     page = changes("new", [CELL])
     assert "<b>Ada" not in page and "<i>of" not in page
     active, log = tables(page)[:2]
@@ -80,7 +79,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
     assert "no interval" in latest["Difference from the run before"]
     assert first["Gate (SHA-256)"] == "ab" * 6
     assert first["By"] == "<b>Ada</b>"
-    promotion.rollback(locate().root, METRIC, promotion.Reason("it was wrong"))
+    promotions.rollback(locate().root, METRIC, promotions.Reason("it was wrong"))
     active = tables(changes("new", [CELL]))[0]
     assert active.loc[0, "Why"] == "it was wrong"
     assert active.loc[0, "Run"] == first["Run"]
@@ -88,7 +87,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
 
 def test_a_damaged_log_is_said_aloud_and_builds(runs):
     found = listing()
-    promotion.promote(found, named(found, "old"), METRIC, promotion.Reason("x"))
+    promotions.promote(found, named(found, "old"), METRIC, promotions.Reason("x"))
     log = runs / "_active" / "history.jsonl"
     log.write_text("not an entry\n" + log.read_text())
     page = changes("new", [CELL])
@@ -119,13 +118,13 @@ def test_numbers_on_other_data_are_not_put_side_by_side(runs):
 
 def test_undecided_and_incomparable_decisions_are_listed(runs):
     found = listing()
-    promotion.promote(found, named(found, "old"), METRIC, promotion.Reason("first"))
-    same = decision.decide(found, METRIC, run=named(found, "new"))
+    promotions.promote(found, named(found, "old"), METRIC, promotions.Reason("first"))
+    same = decide.decide(found, METRIC, run=named(found, "new"))
     assert same.action == "KeepActive"
     write_report(found.root, "decision", decision_report(found, same))
     edit(runs / "new", inputs={"data": {"dataset": "another"}})
     found = listing()
-    other = decision.decide(found, METRIC, run=named(found, "new"))
+    other = decide.decide(found, METRIC, run=named(found, "new"))
     assert other.evidence.verdict == "incomparable"
     write_report(found.root, "decision", decision_report(found, other))
     (runs / "_decisions" / "decision_bad.json").write_text("[]")

@@ -13,7 +13,6 @@ from toy_card import toy_card
 
 from casebook import grid
 from casebook import run as batch
-from casebook import run as planning
 from casebook.data import cards, sources
 from casebook.data.sources import Unavailable
 from casebook.runs.record import read_record
@@ -94,7 +93,7 @@ def test_runs(project, count):
         now_done = finished()
         assert done <= now_done
         for name in now_done:
-            assert read_record(planning.record_path("mine", name)).success
+            assert read_record(batch.record_path("mine", name)).success
             path = project / "results" / "mine" / "notebooks" / f"{name}.ipynb"
             assert nbformat.read(path, 4).cells[-1].execution_count
         done = now_done

@@ -11,7 +11,7 @@ import pytest
 from openpyxl import load_workbook
 from toy_study import RATERS, SECRET, make_study, toy_answers
 
-from casebook import sheets as celltext
+from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.raters import forms
@@ -129,7 +129,7 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
         for shown in form.rows.to_dict("records"):
             row = rows[shown["prompt_id"]]
             side = "system1_output" if row["left"] == "grounded" else "system2_output"
-            assert shown[side] == celltext.clean(hostile[int(row["item"][1:])])[0]
+            assert shown[side] == sheets.clean(hostile[int(row["item"][1:])])[0]
 
 
 @pytest.mark.parametrize(

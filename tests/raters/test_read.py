@@ -11,7 +11,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.formula import ArrayFormula
 from toy_study import make_study
 
-from casebook import sheets as grids
+from casebook import sheets
 from casebook.errors import InputError
 from casebook.raters.documented import example_votes
 from casebook.raters.read import find_key, key_column, read_form, read_forms, read_votes, registered_margin, unblind
@@ -204,8 +204,8 @@ def test_a_claimed_size_is_not_believed(returned, tmp_path):
 
 
 def test_bombs_entities_and_links_are_not_followed(returned, tmp_path, monkeypatch):
-    monkeypatch.setattr(grids, "MOST_UNPACKED", 2 << 20)
-    monkeypatch.setattr(grids, "MOST_ROWS", 50)
+    monkeypatch.setattr(sheets, "MOST_UNPACKED", 2 << 20)
+    monkeypatch.setattr(sheets, "MOST_ROWS", 50)
     bomb, links = tmp_path / "bomb.xlsx", tmp_path / "links.xlsx"
     for path, name, content in ((bomb, "xl/media/big.bin", bytes(3 << 20)), (links, "xl/externalLinks/a.xml", "<x/>")):
         shutil.copy(returned[0], path)

@@ -3,37 +3,37 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.files import write_text
-from casebook.runs import record as fingerprint
+from casebook.runs import record
 
 
 def test_tree_digest_sees_names_and_bytes_but_not_hidden_files(tmp_path):
     write_text(tmp_path / "a" / "x.txt", "1")
-    base = fingerprint.tree_digest(tmp_path)
+    base = record.tree_digest(tmp_path)
     write_text(tmp_path / ".hidden", "2")
     write_text(tmp_path / "a" / "__pycache__" / "x.pyc", "2")
-    assert fingerprint.tree_digest(tmp_path) == base
+    assert record.tree_digest(tmp_path) == base
     write_text(tmp_path / "a" / "x.txt", "2")
-    changed = fingerprint.tree_digest(tmp_path)
+    changed = record.tree_digest(tmp_path)
     (tmp_path / "a" / "x.txt").rename(tmp_path / "a" / "y.txt")
-    assert len({base, changed, fingerprint.tree_digest(tmp_path)}) == 3
+    assert len({base, changed, record.tree_digest(tmp_path)}) == 3
 
 
 def test_digest_does_not_depend_on_the_order_of_keys():
-    assert fingerprint.digest({"a": 1, "b": 2}) == fingerprint.digest({"b": 2, "a": 1})
-    assert fingerprint.digest({"a": 1}) != fingerprint.digest({"a": 1.5})
+    assert record.digest({"a": 1, "b": 2}) == record.digest({"b": 2, "a": 1})
+    assert record.digest({"a": 1}) != record.digest({"a": 1.5})
 
 
 def test_dataset_digest_follows_card_folder_and_alias(tmp_path):
-    smoke = fingerprint.dataset_digest("smoke")
-    assert smoke == fingerprint.dataset_digest("smoke_test")
+    smoke = record.dataset_digest("smoke")
+    assert smoke == record.dataset_digest("smoke_test")
     write_text(tmp_path / "corpus.jsonl", "{}")
-    assert fingerprint.dataset_digest(str(tmp_path)) != smoke
+    assert record.dataset_digest(str(tmp_path)) != smoke
     with pytest.raises(InputError, match="no card and no folder"):
-        fingerprint.dataset_digest("smokes")
+        record.dataset_digest("smokes")
 
 
 def test_the_environment_names_the_linear_algebra_that_numpy_was_built_with():
     built = np.show_config("dicts")["Build Dependencies"]["blas"]["name"]
-    library, _, kernels = fingerprint.environment()["linear_algebra"].partition(" ")
+    library, _, kernels = record.environment()["linear_algebra"].partition(" ")
     assert library in built
     assert kernels

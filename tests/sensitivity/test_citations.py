@@ -10,37 +10,37 @@ from hypothesis import strategies as st
 
 from casebook import paths
 from casebook.readers import read_yaml
-from casebook.sensitivity import citations as sections
+from casebook.sensitivity import citations
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
 
 @pytest.mark.parametrize(("written", "normal"), EXAMPLES["normal_form"].items())
 def test_one_citation_has_one_normal_form(written, normal):
-    assert sections.normalise_section(written) == normal
-    assert sections.normalise_section(normal) == normal
+    assert citations.normalise_section(written) == normal
+    assert citations.normalise_section(normal) == normal
 
 
 @pytest.mark.parametrize("text", EXAMPLES["no_citation"])
 def test_numbers_that_are_no_citation_are_left_alone(text):
-    assert sections.cited_sections(text) == ()
+    assert citations.cited_sections(text) == ()
 
 
 @pytest.mark.parametrize(("text", "cited"), EXAMPLES["cited"].items())
 def test_acts_of_other_countries_and_years_are_never_the_known_ones(text, cited):
-    assert list(sections.cited_sections(text)) == cited
-    assert [sections.normalise_section(one) for one in cited] == cited
+    assert list(citations.cited_sections(text)) == cited
+    assert [citations.normalise_section(one) for one in cited] == cited
 
 
 @pytest.mark.parametrize(("text", "cited"), EXAMPLES["chains"].items())
 def test_chain_shares_its_act(text, cited):
-    assert list(sections.cited_sections(text, country="IN")) == cited
+    assert list(citations.cited_sections(text, country="IN")) == cited
 
 
 @pytest.mark.parametrize(("text", "cited"), EXAMPLES["unknown_beside"].items())
 def test_a_provision_of_an_unknown_act_is_unknown_and_never_of_another(text, cited):
-    assert list(sections.cited_sections(text)) == cited
-    assert "Unknown" in {one.act for one in sections.find_citations(text)}
+    assert list(citations.cited_sections(text)) == cited
+    assert "Unknown" in {one.act for one in citations.find_citations(text)}
 
 
 def test_a_name_that_a_text_gives_an_act_is_that_act():
@@ -50,43 +50,43 @@ def test_a_name_that_a_text_gives_an_act_is_that_act():
         "the SCCB."
     )
     code = "SeriousCrimesConfiscationOfBenefitsAct1992"
-    assert sections.cited_sections(text) == (f"{code}-4", "MDA-12", f"{code}-47")
+    assert citations.cited_sections(text) == (f"{code}-4", "MDA-12", f"{code}-47")
 
 
 def test_a_misquoted_title_is_told_by_its_abbreviation_unless_the_year_differs():
     title = "the Conservation of Foreign Exchange and Preservation of Smuggling Act"
     text = f"detained under section 3 of {title}, 1974 (COFEPOSA Act)"
-    assert sections.cited_sections(text) == ("COFEPOSA-3",)
-    assert sections.cited_sections(text.replace("1974", "1999")) != ("COFEPOSA-3",)
+    assert citations.cited_sections(text) == ("COFEPOSA-3",)
+    assert citations.cited_sections(text.replace("1974", "1999")) != ("COFEPOSA-3",)
 
 
 @pytest.mark.parametrize("written", ["S-304B", "Section-304B", "304-B", "u/s 304-B"])
 def test_a_number_without_an_act_is_no_section(written):
-    assert sections.normalise_section(written) is None
+    assert citations.normalise_section(written) is None
 
 
 def test_country_decides_between_acts_of_one_name():
     text = "section 300 of the Penal Code"
-    assert sections.normalise_section(text, country="IN") == "IPC-300"
-    assert sections.normalise_section(text, country="SG") == "SGPC-300"
+    assert citations.normalise_section(text, country="IN") == "IPC-300"
+    assert citations.normalise_section(text, country="SG") == "SGPC-300"
 
 
 def test_spans_and_pinpoints_are_those_of_the_text():
     text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
-    assert {one.act for one in sections.find_citations(text)} == {"Unknown"}
-    found = sections.find_citations(text, "IN")  # Singapore has an act of the name too
+    assert {one.act for one in citations.find_citations(text)} == {"Unknown"}
+    found = citations.find_citations(text, "IN")  # Singapore has an act of the name too
     assert [text[c.start : c.end] for c in found] == ["7", "13(1)(d)"]
     assert [(c.id, c.pinpoint) for c in found] == [("PCA-7", ""), ("PCA-13", "(1)(d)")]
 
 
 def test_citation_without_any_act_is_reported_as_unknown():
-    (found,) = sections.find_citations("He was charged under section 12.")
+    (found,) = citations.find_citations("He was charged under section 12.")
     assert (found.act, found.number) == ("Unknown", "12")
 
 
 def test_documented_form_only_changes_spaces():
-    assert sections.documented_section("IPC 302") == "IPC-302"
-    assert sections.documented_section("section three") == "section three"
+    assert citations.documented_section("IPC 302") == "IPC-302"
+    assert citations.documented_section("section three") == "section three"
 
 
 @given(
@@ -98,32 +98,32 @@ def test_documented_form_only_changes_spaces():
 def test_every_number_of_an_act_is_found_in_every_wording(act, number, letter, wording):
     short = {"IEA": "Indian Evidence Act", "NIA": "NI Act"}.get(act, act)
     text = wording.format(a=short, n=f"{number}{letter}")
-    assert sections.cited_sections(text) == (f"{act}-{number}{letter}",)
+    assert citations.cited_sections(text) == (f"{act}-{number}{letter}",)
 
 
 @given(st.text(alphabet="sS.u/ 0123IVX,()&-andofPCrtAcHb'’\n", max_size=300))
 def test_any_text_is_read_and_spans_lie_inside(text):
-    for found in sections.find_citations(text):
+    for found in citations.find_citations(text):
         assert re.match(r"\d+", text[found.start : found.end])
 
 
 def test_long_text_takes_no_more_than_linear_work():
     text = "Sections 302, 304 and 34 of the Indian Penal Code. And The " * 300
-    assert len(sections.find_citations(text)) == 900
-    assert sections.find_citations("1, " * 20_000) == []
-    assert sections.cited_sections("The Great " * 5_000) == ()
+    assert len(citations.find_citations(text)) == 900
+    assert citations.find_citations("1, " * 20_000) == []
+    assert citations.cited_sections("The Great " * 5_000) == ()
 
 
 def test_shipped_neighbours_share_chapter_and_lie_near():
-    near = sections.neighbours
+    near = citations.neighbours
     assert near("IPC-302")[:2] == ("IPC-301", "IPC-303")
     assert set(near("IPC-304")) >= {"IPC-304A", "IPC-304B", "IPC-302"}
     assert "IPC-379" not in near("IPC-377")  # another chapter begins at 378
     assert near("PDPA-13") == ("PDPA-14", "PDPA-15", "PDPA-15A")
     assert near("Constitution-Article-21")
     assert near("Nowhere-1") == ()
-    assert sections.neighbours_or_next("Nowhere-1") == ("Nowhere-2",)
-    assert sections.neighbours_or_next("Nowhere-7A") == ("Nowhere-6", "Nowhere-8")
+    assert citations.neighbours_or_next("Nowhere-1") == ("Nowhere-2",)
+    assert citations.neighbours_or_next("Nowhere-7A") == ("Nowhere-6", "Nowhere-8")
 
 
 chapters = st.dictionaries(
@@ -133,7 +133,7 @@ chapters = st.dictionaries(
 
 @given(chapters, st.integers(0, 4))
 def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(act, distance):
-    near = sections.adjacent_sections({"X-": act}, distance)
+    near = citations.adjacent_sections({"X-": act}, distance)
     for one, others in near.items():
         gaps = [abs(int(re.search(r"\d+", one)[0]) - int(re.search(r"\d+", other)[0])) for other in others]
         assert gaps == sorted(gaps) and max(gaps, default=0) <= distance
@@ -145,5 +145,5 @@ def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(act, di
 @pytest.mark.data
 def test_shipped_structure_is_the_one_of_the_statute_files(mirror):
     made = runpy.run_path(paths.DATA / "make" / "act_structure.py")["structure"](mirror)
-    assert made == sections.act_structure()
+    assert made == citations.act_structure()
     assert sum(map(len, made["IPC-"].values())) >= 511

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from simulated import Simulated
 
-from casebook import frames as estimates
-from casebook import paths
+from casebook import frames, paths
 from casebook.data import load
 from casebook.shift.learn import LEARNERS, SELECTION
 from casebook.shift.study import BASELINE, CHANCE, drift_table, gains, run_drift, run_study
@@ -84,7 +83,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
         return call
 
     flips = recorded(tests.sign_flips, "n_resamples")
-    for module in (tests, estimates):
+    for module in (tests, frames):
         monkeypatch.setattr(module, "sign_flips", flips)
     monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_boot"))
     names = {}

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -86,12 +85,12 @@ def _cluster(workers, scheduler):
         with connected(scheduler) as client:
             yield client
     elif workers > 1:
-        # What goes wrong in the work comes back as an error; what Dask says of itself
-        # while its processes end is no news. They read the variable when they start.
-        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
         from distributed import Client, LocalCluster
 
-        options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+        # What goes wrong in the work comes back as an error; what Dask says of itself
+        # while its processes end is no news. They read the variable when they start.
+        quiet = {"DASK_LOGGING__DISTRIBUTED": "critical"}
+        options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "env": quiet}
         with LocalCluster(workers, silence_logs=logging.CRITICAL, **options) as place, Client(place) as client:
             yield client
     else:

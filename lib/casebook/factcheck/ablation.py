@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook import frames as estimates
 from casebook.errors import InputError
 from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, yaml_table
 from casebook.factcheck.evidence import EvidenceBase
@@ -18,6 +17,7 @@ from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
+from casebook.frames import contrasts
 from casebook.stats.samples import stream
 
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
@@ -213,7 +213,7 @@ def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
     tables = []
     for kind in ("main", "interaction", "shapley", "without"):
         pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
-        found = estimates.contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
+        found = contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
         found.insert(0, "kind", kind)
         found.insert(1, "effect", found["system"].str.removeprefix(f"{kind}: "))
         tables.append(found.drop(columns=["system", "against"]).rename(columns={"difference": "value"}))

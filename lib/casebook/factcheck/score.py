@@ -7,10 +7,17 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.frames import contrasts
-from casebook.measures import classification as confusion
-from casebook.measures import classification as verdict_labels
 from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import Scores, documented_metrics, score_predictions
+from casebook.measures.classification import (
+    CELLS,
+    GOLD,
+    OUTCOMES,
+    Scores,
+    collapse,
+    documented_metrics,
+    encode,
+    score_predictions,
+)
 from casebook.readers import read_records
 from casebook.stats.intervals import bounds_text
 from casebook.stats.tests import mcnemar
@@ -69,12 +76,12 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     for name in filter(None, [*groups, cluster]):
         if name not in frame:
             raise InputError(f"{gold}: no column {name!r}: it has {', '.join(frame)}")
-    codes, _ = verdict_labels.encode(frame["label"], labels)
-    wrong = frame[codes >= len(verdict_labels.GOLD)]
+    codes, _ = encode(frame["label"], labels)
+    wrong = frame[codes >= len(GOLD)]
     if len(wrong):
         problem = (
             f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here {wrong['label'].iloc[0]!r}): "
-            f"use {', '.join(verdict_labels.GOLD)}, or name the spelling's meaning"
+            f"use {', '.join(GOLD)}, or name the spelling's meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
     joined = join_labels(frame, read_labels(predicted), (gold, predicted))
@@ -177,7 +184,7 @@ def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None
     dropping = scores.policy["off_label"] == "drop"
     policy = scores.policy | ({"off_label": "wrong"} if dropping else {})
     blind = scores.policy | {"off_label": "wrong"}
-    constant = {label: [label] * len(rows) for label in verdict_labels.GOLD[:3]}
+    constant = {label: [label] * len(rows) for label in GOLD[:3]}
     hits = {name: is_right(rows["gold"], v, labels, blind)[kept].eq(True).sum() for name, v in constant.items()}
     rivals = {"majority": constant[max(hits, key=hits.get)]} | (baselines or {})
     answers = {name: is_right(rows["gold"], verdicts, labels, policy) for name, verdicts in rivals.items()}
@@ -193,10 +200,10 @@ def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None
 
 def is_right(gold, predicted, labels=None, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
-    rows, _ = verdict_labels.encode(gold, labels)
-    columns, _ = verdict_labels.encode(predicted, labels)
-    shape = (-1, len(verdict_labels.GOLD), len(verdict_labels.OUTCOMES))
-    flat = confusion.collapse(np.eye(confusion.CELLS, dtype=int).reshape(shape), **(policy or {}))
+    rows, _ = encode(gold, labels)
+    columns, _ = encode(predicted, labels)
+    shape = (-1, len(GOLD), len(OUTCOMES))
+    flat = collapse(np.eye(CELLS, dtype=int).reshape(shape), **(policy or {}))
     right = np.trace(flat, axis1=1, axis2=2).astype(bool).astype(object)
     right[flat.sum((1, 2)) == 0] = None
     index = gold.index if isinstance(gold, pd.Series) else None

@@ -14,7 +14,7 @@ from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 
-from casebook import sheets as celltext
+from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
 from casebook.paths import DATA, valid_name
@@ -206,7 +206,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     design = make_design(items, systems, plan.raters, secret, **overlap)
     by_item, texts, changes = answers.set_index("item_id"), {}, []
     for item, column in itertools.product(items, ("prompt", *systems)):
-        texts[item, column], changed = celltext.clean(by_item.loc[item, column])
+        texts[item, column], changed = sheets.clean(by_item.loc[item, column])
         if changed:
             changes.append({"item": item, "column": column, "changes": changed})
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
@@ -305,7 +305,7 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
     secret, changes, texts = secret or new_secret(), [], frame[list(EXPLANATIONS[2:])].copy()
     for number, column in itertools.product(range(len(frame)), range(2)):
-        texts.iloc[number, column], changed = celltext.clean(texts.iloc[number, column])
+        texts.iloc[number, column], changed = sheets.clean(texts.iloc[number, column])
         if changed:
             where = {"case": names["item"].iloc[number], "chunk": names["chunk"].iloc[number]}
             changes.append(where | {"column": texts.columns[column], "changes": changed})
@@ -418,7 +418,7 @@ def _write_csv(path, layout, rows):
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(layout.names)
     for row in rows:
-        writer.writerow([celltext.for_csv(row[c.name]) if c.locked else "" for c in layout.columns])
+        writer.writerow([sheets.for_csv(row[c.name]) if c.locked else "" for c in layout.columns])
     write_text(path, "\ufeff" + buffer.getvalue())  # without the mark spreadsheets take it for Latin-1
 
 
@@ -481,7 +481,7 @@ def _put_lines(sheet, lines, widths):
 
 
 def _put(cell, text, style):
-    cell.value = celltext.for_workbook(text)
+    cell.value = sheets.for_workbook(text)
     cell.data_type = "s"  # text that begins with "=" would become a formula
     cell.style = style
 

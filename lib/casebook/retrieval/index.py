@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.models.cache import EncoderWrapper
 from casebook.models.encoders import load_encoder
 from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.rerank import build_reranker
@@ -212,16 +213,8 @@ def _counter(encoder):
     return lambda text: int(encoder.count_tokens([text])[0])
 
 
-class WindowedQueries:
+class WindowedQueries(EncoderWrapper):
     """Encoder that cuts no query: a long one is read in windows up to its limit. All else is the encoder's own."""
-
-    def __init__(self, encoder):
-        self.encoder = encoder
-
-    def __getattr__(self, name):
-        if name == "encoder":  # of a copy that has no attributes yet: nobody to ask
-            raise AttributeError(name)
-        return getattr(self.encoder, name)
 
     def encode_queries(self, texts):
         """Vectors of length 1 [n, D]; of a long query the mean over its windows."""
