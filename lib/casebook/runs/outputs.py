@@ -4,11 +4,13 @@ import difflib
 import gzip
 import json
 import math
+from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import run_dir, valid_name
+from casebook.runs.headlines import headlines_text
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
 HEADLINES = {
@@ -88,6 +90,36 @@ class RunOutputs:
         path = self.folder / "numbers" / f"{self.cell}.json"
         return write_json(path, {experiment: _rounded(values)})
 
+    def contrasts(self, experiment, frames):
+        """Write the contrasts of a chapter: data set to measure to a frame of `casebook.contrasts`."""
+        path = self.folder / "contrasts" / f"{self.cell}.json"
+        rows = {
+            dataset: {measure: _records(frame) for measure, frame in measures.items()}
+            for dataset, measures in frames.items()
+        }
+        return write_json(path, {experiment: rows})
+
+    def headlines(self, *found):
+        """Write one to three `Headline`, the answers of a chapter, and give their sentences to show."""
+        rounded = [replace(each, **_rounded(asdict(each))) for each in found]
+        write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
+        first, *rest = rounded
+        return Markdown(
+            "\n".join([f"**{first.sentence}**", "", *(f"- {each.question} {each.sentence}" for each in rest)])
+        )
+
+
+class Markdown(str):
+    """Text that a notebook shows as Markdown."""
+
+    def _repr_markdown_(self):
+        return str(self)
+
+
+def _records(frame):
+    """Give the rows of a frame as JSON holds them: undefined is null."""
+    return _rounded(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+
 
 def _csv(frame):
     from casebook.sheets import table_for_csv
@@ -138,6 +170,12 @@ def merge_numbers(run):
                 )
             owners.setdefault(names, path)
     write_json(run_dir(run) / "numbers.json", merged)
+    contrasts = {}
+    for path in sorted((run_dir(run) / "contrasts").glob("*.json")):
+        for experiment, datasets in json.loads(path.read_text(encoding="utf-8")).items():
+            contrasts.setdefault(experiment, {}).update(datasets)
+    if contrasts:
+        write_json(run_dir(run) / "contrasts.json", contrasts)
     return merged
 
 
