@@ -9,12 +9,12 @@ import casebook
 from casebook.runs import record
 
 LAYERS = [
-    {"paths", "errors", "files", "readers", "sheets", "trec"},
+    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins"},
     {"text", "stats", "measures", "frames"},
     {"tables", "plots"},
     {"data", "runs", "models"},
     {"retrieval"},
-    {"sensitivity", "explain", "factcheck", "raters", "shift", "audits"},
+    {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},
     {"run", "grid", "kernel", "book"},
     {"cli", "__main__"},
 ]
