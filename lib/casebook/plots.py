@@ -87,8 +87,8 @@ def _heatmap(values, size, label, **options):
 
 def _cell_titles(axes, values, label):
     """Name row, column and value of each cell of a matrix on hover."""
-    at = [(row, column) for row, column in np.ndindex(values.shape) if pd.notna(values.iat[row, column])]
-    titles = [f"{values.index[r]}, {values.columns[c]}: {label} {values.iat[r, c]:.3f}" for r, c in at]
+    at = [(row, column) for row, column in np.ndindex(values.shape) if pd.notna(values.iloc[row, column])]
+    titles = [f"{values.index[r]}, {values.columns[c]}: {label} {values.iloc[r, c]:.3f}" for r, c in at]
     rows, columns = np.array(at or [(0, 0)])[: len(at)].T
     hover(axes, titles, columns, rows, columns + 1, rows + 1)
 
