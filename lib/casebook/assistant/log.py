@@ -145,9 +145,9 @@ def _flat(record):
             found |= {_ours(_NESTED[name], key): inner for key, inner in value.items()}
         elif dot and part in _NESTED:
             found[_ours(_NESTED[part], key)] = value
-        elif value is not None:
+        else:
             found.setdefault(name, value)
-    if found.get("error") and not any(name in found for name in ALIASES["answer"]):
+    if found.get("error") and all(_missing(found.get(name)) for name in ALIASES["answer"]):
         found["answer"] = ""  # a run that failed has no answer
     return found
 
@@ -255,7 +255,9 @@ def _contexts(where, row, texts):
             raise InputError(f"{where}: context {unknown[0][:60]!r} is no id of the collection: check --collection")
         given = [texts[one] for one in ids]
     if given is not None and not all(isinstance(one, str) for one in given):
-        raise InputError(f"{where}: a context is no text: give texts, objects with a field text, or ids and a collection")
+        raise InputError(
+            f"{where}: a context is no text: give texts, objects with a field text, or ids and a collection"
+        )
     if given is not None and ids is not None and len(given) != len(ids):
         raise InputError(f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context")
     relevant = None if row["relevant"] is None else [str(one) for one in row["relevant"]]
