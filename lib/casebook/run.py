@@ -19,8 +19,9 @@ from casebook import __version__, kernel
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
-from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults
+from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults, named_files, path_parameters
 from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
+from casebook.plugins import plugin
 from casebook.readers import read_json
 from casebook.runs import record as records
 from casebook.runs.outputs import merge_numbers, read_numbers
@@ -36,6 +37,8 @@ QUIET = {
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
+READERS = {}
+"""Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 _POLL = 0.5
 
 
@@ -127,13 +130,19 @@ def inputs_of(cell, common, needed=None):
     values = defaults(source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
-    return ({"needs": needed} if needed else {}) | {
-        **common,
-        "notebook": digest(code),
-        "parameters": cell.parameters,
-        "data": {name: _hashed(values[name]) for name in DATA if values.get(name)},
-        "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
-    }
+    own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
+    own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
+    return (
+        ({"needs": needed} if needed else {})
+        | ({"files": own} if own else {})
+        | {
+            **common,
+            "notebook": digest(code),
+            "parameters": cell.parameters,
+            "data": {name: _hashed(values[name]) for name in DATA if values.get(name)},
+            "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
+        }
+    )
 
 
 def _hashed(value):
@@ -175,6 +184,9 @@ def _check_data(cell):
     values = defaults(NOTEBOOKS / cell.notebook) | cell.parameters
     if values.get("resamples", FEWEST) < FEWEST:
         raise InputError(f"resamples: an interval needs at least {FEWEST}")
+    for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
+        for path in named_files(cell.parameters.get(name)):
+            plugin(READERS[name])(Path(path))
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
