@@ -11,7 +11,7 @@ from casebook.runs import record
 LAYERS = [
     {"paths", "errors", "files", "readers", "sheets", "trec", "plugins"},
     {"text", "stats", "measures", "frames"},
-    {"tables", "plots"},
+    {"figures", "tables", "plots"},
     {"data", "runs", "models"},
     {"retrieval"},
     {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},

@@ -8,7 +8,11 @@ import seaborn as sns
 from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 
-WIDTH = 6.4  # inches; the book's column at 100 dots per inch
+from casebook.figures import hover, tick_names
+from casebook.stats.intervals import bounds_text
+
+WIDTH = 5.2  # inches: letters of 11 points are still 10 pixels high on a phone
+INK, GRID = "#1b1b1b", "#d4d4d4"
 BLUE, ORANGE, GREY, GREEN, PINK = "#0072b2", "#d55e00", "#6b6b6b", "#009e73", "#cc79a7"
 _SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "v"), (GREY, "D"))
 _FACTS = {"Section": (BLUE, "o"), "Evidence": (ORANGE, "s"), "PartyType": (GREEN, "^"), "Numerical": (PINK, "D")}
@@ -16,17 +20,29 @@ _MOST_ITEMS = 400
 
 
 def use_style():
-    """Set the one look of all figures, and the same bytes for the same figure."""
-    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+    """Set the one look of all figures, legible at the width of a phone, and the same bytes for the same figure."""
+    ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
+    sizes = dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize"), 11)
+    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES])
     mpl.rcParams.update(
-        {
+        ink
+        | sizes
+        | {
+            "axes.edgecolor": GRID,
+            "axes.spines.left": False,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
             "axes.titlelocation": "left",
-            "axes.titlesize": "medium",
-            "figure.dpi": 100,
+            "axes.titleweight": "bold",
             "figure.constrained_layout.use": True,
+            "figure.dpi": 100,
+            "figure.figsize": (WIDTH, 3.3),
             "font.family": "DejaVu Sans",
+            "grid.color": GRID,
+            "legend.fontsize": 11,
+            "legend.frameon": False,
             "savefig.dpi": 150,
-            "svg.fonttype": "path",
+            "svg.fonttype": "none",  # letters stay letters: smaller, searchable, in the page's own font
             "svg.hashsalt": "casebook",
         }
     )
@@ -42,9 +58,17 @@ def _rows_figure(height, labels, **style):
 
 
 def _interval(axes, place, low, high, value, colour, marker="o", label=None, size=45):
-    """Values as marks with their intervals, one or several rows."""
+    """Values as marks with their intervals, one or several rows; both are shown on hover."""
     axes.hlines(place, low, high, color=colour, lw=3)
     axes.scatter(value, place, color=colour, marker=marker, s=size, zorder=3, label=label)
+    bounds = [np.atleast_1d(np.asarray(each, dtype=float)) for each in np.broadcast_arrays(place, low, high, value)]
+    names = tick_names(axes.yaxis)
+    titles = [
+        f"{names.get(round(at), '')}{f', {label}' if label else ''}: {middle:.3f} {bounds_text(left, right)}"
+        for at, left, right, middle in zip(*bounds, strict=True)
+    ]
+    at, left, right, middle = bounds
+    hover(axes, titles, np.fmin(left, middle), at, np.fmax(right, middle), at)
 
 
 def _heatmap(values, size, label, **options):
@@ -57,7 +81,16 @@ def _heatmap(values, size, label, **options):
     axes.tick_params(axis="x", rotation=90)
     axes.tick_params(axis="y", rotation=0)
     _ = axes.set(xlabel="", ylabel="")
+    _cell_titles(axes, values, label)
     return figure, axes
+
+
+def _cell_titles(axes, values, label):
+    """Name row, column and value of each cell of a matrix on hover."""
+    at = [(row, column) for row, column in np.ndindex(values.shape) if pd.notna(values.iloc[row, column])]
+    titles = [f"{values.index[r]}, {values.columns[c]}: {label} {values.iloc[r, c]:.3f}" for r, c in at]
+    rows, columns = np.array(at or [(0, 0)])[: len(at)].T
+    hover(axes, titles, columns, rows, columns + 1, rows + 1)
 
 
 # Intervals
