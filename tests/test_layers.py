@@ -9,9 +9,9 @@ import casebook
 from casebook.runs import record
 
 LAYERS = [
-    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins"},
+    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins", "progress"},
     {"text", "stats", "measures", "frames"},
-    {"tables", "plots"},
+    {"figures", "tables", "plots"},
     {"data", "runs", "models"},
     {"retrieval"},
     {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
 from casebook.errors import InputError
+from casebook.figures import Figure, as_svg, inline
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
@@ -70,12 +71,22 @@ class RunOutputs:
         """Write measurements of time, apart from what reruns must reproduce."""
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
-    def figure(self, name, figure):
-        """Write a figure as SVG without a date, so that reruns give the same bytes."""
-        path = self._path("figures", name, "svg")
+    def figure(self, name, figure, caption=None, data=None, alt=None):
+        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from."""
+        path, drawn = self._path("figures", name, "svg"), as_svg(figure)
         with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        return path
+            temporary.write_bytes(drawn)
+        if caption is None:
+            return path
+        from matplotlib import pyplot
+
+        files = {"SVG": path}
+        if data is not None:
+            files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
+        text = inline(drawn, figure, f"{self.cell}-{name}", alt or caption)
+        pyplot.close(figure)
+        downloads = {kind: f"../../figures/{file.name}" for kind, file in files.items()}  # from the page of the cell
+        return Figure(text, caption, alt or caption, downloads)
 
     def items(self, found):
         """Keep single items, such as questions or claims, with what became of them."""
