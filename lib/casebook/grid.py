@@ -19,11 +19,10 @@ from casebook.runs.record import digest
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 LARGEST = 10_000  # cells of one row; more is a mistake
-# Parameters that name data, models and files: they are hashed, and made absolute.
+# Parameters that name data and models: they are hashed, and made absolute, as are those annotated as paths.
 DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
 MODELS = ("encoder", "reranker", "second_encoder")
-FILES = ("forms", "key", "ratings", "ratings_key")
-_OWN_DATA = {"dataset", "datasets", "forms"}  # with other data a configuration's other parameters mean nothing
+_FILE = re.compile(r".*\.(csv|json|jsonl|md|txt|tsv|xlsx|ya?ml)", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[0-9]+)?")
 
 
@@ -169,7 +168,9 @@ def _by_name(cells, name, tag, overrides):
     if not exact and not group:
         known = sorted({c.experiment for c in cells} | {c.name for c in cells})
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
-    if exact or not _OWN_DATA & set(overrides):
+    # With other data the other parameters of a configuration mean nothing.
+    files = any(named_files(value) for name, value in overrides.items() if name not in (*DATA, *MODELS))
+    if exact or not (files or {"dataset", "datasets"} & set(overrides)):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
 
@@ -177,8 +178,8 @@ def _by_name(cells, name, tag, overrides):
 # --- the parameters of a notebook, read from its cell tagged ``parameters``; nothing is executed
 
 
-def parameter_names(source):
-    """List the parameters that a notebook declares, with the source of their defaults."""
+def _declared(source):
+    """Give the statements of a notebook's parameters, by name."""
     source = Path(source)
     if not source.is_file():
         raise InputError(f"{source}: no such notebook; see notebooks/experiments.yml")
@@ -189,8 +190,34 @@ def parameter_names(source):
     except (ValueError, SyntaxError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
-    plain = [s for s in statements if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)]
-    return {statement.targets[0].id: ast.unparse(statement.value) for statement in plain}
+    found = {}
+    for statement in statements:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        if isinstance(target, ast.Name):
+            found[target.id] = statement
+    return found
+
+
+def parameter_names(source):
+    """List the parameters that a notebook declares, with the source of their defaults."""
+    return {name: ast.unparse(statement.value) for name, statement in _declared(source).items()}
+
+
+def annotations(source):
+    """Give the annotated parameters: ``cases: Path = None`` is a path, ``dataset: str = "x"`` is a name only."""
+    found = {name: getattr(statement, "annotation", None) for name, statement in _declared(source).items()}
+    return {name: ast.unparse(annotation) for name, annotation in found.items() if annotation}
+
+
+def path_parameters(source):
+    """Give the parameters that name files or folders, and whether they may be names of ours too (``Path | str``)."""
+    return {name: "str" in words for name, words in annotations(source).items() if "Path" in words}
+
+
+def named_files(value):
+    """Give the absolute paths in the value of a parameter."""
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, str) and Path(each).is_absolute()]
 
 
 def defaults(source):
@@ -203,23 +230,37 @@ def defaults(source):
 
 
 def check_parameters(source, parameters):
-    """Refuse parameters that the notebook does not declare."""
+    """Refuse parameters that the notebook does not declare, and folders where it takes names only."""
     known = parameter_names(source)
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         takes = ", ".join(sorted(known))
         raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
+    for name, words in annotations(source).items():
+        values = parameters.get(name)
+        for value in values if isinstance(values, list) else [values]:
+            if words == "str" and isinstance(value, str) and data_folder(value):
+                own = ", ".join(f"{path}=" for path in path_parameters(source)) or "none"
+                raise InputError(
+                    f"{Path(source).name} takes no folder as {name}, only a name that 'casebook data list' shows; "
+                    f"parameters for your own files: {own}"
+                )
     return parameters
 
 
-def resolved(parameters, taken):
-    """Give parameters whose paths are absolute: kernels work in another folder."""
+def resolved(parameters, taken, paths=()):
+    """Give parameters whose paths are absolute: kernels work in another folder.
+
+    ``paths`` are the parameters annotated as such, from `path_parameters`.
+    """
     found = dict(parameters)
-    for names, change in ((DATA, _data), (MODELS, _model), (FILES, _file)):
+    files = [name for name in paths if name not in (*DATA, *MODELS)]
+    for names, change in ((DATA, _data), (MODELS, _model), (files, _file)):
         for name in found.keys() & set(names):
             many = isinstance(found[name], list)
             values = found[name] if many else [found[name]]
-            values = [change(name, v, taken) if isinstance(v, str) and v else v for v in values]
+            extra = paths[name] if change is _file else taken
+            values = [change(name, v, extra) if isinstance(v, str) and v else v for v in values]
             found[name] = values if many else values[0]
     return found
 
@@ -253,8 +294,10 @@ def _model(_name, value, _taken):
     return re.sub(r"[^:=,]+", place, value)
 
 
-def _file(name, value, _taken):
-    path = Path(value).expanduser().resolve()
+def _file(name, value, or_name):
+    path = Path(value).expanduser().absolute()
+    if or_name and not (path.exists() or "/" in value or _FILE.fullmatch(value)):
+        return value
     if not path.exists():
         raise InputError(f"{name} {value!r}: no such file or folder ({path})")
-    return str(path)
+    return str(path.resolve())

@@ -12,9 +12,9 @@ import pytest
 from casebook.book.chapters import command
 from casebook.book.pages import chapters
 from casebook.errors import InputError
-from casebook.grid import load_grid, resolved, select
-from casebook.paths import DATA, data_folder
-from casebook.run import plan, stored_record
+from casebook.grid import Cell, check_parameters, load_grid, path_parameters, resolved, select
+from casebook.paths import DATA, NOTEBOOKS, data_folder
+from casebook.run import inputs_of, plan, stored_record
 
 
 @pytest.fixture
@@ -104,10 +104,47 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
 
 def test_forms_and_keys_count_from_the_callers_folder(casebook, folders, monkeypatch):
     monkeypatch.chdir(folders)
-    found = resolved({"forms": ["a/contracts"], "key": "b", "seed": 3}, {})
+    paths = path_parameters(NOTEBOOKS / "06_rater_agreement.ipynb")
+    found = resolved({"forms": ["a/contracts"], "key": "b", "seed": 3}, {}, paths)
     assert found == {"forms": [str(folders / "a/contracts")], "key": str(folders / "b"), "seed": 3}
     code, _, err = casebook("run", "rater_agreement", "-p", "forms=[./none]")
     assert code == 1 and "forms './none': no such file or folder" in err
+
+
+@pytest.fixture
+def own_chapter(tmp_path):
+    """Give a notebook with annotated parameters."""
+    source = 'run = cell = ""\ncases: Path = None\nanswers: Path | str = "gold"\ndataset: str = "planted"\n'
+    chapter = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": [source]}
+    path = tmp_path / "own.ipynb"
+    path.write_text(json.dumps({"cells": [chapter]}))
+    return path
+
+
+def test_a_parameter_annotated_as_a_path_counts_from_the_callers_folder(own_chapter, tmp_path, monkeypatch):
+    (tmp_path / "a folder").mkdir()
+    mine = tmp_path / "a folder" / "fälle.jsonl"
+    mine.write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    paths = path_parameters(own_chapter)
+    assert paths == {"cases": False, "answers": True}
+    given = {"cases": "a folder/fälle.jsonl", "answers": "gold", "k": "b"}
+    assert resolved(given, {}, paths) == given | {"cases": str(mine)}
+    for name, value in (("cases", "gold"), ("answers", "none.jsonl"), ("answers", "a folder/none")):
+        with pytest.raises(InputError, match=f"{name} '{value}': no such file or folder"):
+            resolved({name: value}, {}, paths)
+    with pytest.raises(InputError, match=r"takes no folder as dataset.*your own files: cases=, answers="):
+        check_parameters(own_chapter, {"dataset": str(tmp_path)})
+
+
+def test_another_content_of_a_file_is_another_input(own_chapter, tmp_path):
+    mine = tmp_path / "cases.jsonl"
+    mine.write_text("{}")
+    cell = Cell("mine", str(own_chapter), {"cases": str(mine)})
+    before = inputs_of(cell, {})
+    assert inputs_of(cell, {}) == before
+    mine.write_text("{ }")
+    assert inputs_of(cell, {}) != before
 
 
 def test_a_folder_of_a_cards_name_is_not_the_card(folders, monkeypatch):

@@ -125,14 +125,16 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, grid, tag, force, overrides):
-    from casebook.grid import DEFAULT_GRID, load_grid, resolved, select
+    from casebook.grid import DEFAULT_GRID, load_grid, path_parameters, resolved, select
+    from casebook.paths import NOTEBOOKS
     from casebook.run import data_folders, plan
 
-    taken = data_folders(run)
-    overrides = resolved(overrides, taken)
+    taken, known = data_folders(run), load_grid(grid or DEFAULT_GRID)
+    paths = {name: kind for cell in known for name, kind in path_parameters(NOTEBOOKS / cell.notebook).items()}
+    overrides = resolved(overrides, taken, paths)
     cells = [
-        replace(cell, parameters=resolved(cell.parameters, taken))
-        for cell in select(load_grid(grid or DEFAULT_GRID), names, tag, overrides)
+        replace(cell, parameters=resolved(cell.parameters, taken, paths))
+        for cell in select(known, names, tag, overrides)
     ]
     planned = plan(cells, run, force)
     for item in planned:
@@ -181,7 +183,7 @@ def _progress():
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
-    from casebook.run import clock
+    from casebook.progress import clock
 
     class Left(ProgressColumn):
         """Time left by the batch's own estimate, counting down while a long cell works."""
