@@ -24,6 +24,9 @@ def for_readers(path, run, cell):
     """Put the answer of a staged notebook first, and append the footer."""
     notebook = nbformat.read(path, 4)
     answer_first(notebook)
+    for each in notebook.cells:  # code is one line until a reader opens it
+        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(each.metadata.get("tags", [])):
+            each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
 
