@@ -80,7 +80,7 @@ def inline(svg, figure, name, alt):
         "role": "group" if any(link for *_, link in marks) else "img",
         "aria-label": alt,
         "stroke-linejoin": "round",
-        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.5 * width:.0f}px",
+        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.3 * width:.0f}px",
     }
     for x, y, x1, y1, title, link in marks:
         place = {"x": x, "y": y, "width": x1 - x, "height": y1 - y}
