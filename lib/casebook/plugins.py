@@ -41,6 +41,17 @@ def callable_plugin(name, what):
     return found
 
 
+def instance(name, found, what, *arguments):
+    """Make an object of a plugin that is a class, and refuse one that cannot be called."""
+    try:
+        made = found(*arguments)
+    except TypeError as error:
+        raise InputError(f"{name}: {error}") from error
+    if not callable(made):
+        raise InputError(f"{name}: an object of the class must be a callable {what}: it has no __call__")
+    return made
+
+
 def source_of(name):
     """Give the source of a plugin: its file, or the folder of the package that it is in."""
     plugin(name)
