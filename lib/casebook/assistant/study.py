@@ -145,6 +145,7 @@ _ABSTAINS = re.compile(
     r"(?:context|source|document|passage|text)|outside the (?:provided|given)|cannot be (?:answered|determined) from",
     re.IGNORECASE,
 )
+_REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES, _PUNCTUATION = re.compile(r"\b(a|an|the)\b"), str.maketrans("", "", string.punctuation)
 
 
@@ -167,13 +168,18 @@ def token_f1(answer, reference):
     return 2 * shared / (len(ours) + len(theirs))
 
 
+def without_references(answer):
+    """Answer without passage numbers such as [1] or [2, 3], which are no words of it."""
+    return _REFERENCES.sub("", answer)
+
+
 def grounding(answer, contexts):
     """Scores of an answer against contexts, None where there is nothing to judge."""
+    numbers, answer = bracket_references(answer), without_references(answer)
     whole, names = "\n\n".join(contexts), range(len(contexts))
     named = [found for found in agreement(answer, whole) if found.n]
     count = sum(found.n for found in named)
     quotes = [quote.state in STATES[:2] for quote in quote_states(answer, dict(enumerate(contexts)))]
-    numbers = bracket_references(answer)
     return {
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
@@ -219,8 +225,7 @@ def score_answers(log, *, foreign=3, seed=0):
     log = log.reset_index(drop=True)
     first = log["id"].drop_duplicates().tolist()
     groups = dict(zip(log["id"], log["group"], strict=True))
-    shown = {key: part for key, part in zip(log["id"], log["contexts"], strict=True) if part}
-    contexts = {**shown, **{row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}}
+    contexts = {row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}  # of the first that has them
     references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
     order, others = np.random.Generator(stream(seed, "other questions")), {}
     for key in first:
@@ -385,7 +390,7 @@ def planted_defects(log, system, *, most=150, seed=0):
     below their own original, ties half), ``copies``, and ``judged``, those that the detector can score at all.
     """
     part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most)
-    answers = {row.id: row.answer for row in part.itertuples() if not abstains(row.answer)}
+    answers = {row.id: without_references(row.answer) for row in part.itertuples() if not abstains(row.answer)}
     if len(answers) < 2:
         return pd.DataFrame()
     source = {row.id: "\n\n".join(row.contexts) for row in part.itertuples()}
