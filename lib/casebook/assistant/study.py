@@ -1,6 +1,5 @@
 """What is measured of an assistant's answers: rows of scores with baselines, estimates, contrasts, planted defects."""
 
-import json
 import math
 import os
 import re
@@ -25,7 +24,9 @@ from casebook.measures.mentions import agreement
 from casebook.measures.quotations import STATES, bracket_references, quote_states
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
+from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.runs.outputs import shortened
 from casebook.stats.samples import stream
 
 MEASURES = {
@@ -75,24 +76,37 @@ PUBLISHED = {
 
 
 def shipped_log(name):
-    """Log of a data set: our own on ``smoke``, PDPABench's published answers, else templates."""
+    """Log of a data set and its name: our own on ``smoke``, PDPABench's published answers, else templates.
+
+    Where no mirror has PDPABench's answers, templates on ConsumerContractsQA stand in for them.
+    """
     if name == "smoke":
-        return read_log(DATA / "assistant" / "answers.jsonl", "smoke")
-    if name == "pdpabench":
-        return _published_answers()
-    return _templates(name)
+        return read_log(DATA / "assistant" / "answers.jsonl", "smoke"), name
+    folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / "pdpabench" / "generation"
+    if name == "pdpabench" and folder.is_dir():
+        return _published_answers(folder), name
+    name = "consumer_contracts_qa" if name == "pdpabench" else name
+    return _templates(name), name
 
 
-def _published_answers():
+def checked_log(paths, collection=None):
+    """Read a log in which there is something to measure; see `casebook.assistant.log.read_log`."""
+    log = read_log(paths, collection)
+    if not (log["contexts"].map(bool).any() or log["reference"].notna().any() or len(log["system"].unique()) > 1):
+        raise InputError(
+            f"{log.attrs['files'][0]}: has neither contexts nor references nor a second system, so there is nothing to "
+            "hold the answers against: add a field 'contexts' or 'reference', or name a second log"
+        )
+    return log
+
+
+def _published_answers(folder):
     """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
-    folder = os.environ.get(MIRROR_VARIABLE)
-    if not folder:
-        raise InputError(f"PDPABench's answers need {MIRROR_VARIABLE}: name the folder that holds pdpabench/generation")
     data = load("pdpabench", "test", titles=False)
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
     rows = []
     for system, run in PUBLISHED.items():
-        path = Path(folder) / "pdpabench" / "generation" / run / "detailed_results.jsonl"
+        path = folder / run / "detailed_results.jsonl"
         for _, row in read_jsonl(path, {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}):
             shown = [name for name in row["reranking"]["used_ids_r3"] if name in texts]
             section = re.search(r"\d+[A-Z]*", row["gold"]["canonical_sections"][0])
@@ -120,7 +134,7 @@ def _templates(name):
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
-    made = explain(data)
+    made, clauses = explain(data), dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
     asked = data.queries.set_index("query_id")["text"].to_dict()
     found = HybridRetriever(data.documents, mode="bm25").retrieve_many([asked[key] for key in made.explanations], 3)
     rows = []
@@ -128,8 +142,8 @@ def _templates(name):
         hits = found.hits(number)
         lists = {"Gold clause, quoted": [made.own[key]], "First clause of BM25, quoted": [hit.doc_id for hit in hits]}
         for system, ids in lists.items():
-            texts = [made.sources.get(one) or data.document(one) for one in ids] if ids else []
-            answer = text if system.startswith("Gold") else (texts[0][:300] if texts else "")
+            texts = [clauses[one] for one in ids]
+            answer = text if system.startswith("Gold") else " ".join((texts or [""])[0].split()[:60])
             known = {"id": key, "question": asked[key], "answer": answer, "contexts": texts, "context_ids": ids}
             known |= {"reference": None, "relevant": [made.own[key]], "system": system, "abstained": None}
             rows.append(known | {"group": (data.groups or {}).get(key, key), "seconds": math.nan, "cost": math.nan})
@@ -139,8 +153,9 @@ def _templates(name):
 # --- scores of single answers
 
 _ABSTAINS = re.compile(
-    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|\b(?:i|we) (?:do not|don't|cannot|can't|could not) "
-    r"(?:know|answer|find|say|tell|determine)|(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
+    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|"
+    r"\b(?:i|we) (?:do not|don't|cannot|can't|could not) (?:know|answer|find|say|tell|determine)|"
+    r"(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
     r"\b(?:is|are) not (?:mentioned|stated|provided|specified|covered|contained) in the (?:provided |given )?"
     r"(?:context|source|document|passage|text)|outside the (?:provided|given)|cannot be (?:answered|determined) from",
     re.IGNORECASE,
@@ -216,7 +231,7 @@ def score_answers(log, *, foreign=3, seed=0):
     Examples
     --------
     >>> from casebook.assistant.study import score_answers, shipped_log
-    >>> rows = score_answers(shipped_log("smoke"))
+    >>> rows = score_answers(shipped_log("smoke")[0])
     >>> sorted(rows["system"].unique()), "faithfulness" in rows
     (['No retrieval', 'Retrieval'], True)
     """
@@ -232,7 +247,7 @@ def score_answers(log, *, foreign=3, seed=0):
         apart = [other for other in first if groups[other] != groups[key]] or [k for k in first if k != key]
         others[key] = [apart[place] for place in order.permutation(len(apart))[:foreign]]
     rows = []
-    for row in log.itertuples():
+    for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
         gone = abstains(row.answer) if row.abstained is None else row.abstained
         known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
@@ -249,7 +264,7 @@ def score_answers(log, *, foreign=3, seed=0):
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
-    return frame.astype({name: float for name in frame.columns[5:]})
+    return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
 _COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
@@ -397,8 +412,12 @@ def planted_defects(log, system, *, most=150, seed=0):
     groups, weights = dict(zip(part["id"], part["group"], strict=True)), inverse_frequency(source.values())
     right = {key: detector_scores(text, source[key], weights) for key, text in answers.items()}
     keys, found = list(answers), []
-    swapped = dict(zip(keys, map(answers.get, [*keys[1:], keys[0]]), strict=True))
-    for defect, copies in {"answer swapped": swapped, **corrupt(answers, seed=seed)}.items():
+    following = {key: [*keys[place + 1 :], *keys[:place]] for place, key in enumerate(keys)}
+    swapped = {
+        key: next((answers[one] for one in rest if groups[one] != groups[key]), answers[rest[0]])
+        for key, rest in following.items()
+    }
+    for defect, copies in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
         wrong = {key: detector_scores(text, source[key], weights) for key, text in copies.items()}
         for detector in DETECTORS:
             judged = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
@@ -418,34 +437,27 @@ def planted_defects(log, system, *, most=150, seed=0):
 # --- single questions
 
 
-def item_rows(log, rows, order, opening):
-    """What a page shows of some questions: answers, contexts and scores of every system."""
+def item_rows(log, rows, order, opening, shown):
+    """What a page shows of some questions: answers, contexts (if ``shown``) and scores of every system."""
     systems, keys = rows["system"].drop_duplicates().tolist(), measured(rows)
     scores, texts = rows.set_index(["id", "system"]), log.set_index(["id", "system"])
     items = []
     for key in order:
         question = texts.loc[key].iloc[0]
-        one = {"id": str(key), "text": _cut(question["question"], 400), "reference": question["reference"], "given": []}
+        one = {
+            "id": str(key),
+            "text": shortened(question["question"], 400),
+            "reference": question["reference"],
+            "given": [],
+        }
         for system in systems:
             if (key, system) not in texts.index:
                 one["given"].append(None)
                 continue
             row, known = scores.loc[(key, system)], texts.loc[(key, system)]
             values = [None if math.isnan(row[name]) else round(float(row[name]), 3) for name in keys]
-            passages = [_cut(text, opening) for text in (known["contexts"] or [])]
-            given = {"answer": _cut(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
+            passages = [shortened(text, opening) if shown else "" for text in known["contexts"] or []]
+            given = {"answer": shortened(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
             one["given"].append(given | {"values": values, "contexts": passages, "ids": known["context_ids"]})
         items.append(one)
     return items
-
-
-def _cut(text, most):
-    from casebook.runs.outputs import shortened
-
-    return shortened(text, most)
-
-
-def as_line(row):
-    """One row of a log as a line of JSON, without what is undefined."""
-    kept = {name: value for name, value in row.items() if not (value is None or value != value)}
-    return json.dumps(kept, ensure_ascii=False)
