@@ -26,6 +26,7 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.runs.decide import judge
 from casebook.runs.outputs import shortened
 from casebook.stats.samples import stream
 
@@ -81,7 +82,7 @@ def shipped_log(name):
     Where no mirror has PDPABench's answers, templates on ConsumerContractsQA stand in for them.
     """
     if name == "smoke":
-        return read_log(DATA / "assistant" / "answers.jsonl", "smoke"), name
+        return read_log(DATA / "assistant" / "answers.jsonl"), name
     folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / "pdpabench" / "generation"
     if name == "pdpabench" and folder.is_dir():
         return _published_answers(folder), name
@@ -295,7 +296,7 @@ def _retrieval(log, others):
         qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
         lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
         swapped = {key: next((lists[one] for one in others[key] if one in lists), []) for key in lists}
-        for ids, suffix in ((lists, ""), (swapped, " baseline")):
+        for ids, suffix in ((lists, ""), *([(swapped, " baseline")] if any(swapped.values()) else [])):
             runs = {key: {doc: -float(place) for place, doc in enumerate(row)} for key, row in ids.items()}
             table = evaluate(qrels, runs, names).frame().loc[asked["id"]]
             found.loc[asked.index, [f"{name}{suffix}" for name in names]] = table[names].to_numpy()
@@ -354,7 +355,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
     questions.
     """
     systems, found = rows["system"].drop_duplicates().tolist(), []
-    for key in measured(rows) if keys is None else keys:
+    for key in measured(rows) if keys is None else [key for key in keys if rows[key].notna().any()]:
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
         for first, second in known:
@@ -393,6 +394,92 @@ def flips(rows):
             if len(pair):
                 found.append((outcome, first, second, *counts))
     return pd.DataFrame(found, columns=["outcome", "system", "against", "both", "first only", "second only", "neither"])
+
+
+# --- a new log against an old one
+
+GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
+
+
+def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collection=None, seed=0):
+    """Decide whether a new log is not worse than an old one by more than a margin, paired by question.
+
+    Parameters
+    ----------
+    new, old : path-like
+        Logs of the same questions, see `casebook.assistant.log.read_log`; paired by id where both name ids, else by
+        question. With several systems those of one name are compared.
+    measures : sequence of str, optional
+        Keys of `MEASURES`; by default those of `GATED` that both logs have. All must pass.
+    margin : float, default 0.05
+        Loss that is tolerated.
+    common : bool
+        Compare the questions that both have, if they are not the same ones.
+    collection : str or path-like, optional
+        Where contexts are ids of it.
+    seed : int
+        Of the sign patterns.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast per measure and system
+        with its own verdict: the lower bound of the 95 % interval lies above minus the margin, or the upper one below)
+        and ``notes``.
+
+    Raises
+    ------
+    InputError
+        If a log cannot be read or a measure is unknown.
+
+    Examples
+    --------
+    >>> from casebook.assistant.study import gate_logs
+    >>> from casebook.paths import DATA
+    >>> log = DATA / "assistant" / "answers.jsonl"
+    >>> gate_logs(log, log, ["token F1"])["verdict"]
+    'pass'
+    """
+    unknown = [key for key in measures or () if key not in MEASURES]
+    if unknown:
+        raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
+    if not 0 <= margin < math.inf:
+        raise InputError(f"margin {margin}: give a number from 0 on")
+    logs, notes = {"new": read_log(new, collection), "old": read_log(old, collection)}, []
+    if not all(log.attrs["named"] for log in logs.values()):
+        logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
+    sides = {name: log.groupby("system", sort=False) for name, log in logs.items()}
+    names = [list(side.groups) for side in sides.values()]
+    matched = [(one, one) for one in names[0] if one in names[1]]
+    if not matched and len(names[0]) == len(names[1]) == 1:
+        matched = [(names[0][0], names[1][0])]
+    if len(names[0]) + len(names[1]) > 2:
+        notes += [f"system {one!r} is in one log only" for one in sorted({*names[0]} ^ {*names[1]})]
+    if not matched:
+        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
+    found = []
+    for pair in matched:
+        part = {name: sides[name].get_group(system) for name, system in zip(sides, pair, strict=True)}
+        asked = [dict(zip(one["id"], one["question"], strict=True)) for one in part.values()]
+        both = [key for key in asked[0] if asked[0][key] == asked[1].get(key)]
+        apart = {*asked[0], *asked[1]} - {*both}
+        if apart and not (common and both):
+            notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
+            return {"verdict": "incomparable", "rows": pd.DataFrame(found), "notes": notes}
+        notes += [f"{len(apart)} questions differ and are left out"] if apart else []
+        kept = [one[one["id"].isin(both)].assign(system=name) for name, one in part.items()]
+        rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
+        rows["group"] = rows["id"].map(dict(zip(kept[0]["id"], kept[0]["group"], strict=True)))
+        gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
+        found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
+    if not found:
+        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
+    for row in found:
+        low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+        row["verdict"] = judge(low, high, -margin, inclusive=True)
+    verdicts = {row["verdict"] for row in found}
+    verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
+    return {"verdict": verdict, "rows": pd.DataFrame(found), "notes": notes}
 
 
 # --- planted defects
