@@ -38,7 +38,10 @@ QUIET = {
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
-READERS = {}
+READERS = {
+    "claims": "casebook.factcheck.claims:read_labelled",
+    "corpus": "casebook.data.folders:read_collection",
+}
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 _POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is

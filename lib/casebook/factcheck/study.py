@@ -58,8 +58,8 @@ SYSTEMS = {
     GOLD_CLAUSE: "Given the gold clause",
     SHUFFLED: "Given the evidence of other claims",
     SHUFFLED_CLAUSE: "Given the clause of another question",
-    CLAIM_ONLY: "Claim only, no evidence",
-    "claim length only": "Length of the claim only",
+    CLAIM_ONLY: "Claim-only model",
+    "claim length only": "Claim-length model",
     MAJORITY: "Majority class",
     "prior": "Drawn by class frequency",
     "documented vote": "Vote, original definition",
@@ -402,6 +402,7 @@ def _contracts(dataset, folds, seed):
         },
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
+        question="Can the fact-checker be trusted to answer questions about contracts?",
         found=[place == "rank 1" for place in at],
         facts={"clauses": len(dataset.documents)},
         texts=questions,
@@ -440,6 +441,7 @@ def _gold_evidence(dataset, folds, seed):
         {GOLD_EVIDENCE: read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=("category",),
+        question="Can a model decide these claims from their gold evidence?",
         facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims["claim"].tolist(),
         decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold.evidence],
@@ -484,6 +486,7 @@ def _aggregation(dataset, folds, seed):
         {name: found.tolist() for name, found in verdicts.items()},
         WRONG | {"nei": "three_class", "conflict": "three_class"},
         slices=("sided evidence",),
+        question="Do the labels of its five sentences decide a claim by the original vote?",
         confidence={"documented vote": [number_or_none(value) for value in stated]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
@@ -508,4 +511,6 @@ def _claims_alone(dataset, folds, seed):
     rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
     rows = rows.assign(group=groups, hops=rows["hops"].astype(str))
     texts = claims["claim"].tolist()
-    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), slices=("hops",), texts=texts)
+    question = "Does the wording of these claims give their labels away?"
+    known = {"slices": ("hops",), "texts": texts, "question": question}
+    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), **known)
