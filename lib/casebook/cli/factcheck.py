@@ -8,7 +8,6 @@ import typer
 from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json, say, show
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
-from casebook.paths import data_folder
 
 app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
 
@@ -102,7 +101,7 @@ def run(
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import OWN, checker_of, documents_of
+    from casebook.factcheck.pipeline import OWN, checker_of, documents_of, folder_of
     from casebook.factcheck.report import as_lines, as_report, write_log
 
     for name in ("stance", "decomposition", "gate", "ratings"):
@@ -112,7 +111,7 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    folders = [own[1] for own in map(data_folder, corpus or ()) if own]
+    folders = filter(None, map(folder_of, corpus or ()))
     refuse_overwriting(out, *filter(None, [claims, ratings]), *(log or ()), *folders)
     if log:
         from casebook.assistant.log import read_log
@@ -148,7 +147,7 @@ def _warn_of_gate(checker):
         gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
         say(
             f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
-            f"evidence: {scale} rates a source by its address, and a document without 'url' stays low"
+            f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
         )
 
 

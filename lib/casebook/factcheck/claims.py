@@ -42,7 +42,7 @@ class Claim:
 
     id: str
     text: str
-    label: str
+    label: str = ""
     category: str = ""
     hops: int = 0
     group: str = ""
@@ -126,11 +126,11 @@ def read_labelled(path, documents=None):
 
 def _label(path, number, label, spellings):
     """A gold label in our spelling, empty if there is none."""
-    if label is None or (isinstance(label, str) and not label.strip()):
+    if label is None or label != label or (isinstance(label, str) and not label.strip()):
         return ""
     told = spellings.get(str(label), label)
     if not isinstance(told, str) or told not in LABELS:
-        problem = f"label {label!r} is none of {', '.join(LABELS)}: rename it, or give --label {label}=NOT_SUPPORTED"
+        problem = f"label {label!r} is none of {', '.join(LABELS)}: rename it, or say --label {label}=NOT_SUPPORTED"
         raise InputError.at(path, number, problem)
     return LABELS[told]
 

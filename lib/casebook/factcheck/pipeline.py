@@ -1,6 +1,7 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
 import itertools
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -49,7 +50,6 @@ from casebook.factcheck.verdict import (
 from casebook.models.encoders import load_encoder
 from casebook.models.language import load_language_model
 from casebook.models.rerankers import EntailmentModel
-from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.stats.samples import check_choice
@@ -276,18 +276,25 @@ def documents_of(names):
         raise InputError("name a collection to search, such as --corpus ./documents")
     frames = []
     for name in names:
-        folder = data_folder(name) or (name not in cards() and Path(name).is_dir() and (Path(name).name, Path(name)))
+        folder = folder_of(name)
         if name == OWN:
             found = shipped_documents()
         elif folder:
-            found = read_collection(folder[1], titles=False)
+            found = read_collection(folder, titles=False)
         else:
             found = load(name, titles=False).documents.copy()
         if len(names) > 1 and name != OWN:
-            found["doc_id"] = f"{folder[0] if folder else name}:" + found["doc_id"]
+            found["doc_id"] = f"{folder.name if folder else name}:" + found["doc_id"]
         frames.append(found)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
+
+
+def folder_of(name):
+    """A folder of documents, None if a name of ours is meant; other than a data set it may have any name."""
+    path = Path(name).expanduser()
+    ours = name == OWN or name in cards()
+    return path if not ours and (path.is_dir() or {"/", os.sep} & set(str(name))) else None
 
 
 def judge_of(name, base):

@@ -305,9 +305,10 @@ class FactcheckReport:
         ]
         lines += [f"  {name}: {', '.join(ids)}" for name, ids in account["listed"].items() if ids]
         documented = [f"{k} {v:.4f}" if isinstance(v, float) else f"{k} {v}" for k, v in s.items()]
-        lines.append("documented (S): " + ", ".join(documented))
+        lines.append("original definition (version S): " + ", ".join(documented))
         rule = ", ".join(f"{name}={value}" for name, value in scores.policy.items())
-        lines.append(f"corrected ({rule}); excluded: {scores.excluded}")
+        excluded = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in scores.excluded.items() if n) or "none"
+        lines.append(f"standard definition ({rule}); excluded: {excluded}")
         majority = scores.baselines["majority"]
         for name, found in {"parse rate": scores.parse_rate, **scores.measures}.items():
             if found.estimate is None:
