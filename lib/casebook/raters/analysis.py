@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_table, leave_one_rater_out
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
-from casebook.raters.forms import SCALES
+from casebook.raters.forms import SCALES, answers_of_log
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table
+from casebook.raters.read import Votes, defect_table, returned_votes
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -109,6 +110,15 @@ def panel_of(votes, other=None):
     )
 
 
+def check_parameters(values):
+    """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    if values.get("forms"):
+        votes = returned_votes(values["forms"], *(values.get(name) for name in ("key", "side_column", "columns")))
+        panel_of(votes, values.get("against"))
+    elif values.get("log"):
+        answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """How an analysis is made."""
@@ -158,7 +168,7 @@ def analyse(votes, other=None, options=None):
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
+        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
         rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
         order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
         [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
@@ -184,9 +194,11 @@ def analyse(votes, other=None, options=None):
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
     held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
+    lines = preference.preference_lines(panel.votes, level=1 - options.alpha, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),
-        "lines": preference.preference_lines(panel.votes, level=1 - options.alpha, **flips),
+        "lines": lines,
+        "win_rates": preference.win_rates(panel.votes, lines, level=1 - options.alpha, **flips),
         "intervals": preference.preference_intervals(panel.votes, **boot),
         "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,

@@ -33,6 +33,7 @@ RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
+NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
 @dataclass(frozen=True)
@@ -501,9 +502,39 @@ PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allow
 
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
-    if not files:
-        raise InputError("give the answers of two systems or more, each with its name")
     read = {name: _read_answers(Path(path), fields or Fields()) for name, path in files.items()}
+    return _joined_answers(read, files, common)
+
+
+def answers_of_log(log, systems=None, *, common=False, stratum=None):
+    """Arrange a log (`casebook.assistant.log.read_log`) as `make_forms` takes it: the frame, and an account.
+
+    ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names a column of it.
+    """
+    source = ", ".join(log.attrs.get("files", ())) or "the log"
+    known = list(dict.fromkeys(log["system"]))
+    unknown = [name for name in systems or () if name not in known]
+    if unknown:
+        raise InputError(f"{source}: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
+    if stratum and stratum not in log:
+        raise InputError(f"{source}: has no column {stratum!r} to stratify by; give group")
+    table = pd.DataFrame({"item": log["id"], "prompt": log["question"], "answer": log["answer"], "system": log["system"]})
+    table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
+    table["stratum"] = log[stratum].astype(str) if stratum else "all"
+    read = {name: table[table["system"] == name].set_index("item") for name in systems or known}
+    joined, account = _joined_answers(read, dict.fromkeys(read, source), common)
+    empty = {name: int((frame["answer"] == NO_ANSWER).sum()) for name, frame in read.items()}
+    return joined, account | {"no_answer": {name: count for name, count in empty.items() if count}}
+
+
+def _joined_answers(read, files, common):
+    """Join the answers of systems by item; ``files`` says where each was read."""
+    if len(read) < 2:
+        found = ", ".join(read) or "none"
+        raise InputError(
+            f"{next(iter(files.values()), 'forms')}: a comparison needs the answers of two systems, and there is {found}: "
+            "name each with --system NAME=FILE, or give a log of several systems with --log"
+        )
     every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
     missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}
     missing = {name: items for name, items in missing.items() if items}

@@ -77,7 +77,7 @@ def read_forms(paths, columns=None):
 
     Parameters
     ----------
-    paths : sequence of path-like
+    paths : path-like or sequence of path-like
         Workbooks (.xlsx, .xlsm), CSV, or folders of them.
     columns : dict of str, optional
         Documented column to its name in the files, such as ``{"preferred": "choice"}``.
@@ -115,8 +115,8 @@ def read_forms(paths, columns=None):
 
 
 def expand(paths):
-    """List the forms among files and folders."""
-    files = []
+    """List the forms among files and folders, or of a single one."""
+    files, paths = [], [paths] if isinstance(paths, str | Path) else list(paths)
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else ()
         # Spreadsheets leave a lock file beside an open workbook.
@@ -357,8 +357,31 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     if key is not None:
         return unblind(forms, find_key(key), force=force)
     if any(form.about for form in forms) and not side_column:
-        raise InputError("these forms are blind: give the sealed key with --key")
+        raise InputError(
+            f"{forms[0].path}: these forms are blind: give the folder of the study, or its {SEALED}/{KEY}, as key"
+        )
     return read_votes(forms, side_column, last_column=last_column)
+
+
+def returned_votes(forms, key=None, side_column=None, columns=None, last_column=False, force=False):
+    """Read returned forms of preferences and unblind them; the key may lie in their folder."""
+    returned = read_forms(forms, columns)
+    for form in returned:
+        if form.layout.name != "paired":
+            raise InputError(f"{form.path}: is a Likert form; give forms that ask for a preference")
+    votes = open_forms(returned, key or key_beside(returned), side_column, last_column, force)
+    if votes.frame["choice"].isna().all():
+        raise InputError(f"{returned[0].path}: no form holds a judgement; are they filled?")
+    return votes
+
+
+def key_beside(forms):
+    """Find the key of a study in the folder of its forms, or above it; None if there is none."""
+    for folder in dict.fromkeys(place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])):
+        for file in (folder / KEY, folder / SEALED / KEY):
+            if file.is_file():
+                return file
+    return None
 
 
 def read_key(path):
