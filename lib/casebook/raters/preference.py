@@ -218,7 +218,7 @@ def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
         if own.notna().to_numpy().any():
             row = preference_lines(own, level=level, n_resamples=n_resamples, seed=seed).iloc[0]
             rows.append({"who": str(rater), **count_votes(own), **row})
-    for row, who in zip(lines.to_dict("records"), ("all of these raters", "other raters too"), strict=True):
+    for row, who in zip(lines.to_dict("records"), ("these raters together", "other raters"), strict=True):
         rows.append({"who": who, **count_votes(votes), **row})
     table = pd.DataFrame(rows).rename(columns={"win_rate": "value", "ci_low": "low", "ci_high": "high"})
     table["n"] = table[["wins", "ties", "losses"]].sum(axis=1)
