@@ -15,7 +15,7 @@ from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.forms import SCALES, answers_of_log
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table, returned_votes
+from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -113,8 +113,8 @@ def panel_of(votes, other=None):
 def check_parameters(values):
     """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
     if values.get("forms"):
-        votes = returned_votes(values["forms"], *(values.get(name) for name in ("key", "side_column", "columns")))
-        panel_of(votes, values.get("against"))
+        forms = read_forms(values["forms"], values.get("columns"))
+        panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
     elif values.get("log"):
         answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
 
@@ -123,7 +123,7 @@ def check_parameters(values):
 class Options:
     """How an analysis is made."""
 
-    margin: tuple = MARGIN
+    margin: tuple | None = None  # by default the registered one, else 0.45 to 0.55
     alpha: float = 0.05
     resamples: int = 10_000
     permutations: int = 200
@@ -168,9 +168,9 @@ def analyse(votes, other=None, options=None):
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
-        rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
-        order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
+        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise,
+        leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
+        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
         [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
         a reason.
 
@@ -193,7 +193,8 @@ def analyse(votes, other=None, options=None):
     flips = {"n_resamples": options.resamples, "seed": options.seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
+    margin = options.margin or votes.margin or MARGIN
+    held = preference.equivalence(panel.votes, margin=margin, alpha=options.alpha, **boot)
     lines = preference.preference_lines(panel.votes, level=1 - options.alpha, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,8 @@ RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
+TELLING, FEWEST_PAIRS = 0.9, 5  # share and number of answers from which on a word of one side tells the system
+_WORD = re.compile(r"\w+")
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
@@ -211,12 +214,18 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         if changed:
             changes.append({"item": item, "column": column, "changes": changed})
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
+    answers_by_system = [[texts[item, name] for item in items] for name in systems]
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "balance": balance(design, systems).to_dict("records"),
         "text_changes": changes,
         "texts_with_a_system_name": [{"item": i, "column": c} for (i, c), text in texts.items() if names.search(text)],
+        "words_of_one_system": [
+            {"systems": [systems[a], systems[b]], "word": word, "items": count}
+            for a, b in itertools.combinations(range(len(systems)), 2)
+            for word, count in one_sided_words(answers_by_system[a], answers_by_system[b])
+        ],
         "identical_answers": _identical(texts, items, systems),
     }
     forms = {rater: _paired_form(form, texts, secret) for rater, form in design.groupby("rater", sort=False)}
@@ -234,6 +243,17 @@ def _check(plan, focus, systems):
         raise InputError(f"margin must be below 0.5, not {plan.margin}")
     if plan.guess and len(systems) > 2:
         raise InputError("the guess column needs exactly two systems")
+
+
+def one_sided_words(one, other):
+    """Find words that stand in exactly one of two answers nearly always: they tell systems apart, whatever their names.
+
+    Gives the ten most frequent, with the number of pairs of answers in which they do so.
+    """
+    pairs = [set(_WORD.findall(a.lower())) ^ set(_WORD.findall(b.lower())) for a, b in zip(one, other, strict=True)]
+    counts = Counter(word for words in pairs for word in words)
+    found = [(word, count) for word, count in counts.items() if count >= max(FEWEST_PAIRS, TELLING * len(pairs))]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:10]
 
 
 def _identical(texts, items, systems):
@@ -518,7 +538,9 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
         raise InputError(f"{source}: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
     if stratum and stratum not in log:
         raise InputError(f"{source}: has no column {stratum!r} to stratify by; give group")
-    table = pd.DataFrame({"item": log["id"], "prompt": log["question"], "answer": log["answer"], "system": log["system"]})
+    table = pd.DataFrame(
+        {"item": log["id"], "prompt": log["question"], "answer": log["answer"], "system": log["system"]}
+    )
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
     table["stratum"] = log[stratum].astype(str) if stratum else "all"
     read = {name: table[table["system"] == name].set_index("item") for name in systems or known}
@@ -530,10 +552,9 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
 def _joined_answers(read, files, common):
     """Join the answers of systems by item; ``files`` says where each was read."""
     if len(read) < 2:
-        found = ", ".join(read) or "none"
+        remedy = "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
         raise InputError(
-            f"{next(iter(files.values()), 'forms')}: a comparison needs the answers of two systems, and there is {found}: "
-            "name each with --system NAME=FILE, or give a log of several systems with --log"
+            f"{next(iter(files.values()))}: holds one system, {next(iter(read))}; {remedy}" if read else remedy
         )
     every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
     missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}

@@ -211,7 +211,7 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
 
 
 def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
-    """Win rate, ties as half, of every rater, of these raters together and of raters at large (see `preference_lines`)."""
+    """Win rate, ties as half, of every rater, then for these raters together and for others, as in `lines`."""
     rows = []
     for rater in votes:
         own = votes[[rater]]

@@ -315,6 +315,7 @@ class Votes:
     raters: tuple
     defects: tuple
     absent: tuple = ()
+    margin: tuple | None = None  # win rates that count as no difference, if they were registered
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
@@ -325,7 +326,7 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     forms : list of ReturnedForm
         As `read_forms` gives them.
     key : path-like, optional
-        The sealed key, or the folder of the study.
+        The sealed key, or the folder of the study; by default the key that lies with the forms.
     side_column : str, optional
         Column that says on which side, S1 or S2, the system under study stands; the documented one by default.
     last_column : bool, default False
@@ -354,30 +355,29 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     ...     open_forms(read_forms([form])).frame[["item_id", "left", "choice"]].values.tolist()
     [['Why?', 'BASE', 'BASE'], ['How?', 'RAG', 'Tie']]
     """
-    if key is not None:
-        return unblind(forms, find_key(key), force=force)
-    if any(form.about for form in forms) and not side_column:
-        raise InputError(
-            f"{forms[0].path}: these forms are blind: give the folder of the study, or its {SEALED}/{KEY}, as key"
-        )
-    return read_votes(forms, side_column, last_column=last_column)
-
-
-def returned_votes(forms, key=None, side_column=None, columns=None, last_column=False, force=False):
-    """Read returned forms of preferences and unblind them; the key may lie in their folder."""
-    returned = read_forms(forms, columns)
-    for form in returned:
+    for form in forms:
         if form.layout.name != "paired":
             raise InputError(f"{form.path}: is a Likert form; give forms that ask for a preference")
-    votes = open_forms(returned, key or key_beside(returned), side_column, last_column, force)
+    if not (side_column or last_column):
+        key = key or key_beside(forms)
+    if key is not None:
+        votes = replace(unblind(forms, find_key(key), force=force), margin=registered_margin(key))
+    elif any(form.about for form in forms) and not side_column:
+        raise InputError(f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study")
+    else:
+        votes = read_votes(forms, side_column, last_column=last_column)
     if votes.frame["choice"].isna().all():
-        raise InputError(f"{returned[0].path}: no form holds a judgement; are they filled?")
+        raise InputError(f"{forms[0].path}: no form holds a judgement; are they filled?")
     return votes
 
 
 def key_beside(forms):
-    """Find the key of a study in the folder of its forms, or above it; None if there is none."""
-    for folder in dict.fromkeys(place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])):
+    """Find the key of a study in the folder of its forms, or above it; forms that carry their key need none."""
+    if any(SIDE_COLUMN in form.rows for form in forms):
+        return None
+    for folder in dict.fromkeys(
+        place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])
+    ):
         for file in (folder / KEY, folder / SEALED / KEY):
             if file.is_file():
                 return file
@@ -424,7 +424,7 @@ def find_key(path):
 
 def registered_margin(path):
     """Give the range of no difference that was fixed beforehand, or None."""
-    found = _registration(path).get("primary", {}).get("no_difference") if path is not None else None
+    found = _registration(path).get("primary", {}).get("no_difference")
     return tuple(found) if found else None
 
 
