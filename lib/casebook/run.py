@@ -214,6 +214,8 @@ def _check_data(cell):
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
+    if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
+        plugin("casebook.raters.analysis:check_parameters")(values)
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
