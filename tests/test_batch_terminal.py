@@ -13,7 +13,8 @@ import yaml
 from interrupts import interruptible
 
 from casebook.grid import Cell
-from casebook.run import Outcome, Planned, Progress, clock, summary
+from casebook.progress import clock
+from casebook.run import Outcome, Planned, Progress, summary
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'

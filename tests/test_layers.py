@@ -9,7 +9,7 @@ import casebook
 from casebook.runs import record
 
 LAYERS = [
-    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins"},
+    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins", "progress"},
     {"text", "stats", "measures", "frames"},
     {"figures", "tables", "plots"},
     {"data", "runs", "models"},

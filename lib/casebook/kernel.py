@@ -96,9 +96,9 @@ def batch_nursery(modules):
 
 
 @contextlib.contextmanager
-def watched(timeout):
+def watched(timeout, environment=()):
     """Kill the kernel that is started in the block when the time is over, and in any case at the block's end."""
-    _mine.watch = watch = Watch()
+    _mine.watch = watch = Watch(environment)
     timer = threading.Timer(timeout, watch.end) if timeout else None
     try:
         if timer:
@@ -114,8 +114,8 @@ def watched(timeout):
 class Watch:
     """One kernel, and whether it was ended because its time was over."""
 
-    def __init__(self):
-        self.process, self.late = None, False
+    def __init__(self, environment=()):
+        self.process, self.late, self.environment = None, False, dict(environment)
 
     def end(self):
         """Kill the kernel, also one that is being started."""
@@ -173,18 +173,19 @@ def manager_class():
             return f"{nursery.start()}/{secrets.token_hex(8)}.json"
 
         async def _async_launch_kernel(self, kernel_cmd, **options):
+            watch = getattr(_mine, "watch", None) or Watch()
+            environment = {**(options.get("env") or os.environ), **watch.environment}
             if "ipykernel_launcher" not in kernel_cmd:  # a kernel of another language, or of the user's own
-                return await super()._async_launch_kernel(kernel_cmd, **options | {"cwd": str(ROOT)})
+                options |= {"cwd": str(ROOT), "env": environment}
+                return await super()._async_launch_kernel(kernel_cmd, **options)
             arguments = kernel_cmd[kernel_cmd.index("ipykernel_launcher") + 1 :]
-            process = Forked(nursery.fork(arguments, dict(options.get("env") or os.environ)))
+            process = Forked(nursery.fork(arguments, environment))
             provisioner = self.provisioner
             provisioner.process, provisioner.pid, provisioner.pgid = process, process.pid, process.pid
             self._reconcile_connection_info(provisioner.connection_info)
-            watch = getattr(_mine, "watch", None)
-            if watch:
-                watch.process = process
-                if watch.late:
-                    watch.kill()
+            watch.process = process
+            if watch.late:
+                watch.kill()
 
     return ForkedKernelManager
 

@@ -1,5 +1,7 @@
 """Figures in one style, legible on a phone: intervals, matrices, lines, bars, trees."""
 
+from textwrap import wrap
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,33 +50,34 @@ def use_style():
     )
 
 
-def _rows_figure(height, labels, **style):
-    """A figure with one named row per label, the first on top."""
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    axes.set_yticks(range(len(labels)), labels, **style)
+def _rows_figure(height, labels):
+    """A figure with one named row per label, the first on top; long names take two lines or more."""
+    labels = ["\n".join(part for line in str(label).split("\n") for part in wrap(line, 24)) for label in labels]
+    lines = sum(label.count("\n") for label in labels)
+    figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * lines))
+    axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     return figure, axes
 
 
-def _interval(axes, place, low, high, value, colour, marker="o", label=None, size=45):
+def _interval(axes, place, low, high, value, colour, marker="o", label=None, size=45, addresses=None):
     """Values as marks with their intervals, one or several rows; both are shown on hover."""
     axes.hlines(place, low, high, color=colour, lw=3)
     axes.scatter(value, place, color=colour, marker=marker, s=size, zorder=3, label=label)
-    bounds = [np.atleast_1d(np.asarray(each, dtype=float)) for each in np.broadcast_arrays(place, low, high, value)]
+    at, left, right, middle = (np.atleast_1d(e).astype(float) for e in np.broadcast_arrays(place, low, high, value))
     names = tick_names(axes.yaxis)
     titles = [
-        f"{names.get(round(at), '')}{f', {label}' if label else ''}: {middle:.3f} {bounds_text(left, right)}"
-        for at, left, right, middle in zip(*bounds, strict=True)
+        f"{names.get(round(row), '')}{f', {label}' if label else ''}: {mean:.3f} {bounds_text(lowest, highest)}"
+        for row, lowest, highest, mean in zip(at, left, right, middle, strict=True)
     ]
-    at, left, right, middle = bounds
-    hover(axes, titles, np.fmin(left, middle), at, np.fmax(right, middle), at)
+    hover(axes, titles, np.fmin(left, middle), at, np.fmax(right, middle), at, addresses)
 
 
 def _heatmap(values, size, label, **options):
     """A matrix of numbers with their values written in; a missing one stays grey."""
     figure, axes = plt.subplots(figsize=size)
-    options = {"annot": True, "fmt": ".2f", "annot_kws": {"fontsize": 8}} | options
+    options = {"annot": True, "fmt": ".2f", "annot_kws": {"fontsize": 10}} | options
     sns.heatmap(values, cbar_kws={"label": label}, ax=axes, **options)
     axes.set_facecolor("#d0d0d0")
     axes.grid(visible=False)
@@ -99,7 +102,7 @@ def _cell_titles(axes, values, label):
 def forest(systems, measure, controls=(), limits=(0, 1)):
     """Draw each system's mean with its interval, best on top; without limits around zero."""
     rows = systems.sort_values(measure, ascending=False, kind="stable")
-    labels = rows["system"] + "  (" + rows["tie class"] + ")"
+    labels = rows["system"] + " (" + rows["tie class"] + ")"
     figure, axes = _rows_figure(0.34 * len(rows) + 1.1, labels)
     colours = [GREY if name in controls else BLUE for name in rows["system"]]
     _interval(axes, range(len(rows)), rows[f"{measure} low"], rows[f"{measure} high"], rows[measure], colours)
@@ -108,33 +111,94 @@ def forest(systems, measure, controls=(), limits=(0, 1)):
     return figure
 
 
+def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
+    """Draw values with intervals on one axis, beside named lines of reference and a band.
+
+    Columns of the frame: row, value, low, high, and where there are any: series, n, control (a tick), address.
+    """
+    rows = list(dict.fromkeys(frame["row"]))
+    series = list(dict.fromkeys(frame["series"])) if "series" in frame else [None]
+    labels = rows
+    if "n" in frame:
+        counts = frame.groupby("row", sort=False)["n"].max()
+        labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
+    named = len(reference or {}) + (len(series) if len(series) > 1 else 0)
+    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-named // 2)
+    figure, axes = _rows_figure(height, labels)
+    if band:
+        axes.axvspan(*band, color=GREY, alpha=0.2, lw=0)
+    for (name, place), style in zip((reference or {}).items(), (":", "--", "-.", "-"), strict=False):
+        axes.axvline(place, color=GREY, lw=1.5, ls=style, label=f"{name}: {place:.2f}")
+    for place, name in enumerate(series):
+        part = frame if name is None else frame[frame["series"] == name]
+        shift = 0.0 if len(series) == 1 else 0.56 * (place / (len(series) - 1) - 0.5)
+        at = np.array([rows.index(row) + shift for row in part["row"]])
+        colour, marker = _SERIES[place % len(_SERIES)]
+        bounds = (part[column].astype(float) for column in ("low", "high", "value"))
+        _interval(axes, at, *bounds, part.get("colour", colour), marker, name, 34, part.get("address"))
+        if "control" in part:
+            axes.scatter(part["control"].astype(float), at, marker="|", color=GREY, s=90, lw=2)
+    axes.set_xlabel(xlabel)
+    if limits:
+        axes.set_xlim(limits)
+    if named:
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def effects(frame, xlabel, margin=0.0):
+    """Draw effects around zero, with a band of those too small to matter; columns as in `values`.
+
+    Without series an effect is blue if its interval lies above zero, orange below, and grey if it holds zero.
+    """
+    if "series" not in frame:
+        signs = [
+            BLUE if low > 0 else ORANGE if high < 0 else GREY
+            for low, high in zip(frame["low"], frame["high"], strict=True)
+        ]
+        frame = frame.assign(colour=signs)
+    most = np.nanmax(np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float)), initial=margin)
+    limits = (-1.08 * most, 1.08 * most) if most else None
+    figure = values(frame, xlabel, limits, band=(-margin, margin) if margin else None)
+    figure.axes[0].axvline(0, color=INK, lw=1)
+    return figure
+
+
+def added_by_stage(frame, measure):
+    """Draw what each stage adds (stage, change, low, high) beside what it costs (milliseconds)."""
+    figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
+    figure.delaxes(axes)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    left.set_yticks(axes.get_yticks(), [label.get_text() for label in axes.get_yticklabels()])
+    left.set_ylim(axes.get_ylim())
+    left.axvline(0, color=INK, lw=1)
+    colours = [
+        BLUE if low > 0 else ORANGE if high < 0 else GREY for low, high in zip(frame["low"], frame["high"], strict=True)
+    ]
+    _interval(left, range(len(frame)), frame["low"], frame["high"], frame["change"], colours)
+    bars = right.barh(range(len(frame)), frame["milliseconds"], color=GREY, height=0.5)
+    right.bar_label(bars, fmt="%.1f", padding=3)
+    right.margins(x=0.3)
+    titles = [
+        f"{stage}: {cost:.1f} ms a question" for stage, cost in zip(frame["stage"], frame["milliseconds"], strict=True)
+    ]
+    hover(right, titles, 0, np.arange(len(frame)) - 0.25, frame["milliseconds"], np.arange(len(frame)) + 0.25)
+    left.set_xlabel(f"change in {measure}")
+    right.set_xlabel("milliseconds")
+    for panel in (left, right):
+        panel.grid(axis="y", visible=False)
+        panel.locator_params(axis="x", nbins=4)
+    return figure
+
+
 def interval_rows(frame, xlabel, limits=None):
-    """Draw values with intervals, several series a row, controls as ticks."""
+    """Draw values with intervals, several series a row; without limits around zero."""
     if frame.empty:
         figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
         axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
         axes.set_axis_off()
         return figure
-    rows, series = (list(dict.fromkeys(frame[name])) for name in ("row", "series"))
-    labels = rows
-    if "n" in frame:
-        counts = frame.groupby("row", sort=False)["n"].max()
-        labels = [f"{row}  (n={counts[row]:,.0f})" for row in rows]
-    height = 0.2 * len(rows) * (len(series) + 0.8) + 1.1 + 0.25 * (len(series) > 1)
-    figure, axes = _rows_figure(height, labels)
-    for place, name in enumerate(series):
-        part = frame[frame["series"] == name]
-        shift = 0.0 if len(series) == 1 else 0.6 * (place / (len(series) - 1) - 0.5)
-        at = np.array([rows.index(row) + shift for row in part["row"]])
-        colour, marker = _SERIES[place % len(_SERIES)]
-        _interval(axes, at, part["low"], part["high"], part["value"], colour, marker, name, size=34)
-        if "control" in part:
-            axes.scatter(part["control"], at, marker="|", color=GREY, s=90, lw=2)
-    axes.set_xlabel(xlabel)
-    _limit(axes, limits)
-    if len(series) > 1:
-        figure.legend(loc="outside upper left", ncols=2, fontsize=8, frameon=False)
-    return figure
+    return values(frame, xlabel, limits, reference=None if limits else {"zero": 0})
 
 
 def _limit(axes, limits):
@@ -151,16 +215,16 @@ def agreement_intervals(table):
 
     rows = table.reset_index(drop=True)
     labels = [
-        TITLES.get(row.coefficient, row.coefficient) + ("" if np.isnan(row.estimate) else f"  (n = {row.n_items:,})")
+        TITLES.get(row.coefficient, row.coefficient) + ("" if np.isnan(row.estimate) else f" (n = {row.n_items:,})")
         for row in rows.itertuples()
     ]
-    figure, axes = _rows_figure(0.34 * len(rows) + 1.4, labels, fontsize="small")
+    figure, axes = _rows_figure(0.34 * len(rows) + 1.4, labels)
     axes.hlines(rows.index, rows["new_panel_low"], rows["new_panel_high"], ORANGE, lw=2)
     axes.hlines(rows.index, rows["panel_low"], rows["panel_high"], BLUE, lw=6)
     axes.scatter(rows["estimate"], rows.index, s=36, color="white", edgecolor=BLUE, zorder=3)
     for row in rows[rows["estimate"].isna()].itertuples():
         said = f"undefined: {str(row.reason).replace('_', ' ')}"
-        axes.text(0.02, row.Index, said, va="center", fontsize="small", color=GREY)
+        axes.text(0.02, row.Index, said, va="center", color=GREY)
     axes.axvline(0, color=GREY, lw=1)
     lowest = rows[["panel_low", "new_panel_low", "estimate"]].min().min()
     axes.set_xlim(min(0.0, np.nan_to_num(lowest)) - 0.03, 1.03)
@@ -169,7 +233,7 @@ def agreement_intervals(table):
         Line2D([], [], color=BLUE, lw=6, label="this panel, other items"),
         Line2D([], [], color=ORANGE, lw=2, label="a new panel, other items"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -192,7 +256,7 @@ def preference_forest(intervals, system, margin=(0.45, 0.55)):
         axes.hlines(place[known.index], known["ci_low"].astype(float), known["ci_high"].astype(float), colour, lw=3)
         axes.scatter(rows["win_rate"], place, color=colour, marker=marker, s=40, zorder=3, label=label)
     axes.set_xlabel(f"win rate of {system}, 95 % interval")
-    figure.legend(loc="outside upper left", ncols=2, fontsize="small", frameon=False)
+    figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -225,12 +289,12 @@ def against_placebo(table, measure):
         bounds = part["sensitivity low"], part["sensitivity high"]
         _interval(axes, part.index, *bounds, part["sensitivity"], BLUE, label="edit", size=40)
         labels = part["fact type"] + part["edges"].map("  (n {})".format)
-        axes.set_yticks(part.index, labels, fontsize="small")
+        axes.set_yticks(part.index, labels)
         axes.set_ylim(len(part) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
-        axes.set_title(system, fontsize="small")
+        axes.set_title(system)
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=2, fontsize="small")
+    figure.legend(handles, labels, loc="outside upper right", ncols=2)
     panels[-1, 0].set_xlabel(measure)
     return figure
 
@@ -242,7 +306,7 @@ def score_matrix(table, measure):
     """Draw scores of systems on datasets as a heat map with their values."""
     rows = table.T
     size = max(WIDTH, 0.55 * rows.shape[1] + 3.0), 0.34 * len(rows) + 2.6
-    return _heatmap(rows, size, measure, cmap="viridis", vmin=0, vmax=1, annot_kws={"fontsize": 9})[0]
+    return _heatmap(rows, size, measure, cmap="viridis", vmin=0, vmax=1, annot_kws={"fontsize": 10})[0]
 
 
 def case_matrix(scores, label):
@@ -303,33 +367,38 @@ def confusion_matrices(tables):
         counts = table.rename(index=names, columns=names).astype(float)
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         shown = counts.map("{:,.0f}".format) + "\n" + shares.map("{:.0%}".format)
-        style = {"annot": shown, "fmt": "", "cmap": "Blues", "vmin": 0, "vmax": 1, "annot_kws": {"fontsize": 8}}
+        style = {"annot": shown, "fmt": "", "cmap": "Blues", "vmin": 0, "vmax": 1, "annot_kws": {"fontsize": 10}}
         sns.heatmap(shares, cbar=False, ax=axes, **style)
         axes.tick_params(labelsize=8)
         axes.tick_params(axis="x", rotation=60)
         axes.tick_params(axis="y", rotation=0)
-        axes.set_title(f"{title} (n={counts.to_numpy().sum():,.0f})", fontsize=9)
+        axes.set_title(f"{title} (n={counts.to_numpy().sum():,.0f})")
         _ = axes.set(xlabel="", ylabel="gold")
     return figure
 
 
 def audit_matrix(frame):
-    """Draw the verdict of every check on everything audited."""
-    levels = {"not applicable": 0, "noted": 0, "passed": 1, "flagged": 2}
-    marks = ("·", "passed", "FLAG")
+    """Draw every check of everything audited: verdict, and in each cell the value above chance, where there are any."""
+    levels = {"not applicable": 0, "noted": 1, "passed": 1, "flagged": 2}
     checks, names = (list(dict.fromkeys(frame[name])) for name in ("check", "audited"))
-    table = frame.assign(level=frame["verdict"].map(levels)).pivot_table(
-        index="check", columns="audited", values="level", aggfunc="max", fill_value=0
-    )
-    values = table.loc[checks, names].astype(int)
-    size = max(WIDTH, 0.62 * len(names) + 2.4), 0.42 * len(checks) + 2.0
-    figure, axes = plt.subplots(figsize=size)
-    axes.imshow(values, cmap=ListedColormap(["#f2f2f2", "#9ecae1", ORANGE]), vmin=0, vmax=2, aspect="auto")
-    for (row, column), level in np.ndenumerate(values.to_numpy()):
-        weight = "bold" if level == 2 else "normal"
-        axes.text(column, row, marks[level], weight=weight, ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(len(names)), names, rotation=90)
-    axes.set_yticks(range(len(checks)), checks)
+    rows = frame.assign(level=frame["verdict"].map(levels)).sort_values("level", kind="stable")
+    cells = rows.drop_duplicates(["check", "audited"], keep="last").set_index(["check", "audited"])
+    figure, axes = plt.subplots(figsize=(max(WIDTH, 0.55 * len(names) + 2.2), 0.44 * len(checks) + 2.0))
+    grid = np.array([[cells["level"].get((check, name), 0) for name in names] for check in checks])
+    axes.pcolormesh(grid, cmap=ListedColormap(["#ffffff", "#9ecae1", "#fdae6b"]), vmin=0, vmax=2, ec=GRID, lw=1)
+    for (row, column), level in np.ndenumerate(grid):
+        cell = cells.loc[(checks[row], names[column])] if (checks[row], names[column]) in cells.index else {}
+        verdict = cell.get("verdict", "not applicable")
+        value, chance = (cell.get(each, np.nan) for each in ("value", "chance"))
+        shown = "–" if not level else verdict if np.isnan(value) else f"{value:.2f}\n({chance:.2f})"
+        style = {"weight": "bold" if level == 2 else "normal", "color": "#262626" if level else INK}
+        axes.text(column + 0.5, row + 0.5, shown.replace("(nan)", "–"), ha="center", va="center", fontsize=10, **style)
+        title = f"{checks[row]}, {names[column]}: {verdict}"
+        title += "" if np.isnan(value) else f", value {value:.3f}, chance {chance:.3f}"
+        hover(axes, [title], column, row, column + 1, row + 1)
+    axes.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90)
+    axes.set_yticks(np.arange(len(checks)) + 0.5, ["\n".join(wrap(check, 22)) for check in checks])
+    axes.invert_yaxis()
     axes.grid(visible=False)
     return figure
 
@@ -347,7 +416,7 @@ def rating_matrix(ratings, scale=None):
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
     style = {"aspect": "auto", "cmap": "cividis_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
     image = axes.imshow(np.ma.masked_invalid(values), **style)
-    axes.set_yticks(range(len(values)), list(drawn.columns), fontsize="small")
+    axes.set_yticks(range(len(values)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
     missing = int(ratings.isna().to_numpy().sum())
@@ -370,7 +439,7 @@ def sweeps(frame, measure, marks=("default", "best")):
         default, best = part["default"].iloc[0], part["best"].iloc[0]
         axes.axvline(default, color=GREY, ls=":", label=f"{marks[0]} {default:.3g}")
         axes.axvline(best, color=ORANGE, ls="--", label=f"{marks[1]} {best:.3g}")
-        axes.legend(loc="best", fontsize="small")
+        axes.legend(loc="best")
         _ = axes.set(xlabel=parameter, ylabel=measure)
     return figure
 
@@ -382,12 +451,12 @@ def histories(frame, measure):
     figure, panels = plt.subplots(rows, figsize=(WIDTH, 0.75 * rows + 0.5), squeeze=False)
     for axes, (series, part) in zip(panels[:, 0], parts, strict=False):
         axes.plot(part["number"], part["value"], marker="o", color=BLUE, ms=4)
-        axes.set_title(f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)", fontsize="small")
+        axes.set_title(f"{series}: {part['value'].iloc[-1]:.3f} after {len(part)} run(s)")
         low, high = part["value"].min(), part["value"].max()
         spread = max(0.02, high - low)
         axes.set_ylim((high + low) / 2 - spread, (high + low) / 2 + spread)
         axes.set_xticks([])
-        axes.tick_params(axis="y", labelsize=7)
+        axes.tick_params(axis="y")
     figure.suptitle(f"{measure} over the runs in the registry", fontsize="medium")
     return figure
 
@@ -395,16 +464,16 @@ def histories(frame, measure):
 def thresholds(frame, marked, label="threshold of the mean rank displacement"):
     """Draw accuracies against the threshold that separates high from low."""
     figure, axes = plt.subplots(figsize=(WIDTH, 3.4))
-    styles = zip((BLUE, ORANGE, "black"), ("-", "--", ":"), strict=True)
+    styles = zip((BLUE, ORANGE, INK), ("-", "--", ":"), strict=True)
     for (name, part), (colour, style) in zip(frame.groupby("measure", sort=False), styles, strict=False):
         axes.plot(part["threshold"], part["value"], color=colour, ls=style, label=name.replace("_", " "))
         axes.fill_between(part["threshold"], part["low"], part["high"], color=colour, alpha=0.15)
     for name, value in marked.items():
         if value is not None:
             axes.axvline(value, color=GREY, lw=1)
-            axes.text(value, 1.03, name, fontsize=8, ha="center", rotation=0)
+            axes.text(value, 1.03, name, ha="center", rotation=0)
     if len(frame):
-        axes.legend(loc="best", fontsize="small")
+        axes.legend(loc="best")
     _ = axes.set(xlabel=label, ylabel="share called correctly", ylim=(0, 1.1))
     return figure
 
@@ -436,7 +505,7 @@ def matched_lines(frame, x, label, log=False):
         axes.set_ylim(-0.02, 1.02)
         _ = axes.set(xlabel=label, title=f"{rule}, n = {frame['n'].max()}")
     panels[0][0].set_ylabel("grounded share")
-    panels[0][-1].legend(fontsize="small")
+    panels[0][-1].legend()
     return figure
 
 
@@ -452,9 +521,9 @@ def power_curves(power, test, target=0.8):
         axes.fill_between(part["win_rate"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, lw=0)
     axes.axhline(target, color=GREY, lw=1, ls="--")
     studies = int(rows["n"].min()) if len(rows) else 0
-    axes.set_title(f"{test}, {studies} simulated studies a point", fontsize="small")
+    axes.set_title(f"{test}, {studies} simulated studies a point")
     _ = axes.set(ylim=(0, 1), xlabel="true win rate", ylabel="share of studies")
-    axes.legend(fontsize="small", frameon=False)
+    axes.legend()
     return figure
 
 
@@ -464,13 +533,13 @@ def reliability(bins, curve, n, missing):
     left.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
     left.vlines(bins["confidence"], bins["share low"], bins["share high"], color=BLUE)
     left.scatter(bins["confidence"], bins["share"], color=BLUE, s=30, zorder=3)
-    left.set_title(f"n={n:,}, {missing:,} without", fontsize=9)
+    left.set_title(f"n={n:,}, {missing:,} without")
     limits = {"xlim": (-0.02, 1.02), "ylim": (-0.02, 1.02)}
     _ = left.set(xlabel="stated probability", ylabel="came true", **limits)
     if len(curve):
         right.step(curve["coverage"], curve["risk"], where="post", color=BLUE)
         right.axhline(curve["risk"].iloc[-1], color=GREY, lw=1, ls="--")
-    right.set_title("most confident first", fontsize=9)
+    right.set_title("most confident first")
     _ = right.set(xlabel="coverage", ylabel="share of errors", **limits)
     return figure
 
@@ -523,14 +592,14 @@ def shift_vector(vectors, largest=24):
     for vector in vectors:
         axes.scatter(places, vector[chosen], s=14, color=BLUE, lw=0)
     axes.axhline(0, color=GREY, lw=1)
-    axes.set_xticks(places, chosen, rotation=90, fontsize="small")
+    axes.set_xticks(places, chosen, rotation=90)
     _ = axes.set(xlabel="dimension, by mean magnitude", ylabel="component of the shift")
     return figure
 
 
 def rank_changes(frame):
     """Draw where the first relevant document stood before and after a shift."""
-    figure, axes = _rows_figure(0.26 * max(len(frame), 3) + 1.1, frame["query_id"], fontsize="small")
+    figure, axes = _rows_figure(0.26 * max(len(frame), 3) + 1.1, frame["query_id"])
     rows = np.arange(len(frame))
     colours = np.where(frame["after"] < frame["before"], BLUE, ORANGE)
     axes.hlines(rows, frame["before"], frame["after"], color=colours, lw=2)
@@ -557,14 +626,14 @@ def rating_distributions(ratings):
             share = 100 * np.mean(part["rating"] == value)
             axes.barh(place, share, left=start, color=colour, height=0.7)
             if share >= 6:
-                style = {"ha": "center", "va": "center", "fontsize": "small"}
-                axes.text(start + share / 2, place, f"{share:.0f}", color="white" if value <= 3 else "black", **style)
+                style = {"ha": "center", "va": "center", "fontsize": 10}
+                axes.text(start + share / 2, place, f"{share:.0f}", color="white" if value <= 3 else INK, **style)
             start += share
     axes.grid(visible=False)
     _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")
     handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours]
     names = ["1", "2", "3", "4", "5 (best)"]
-    figure.legend(handles, names, loc="outside upper left", ncols=5, frameon=False)
+    figure.legend(handles, names, loc="outside upper left", ncols=5)
     return figure
 
 
@@ -598,12 +667,12 @@ def edit_tree(tree, k):
         if node.parent is not None:
             x, up = node.parent.depth, place[node.parent.name]
             axes.plot([x, x, node.depth], [up, row, row], color=GREY, lw=1, zorder=1)
-        colour, marker = _FACTS.get(node.edit.fact_type if node.edit else None, ("black", "*"))
+        colour, marker = _FACTS.get(node.edit.fact_type if node.edit else None, (INK, "*"))
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
-        axes.text(node.depth + 0.12, row, _state(node, k), va="center", fontsize=8)
+        axes.text(node.depth + 0.12, row, _state(node, k), va="center")
     for kind, (colour, marker) in _FACTS.items():
         axes.scatter([], [], color=colour, marker=marker, label=kind)
-    axes.legend(loc="upper right", fontsize="small")
+    axes.legend(loc="upper right")
     axes.set_ylim(len(nodes) - 0.5, -0.7)
     axes.set_xlim(-0.2, max(node.depth for node in nodes) + 2.6)
     axes.axis("off")

@@ -1,10 +1,13 @@
 """Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
 from casebook.errors import InputError
+
+CALLER = "CASEBOOK_CALLER"  # set for a kernel, which works in another folder: that of the command's caller
 
 
 def is_plugin(name):
@@ -14,9 +17,9 @@ def is_plugin(name):
 
 
 def plugin(name):
-    """Import ``module:object``; modules in the current folder are found as Python finds them."""
+    """Import ``module:object``; modules in the folder of the command's caller are found as Python finds them."""
     module, _, target = name.partition(":")
-    here = str(Path.cwd())
+    here = os.environ.get(CALLER) or str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
     try:
@@ -25,4 +28,22 @@ def plugin(name):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise InputError(f"{name}: {error}: give 'module:object' of an importable module") from error
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise InputError(f"{name}: importing it raised {type(error).__name__}: {error}") from error
     return found
+
+
+def callable_plugin(name, what):
+    """Import ``module:object`` and refuse what cannot be called; ``what`` is its signature, for the message."""
+    found = plugin(name)
+    if not callable(found):
+        raise InputError(f"{name} is a {type(found).__name__}: it must be a callable {what}")
+    return found
+
+
+def source_of(name):
+    """Give the source of a plugin: its file, or the folder of the package that it is in."""
+    plugin(name)
+    top = sys.modules[name.partition(":")[0].partition(".")[0]]
+    module = sys.modules[name.partition(":")[0]]
+    return Path(top.__path__[0]) if hasattr(top, "__path__") else Path(module.__file__)

@@ -21,7 +21,8 @@ from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
 from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults, named_files, path_parameters
 from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
-from casebook.plugins import plugin
+from casebook.plugins import CALLER, plugin
+from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
 from casebook.runs import record as records
 from casebook.runs.outputs import merge_numbers, read_numbers
@@ -40,6 +41,7 @@ FEWEST = 100  # resamples of an interval
 READERS = {}
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 _POLL = 0.5
+_LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,7 @@ def _work(waiting, cluster, task, outcomes, progress):
             del waiting[item.cell.name]
             progress.started(item)
             running[cluster.submit(_on_worker, item, *task, pure=False)] = item, time.perf_counter()
-        for future in cluster.wait(running) if running and not ended else ():
+        for future in cluster.wait(running, progress.look) if running and not ended else ():
             item, started = running.pop(future)
             if future.status == "finished":
                 ended.append(future.result())
@@ -321,14 +323,28 @@ class Progress:
         known = read_timings(run)
         self._expected = {name: known.get(name) for name in waiting}
         self._start = time.monotonic()
-        self._show, self._slots = show or (lambda state: None), slots
+        self._show, self._slots = show, slots
+        self._run, self._told = run, {}
 
     def started(self, item):
         """Announce a cell."""
         why = f" ({', '.join(item.changed)} changed)" if item.changed else ""
         self._report(f"running {item.cell.name}{why}")
-        self._running[item.cell.name] = None
+        self._running[item.cell.name] = ""
+        self._told[item.cell.name] = time.monotonic()
         self._tell()
+
+    def look(self):
+        """Read how far the running cells are; without a bar, print a line a cell now and then."""
+        found = {name: progress_text(progress_path(self._run, name)) for name in self._running}
+        if found == self._running:
+            return
+        self._running = found
+        self._tell()
+        for name, text in found.items() if self._show is None else ():
+            if text and time.monotonic() - self._told[name] > _LINE_EVERY:
+                self._told[name] = time.monotonic()
+                self._report(f"        {name}: {text}")
 
     def ended(self, outcome):
         """Report a cell's end and the time left."""
@@ -343,7 +359,9 @@ class Progress:
         self._tell()
 
     def _tell(self):
-        self._show(State(self._done, self._total, tuple(self._running), self._seconds_left()))
+        if self._show:
+            running = tuple(f"{name}: {text}" if text else name for name, text in self._running.items())
+            self._show(State(self._done, self._total, running, self._seconds_left()))
 
     def _seconds_left(self):
         """Extrapolate: by recorded durations where all are known, else by cells."""
@@ -353,12 +371,6 @@ class Progress:
         if len(known) == len(self._left) and (done or not self._done):
             return sum(known) * passed / sum(done) if done else sum(known) / self._slots
         return passed / self._done * len(self._left) if self._done else None
-
-
-def clock(seconds):
-    """Write a duration."""
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes} min {seconds:02} s"
 
 
 def summary(outcomes):
@@ -377,6 +389,11 @@ def summary(outcomes):
 def record_path(run, cell):
     """Give the place of a cell's run record."""
     return run_dir(run) / "runs" / cell / "run.json"
+
+
+def progress_path(run, cell):
+    """Give the place where a kernel says how far it is."""
+    return run_dir(run) / ".progress" / f"{cell}.json"
 
 
 def stored_record(run, cell):
@@ -540,8 +557,10 @@ def execute(notebook, cell, run, parameters, timeout=None):
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{valid_name(cell, 'cell')}.partial.ipynb"
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
+    place = progress_path(run, cell)
+    place.parent.mkdir(exist_ok=True)
     try:
-        with kernel.watched(timeout) as watch:
+        with kernel.watched(timeout, {PLACE: str(place), CALLER: str(Path.cwd())}) as watch:
             result = papermill.execute_notebook(
                 str(source),
                 str(partial),
@@ -557,6 +576,8 @@ def execute(notebook, cell, run, parameters, timeout=None):
             raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise KernelDied(f"{where}: the kernel died ({lines[-1]})") from None
+    finally:
+        place.unlink(missing_ok=True)
     unreached = [c.id for c in result.cells if c.cell_type == "code" and c.source and c.execution_count is None]
     if unreached:
         raise NotebookFailed(f"{cell}: stopped before cell {unreached[0]}")
@@ -680,7 +701,7 @@ class Cluster:
         known = self.client.scheduler_info(n_workers=-1)["workers"].values()
         return max(1, len(known) if self.address else sum(worker["nthreads"] for worker in known))
 
-    def wait(self, futures):
+    def wait(self, futures, meanwhile=lambda: None):
         """Wait until one has ended; give those that have."""
         from distributed import wait
         from distributed.client import FuturesCancelledError
@@ -693,6 +714,7 @@ class Cluster:
                 raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}")
             if done:
                 return done
+            meanwhile()
             self._check()
 
     def gather(self, futures):

@@ -190,7 +190,7 @@ def test_copies_are_left_out_and_listed(tmp_path):
         ([OURS | {"context_ids": ["a", "b"]}], "a.jsonl:1: 1 contexts and 2 context ids"),
         ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained is 'maybe'"),
         ([OURS | {"seconds": -1}], "a.jsonl:1: seconds is -1: give a number"),
-        ([OURS, OURS | {"answer": "No."}], "a.jsonl:2: a answered 'q1' already in"),
+        ([OURS, OURS | {"answer": "No."}], "a.jsonl:2: a answered 'q1' otherwise in"),
         ([OURS, OURS | {"question": "Other?", "system": "b"}], "a.jsonl:2: question of id 'q1' differs"),
         ([OURS, json.dumps(OURS)[:-20]], "a.jsonl:2: is not JSON: the last line breaks off"),
         ([OURS, "[1]"], "a.jsonl:2: is not a JSON object"),

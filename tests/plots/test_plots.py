@@ -38,7 +38,15 @@ ROWS = pd.DataFrame(
     }
 )
 PAIRS = pd.DataFrame({"system_a": ["a"], "system_b": ["b"], "difference": [0.25], "verdict": ["better"]})
-AUDITED = pd.DataFrame({"check": ["c", "d"], "audited": ["s", "s"], "verdict": ["flagged", "passed"]})
+AUDITED = pd.DataFrame(
+    {
+        "check": ["c", "d", "d", "d"],
+        "audited": ["s", "s", "t", "t"],
+        "verdict": ["flagged", "passed", "passed", "flagged"],
+        "value": [0.9, np.nan, 0.5, 0.75],
+        "chance": [0.5, np.nan, 0.5, np.nan],
+    }
+)
 DETECTED = pd.DataFrame(
     {"detector": ["e", "f"], "defect": ["one two", "one two"], "auroc": [0.9, np.nan], "judged": [5, 0]}
 )
@@ -141,7 +149,7 @@ def labels(axis):
 
 def test_a_forest_draws_each_interval_best_on_top():
     axes = FIGURES["forest"]().axes[0]
-    assert labels(axes.yaxis) == ["b  (1)", "a  (2)", "chance  (3)"]
+    assert labels(axes.yaxis) == ["b (1)", "a (2)", "chance (3)"]
     (lines,) = (part for part in axes.collections if isinstance(part, LineCollection))
     assert next(path.vertices.tolist() for path in lines.get_paths()) == [[0.5, 0], [0.7, 0]]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
@@ -160,7 +168,7 @@ def test_confusion_counts_are_written_with_their_share_of_the_gold_label():
 
 def test_an_audit_names_what_is_flagged():
     axes = FIGURES["audit_matrix"]().axes[0]
-    assert [text.get_text() for text in axes.texts] == ["FLAG", "passed"]
+    assert [text.get_text() for text in axes.texts] == ["0.90\n(0.50)", "–", "passed", "0.75\n–"]
 
 
 @pytest.fixture(scope="module")
@@ -179,9 +187,9 @@ def words(axes):
 def test_undefined_coefficients_keep_their_row(ratings):
     table = agreement.agreement_table(ratings, n_boot=50)
     axes = plots.agreement_intervals(table).axes[0]
-    names = [label.get_text() for label in axes.get_yticklabels()]
+    names = [" ".join(label.get_text().split()) for label in axes.get_yticklabels()]
     assert len(names) == len(table)
-    assert f"Krippendorff's alpha  (n = {table['n_items'].max()})" in names
+    assert f"Krippendorff's alpha (n = {table['n_items'].max()})" in names
     assert words(axes).count("undefined: needs two raters") == 4
 
 

@@ -302,7 +302,7 @@ def _distinct(rows):
             continue
         if any(earlier[name] != row[name] for name in ("answer", "contexts", "context_ids")):
             raise InputError(
-                f"{row['where']}: {row['system']} answered {row['id'][:60]!r} already in {earlier['where']}, otherwise: "
+                f"{row['where']}: {row['system']} answered {row['id'][:60]!r} otherwise in {earlier['where']}: "
                 "keep one of them, or name two systems in the field 'system'"
             )
         copies.append(f"{row['where']}, as in {earlier['where']}")

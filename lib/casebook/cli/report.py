@@ -183,7 +183,7 @@ def _progress():
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
-    from casebook.run import clock
+    from casebook.progress import clock
 
     class Left(ProgressColumn):
         """Time left by the batch's own estimate, counting down while a long cell works."""

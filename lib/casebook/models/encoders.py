@@ -22,6 +22,7 @@ from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.models.cache import CachedEncoder, EmbeddingCache
 from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
+from casebook.progress import track
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -146,7 +147,7 @@ class SentenceEncoder:
         order = np.argsort([-len(text) for text in texts], kind="stable")
         pooled, tokens = [], []
         slabs, quiet = range(0, len(order), SLAB), not wants_progress(len(texts))
-        for start in tqdm(slabs, desc="Encoding", disable=quiet):
+        for start in track(tqdm(slabs, desc="Encoding", disable=quiet), f"encoding {SLAB} texts at a time"):
             slab = [texts[row] for row in order[start : start + SLAB]]
             outputs = self._call(slab, role, False, output_value=None)
             pooled += [unit_rows(output["sentence_embedding"].float().numpy()[None]) for output in outputs]

@@ -14,6 +14,7 @@ from casebook.errors import InputError
 from casebook.frames import BETTER, WORSE, compare_systems, estimates, tie_classes
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
+from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import DEPTH, HybridRetriever
@@ -65,7 +66,7 @@ def run_ablation(dataset, systems, measures=MEASURES):
     """
     if not dataset.qrels:
         raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
-    results = {name: retrieve(dataset, system) for name, system in systems.items()}
+    results = {name: retrieve(dataset, systems[name]) for name in track(systems, "systems")}
     return Ablation(dataset, results, score(dataset, results, measures))
 
 

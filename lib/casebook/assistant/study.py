@@ -1,0 +1,446 @@
+"""What is measured of an assistant's answers: rows of scores with baselines, estimates, contrasts, planted defects."""
+
+import json
+import math
+import os
+import re
+import string
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.assistant.log import read_log
+from casebook.data.registry import load
+from casebook.data.sources import MIRROR_VARIABLE
+from casebook.errors import InputError
+from casebook.explain.study import corrupt, explain
+from casebook.explain.study import scores as detector_scores
+from casebook.frames import contrasts, estimates
+from casebook.measures.classification import auroc
+from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
+from casebook.measures.mentions import agreement
+from casebook.measures.quotations import STATES, bracket_references, quote_states
+from casebook.measures.ranking import evaluate
+from casebook.paths import DATA
+from casebook.readers import read_jsonl
+from casebook.stats.samples import stream
+
+MEASURES = {
+    "faithfulness": "Sentences grounded in the contexts",
+    "original:faithfulness": "Sentences grounded, COUNTERCASE's definition",
+    "mentions": "Numbers, dates, provisions and parties found in the contexts",
+    "quotations": "Quotations found in the contexts",
+    "citations": "Passage numbers that exist",
+    "token F1": "Agreement with the reference, token F1",
+    "exact": "Agreement with the reference, exact",
+    "nDCG@10": "Retrieval, nDCG@10",
+    "R@10": "Retrieval, recall@10",
+    "answered": "Questions answered",
+    "words": "Words of an answer",
+}
+"""Key in the files to the name that readers see."""
+GROUNDING = tuple(MEASURES)[:5]
+MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
+CONTROLS = dict.fromkeys(GROUNDING, "contexts of other questions")
+CONTROLS |= dict.fromkeys(("token F1", "exact"), "references of other questions")
+CONTROLS |= dict.fromkeys(("nDCG@10", "R@10"), "contexts of other questions") | {"words": "words of the reference"}
+DEFECTS = {
+    "answer swapped": "The answer to another question",
+    "number changed": "An invented number",
+    "negation turned": "A turned negation",
+    "foreign sentence": "A sentence of another answer",
+    "quotation stitched": "A quotation of two halves",
+}
+DETECTORS = {
+    "corrected": "Share of words in the contexts",
+    "documented": "The same, COUNTERCASE's definition",
+    "weighted": "The same, rare words count more",
+    "mentions": "Numbers, dates, provisions, parties",
+    "polarity": "Negation and modality",
+    "quotes": "Quotations",
+}
+PUBLISHED = {
+    "Qwen3 4B, retrieval": "qwen_3_4b__non_reasoning__rag_20251105T164809",
+    "Qwen3 4B, no retrieval": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
+    "Qwen3 4B reasoning, retrieval": "qwen_3_4b__reasoning__rag_20251105T202912",
+    "Qwen3 4B reasoning, no retrieval": "qwen_3_4b__reasoning__no_rag_20251105T211817",
+}
+"""PDPABench's runs of answers that are compared, by reader's name."""
+
+
+# --- logs that are shipped or published
+
+
+def shipped_log(name):
+    """Log of a data set: our own on ``smoke``, PDPABench's published answers, else templates."""
+    if name == "smoke":
+        return read_log(DATA / "assistant" / "answers.jsonl", "smoke")
+    if name == "pdpabench":
+        return _published_answers()
+    return _templates(name)
+
+
+def _published_answers():
+    """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
+    folder = os.environ.get(MIRROR_VARIABLE)
+    if not folder:
+        raise InputError(f"PDPABench's answers need {MIRROR_VARIABLE}: name the folder that holds pdpabench/generation")
+    data = load("pdpabench", "test", titles=False)
+    texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
+    rows = []
+    for system, run in PUBLISHED.items():
+        path = Path(folder) / "pdpabench" / "generation" / run / "detailed_results.jsonl"
+        for _, row in read_jsonl(path, {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}):
+            shown = [name for name in row["reranking"]["used_ids_r3"] if name in texts]
+            section = re.search(r"\d+[A-Z]*", row["gold"]["canonical_sections"][0])
+            rows.append(
+                {
+                    "id": row["qid"],
+                    "question": row["query"],
+                    "answer": row["prediction"]["answer_text"] or "",
+                    "contexts": [texts[name] for name in shown] or None,
+                    "context_ids": shown or None,
+                    "reference": row["gold"]["gold_answer_extended"],
+                    "relevant": list(data.qrels.get(row["qid"], {})),
+                    "system": system,
+                    "group": f"section {section.group() if section else 'none'}",
+                    "abstained": bool(row["prediction"]["abstained"]),
+                    "seconds": row["metrics"]["latency_s"],
+                    "cost": math.nan,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _templates(name):
+    """Answers that quote a clause: the one that answers the question, or the first one that BM25 finds."""
+    from casebook.retrieval.pipeline import HybridRetriever
+
+    data = load(name, titles=False)
+    made = explain(data)
+    asked = data.queries.set_index("query_id")["text"].to_dict()
+    found = HybridRetriever(data.documents, mode="bm25").retrieve_many([asked[key] for key in made.explanations], 3)
+    rows = []
+    for number, (key, text) in enumerate(made.explanations.items()):
+        hits = found.hits(number)
+        lists = {"Gold clause, quoted": [made.own[key]], "First clause of BM25, quoted": [hit.doc_id for hit in hits]}
+        for system, ids in lists.items():
+            texts = [made.sources.get(one) or data.document(one) for one in ids] if ids else []
+            answer = text if system.startswith("Gold") else (texts[0][:300] if texts else "")
+            known = {"id": key, "question": asked[key], "answer": answer, "contexts": texts, "context_ids": ids}
+            known |= {"reference": None, "relevant": [made.own[key]], "system": system, "abstained": None}
+            rows.append(known | {"group": (data.groups or {}).get(key, key), "seconds": math.nan, "cost": math.nan})
+    return pd.DataFrame(rows)
+
+
+# --- scores of single answers
+
+_ABSTAINS = re.compile(
+    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|\b(?:i|we) (?:do not|don't|cannot|can't|could not) "
+    r"(?:know|answer|find|say|tell|determine)|(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
+    r"\b(?:is|are) not (?:mentioned|stated|provided|specified|covered|contained) in the (?:provided |given )?"
+    r"(?:context|source|document|passage|text)|outside the (?:provided|given)|cannot be (?:answered|determined) from",
+    re.IGNORECASE,
+)
+_ARTICLES, _PUNCTUATION = re.compile(r"\b(a|an|the)\b"), str.maketrans("", "", string.punctuation)
+
+
+def abstains(answer):
+    """Whether an answer is empty, or its first 200 characters decline to answer: a rule of thumb over phrases."""
+    return not answer.strip() or bool(_ABSTAINS.search(answer[:200].replace("’", "'")))
+
+
+def normalised(text):
+    """Text as SQuAD compares it: lower case, without punctuation, articles and spare blanks."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def token_f1(answer, reference):
+    """F1 of the words that answer and reference share, as SQuAD defines it."""
+    ours, theirs = normalised(answer).split(), normalised(reference).split()
+    if not ours or not theirs:
+        return float(ours == theirs)
+    shared = sum((Counter(ours) & Counter(theirs)).values())
+    return 2 * shared / (len(ours) + len(theirs))
+
+
+def grounding(answer, contexts):
+    """Scores of an answer against contexts, None where there is nothing to judge."""
+    whole, names = "\n\n".join(contexts), range(len(contexts))
+    named = [found for found in agreement(answer, whole) if found.n]
+    count = sum(found.n for found in named)
+    quotes = [quote.state in STATES[:2] for quote in quote_states(answer, dict(enumerate(contexts)))]
+    numbers = bracket_references(answer)
+    return {
+        "faithfulness": faithfulness(answer, contexts).score,
+        "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
+        "mentions": 1 - sum(len(found.missing) for found in named) / count if count else None,
+        "quotations": sum(quotes) / len(quotes) if quotes else None,
+        "citations": sum(number in names for number in numbers) / len(numbers) if numbers else None,
+    }
+
+
+def score_answers(log, *, foreign=3, seed=0):
+    """Score every answer of a log, and the same answer against what belongs to other questions.
+
+    Parameters
+    ----------
+    log : pandas.DataFrame
+        As `casebook.assistant.log.read_log` gives it.
+    foreign : int, default 3
+        Other questions whose contexts and references serve as the baseline of each answer.
+    seed : int, default 0
+        Seed of the draw of other questions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per answer: ``id``, ``system``, ``group``, ``abstained``, ``closed`` (the system saw no contexts and is
+        held against those of the first system that did), ``question repeated`` (faithfulness of the question itself),
+        and each key of `MEASURES`, with its value on what is foreign as ``<key> baseline``. NaN: undefined.
+
+    Raises
+    ------
+    InputError
+        If the log has no rows.
+
+    Examples
+    --------
+    >>> from casebook.assistant.study import score_answers, shipped_log
+    >>> rows = score_answers(shipped_log("smoke"))
+    >>> sorted(rows["system"].unique()), "faithfulness" in rows
+    (['No retrieval', 'Retrieval'], True)
+    """
+    if not len(log):
+        raise InputError("the log has no answers")
+    log = log.reset_index(drop=True)
+    first = log["id"].drop_duplicates().tolist()
+    groups = dict(zip(log["id"], log["group"], strict=True))
+    shown = {key: part for key, part in zip(log["id"], log["contexts"], strict=True) if part}
+    contexts = {**shown, **{row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}}
+    references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
+    order, others = np.random.Generator(stream(seed, "other questions")), {}
+    for key in first:
+        apart = [other for other in first if groups[other] != groups[key]] or [k for k in first if k != key]
+        others[key] = [apart[place] for place in order.permutation(len(apart))[:foreign]]
+    rows = []
+    for row in log.itertuples():
+        own = row.contexts if row.contexts is not None else contexts.get(row.id)
+        gone = abstains(row.answer) if row.abstained is None else row.abstained
+        known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
+        known |= {"closed": row.contexts is None, "answered": float(not gone), "words": len(row.answer.split())}
+        known["seconds"] = row.seconds
+        known["question repeated"] = faithfulness(row.question, own).score if own else None
+        if own is not None and not gone:
+            known |= grounding(row.answer, own)
+            known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
+        if row.reference is not None:
+            known |= _agreement(row.answer, row.reference)
+            known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
+            known["words baseline"] = len(row.reference.split())
+        rows.append(known)
+    frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
+    frame = pd.concat([frame, _retrieval(log, others)], axis=1)
+    return frame.astype({name: float for name in frame.columns[5:]})
+
+
+_COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
+_COLUMNS += [name for key in MEASURES if "@" not in key for name in (key, f"{key} baseline")]
+
+
+def _agreement(answer, reference):
+    return {"token F1": token_f1(answer, reference), "exact": float(normalised(answer) == normalised(reference))}
+
+
+def _means(found):
+    """Mean of each score over what is foreign."""
+    means = {}
+    for name in found[0] if found else ():
+        values = [one[name] for one in found if one[name] is not None]
+        means[f"{name} baseline"] = math.fsum(values) / len(values) if values else None
+    return means
+
+
+def _retrieval(log, others):
+    """Ranking measures of the contexts, and of those of other questions."""
+    names = ["nDCG@10", "R@10"]
+    found = pd.DataFrame(math.nan, index=log.index, columns=[*names, *(f"{name} baseline" for name in names)])
+    for _, part in log.groupby("system", sort=False):
+        asked = part[part["relevant"].notna() & part["context_ids"].notna()]
+        if not len(asked):
+            continue
+        qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
+        lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
+        swapped = {key: next((lists[one] for one in others[key] if one in lists), []) for key in lists}
+        for ids, suffix in ((lists, ""), (swapped, " baseline")):
+            runs = {key: {doc: -float(place) for place, doc in enumerate(row)} for key, row in ids.items()}
+            table = evaluate(qrels, runs, names).frame().loc[asked["id"]]
+            found.loc[asked.index, [f"{name}{suffix}" for name in names]] = table[names].to_numpy()
+    return found
+
+
+# --- means, differences and flips
+
+
+def measured(rows):
+    """Keys of the measures that some answer has."""
+    return [key for key in MEASURES if rows[key].notna().any()]
+
+
+def summary(rows, *, n_boot=10_000, seed=0):
+    """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
+    found = []
+    for key in measured(rows):
+        for system, part in rows.groupby("system", sort=False):
+            known = part.dropna(subset=[key])
+            if len(known):
+                row = estimates(known[[key]], _clusters(known), n_boot=n_boot, seed=seed).iloc[0].to_dict()
+                control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
+                row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
+                found.append(row | {"undefined": len(part) - len(known)})
+    return pd.DataFrame(found)
+
+
+def against_foreign(rows, system, key="faithfulness", *, seed=0):
+    """Contrast of one system's measure with each simple baseline on the same answers, strongest baseline first.
+
+    Baselines are what belongs to other questions, the question repeated as an answer (of faithfulness), and the answers
+    of each system that saw no contexts.
+    """
+    part = rows[rows["system"] == system].set_index("id")
+    table = {"own": part[key], CONTROLS[key]: part[f"{key} baseline"]}
+    if key == "faithfulness":
+        table["the question repeated"] = part["question repeated"]
+        for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
+            table[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
+    found = []
+    for name in list(table)[1:]:
+        pair = pd.DataFrame({system: table["own"], name: table[name]}).dropna()
+        if len(pair):
+            clusters = None if part["group"].is_unique else part["group"].loc[pair.index].tolist()
+            row = contrasts(pair, [(system, name)], clusters, margin=MARGIN, seed=seed).iloc[0]
+            found.append(row.to_dict() | {"level": pair[system].mean(), "baseline": pair[name].mean()})
+    found = pd.DataFrame(found)
+    return found.sort_values("baseline", ascending=False, ignore_index=True) if len(found) else found
+
+
+def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
+    """Paired differences of systems by measure, over the questions on which both have a value.
+
+    Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and ``losses`` count
+    questions.
+    """
+    systems, found = rows["system"].drop_duplicates().tolist(), []
+    for key in measured(rows) if keys is None else keys:
+        wide = rows.pivot_table(index="id", columns="system", values=key)
+        known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
+        for first, second in known:
+            pair = wide[[first, second]].dropna()
+            if not len(pair):
+                continue
+            groups = rows.drop_duplicates("id").set_index("id")["group"].loc[pair.index]
+            clusters = None if groups.is_unique else groups.tolist()
+            limit = 0.0 if key == "words" else margin
+            family = 1 - (1 - level) / len(known)
+            row = contrasts(pair, [(first, second)], clusters, margin=limit, level=family, seed=seed).iloc[0].to_dict()
+            row["p_adjusted"] = min(1.0, row["p"] * len(known))
+            gain = (pair[first] - pair[second]).to_numpy()
+            counts = {"wins": (gain > 0).sum(), "ties": (gain == 0).sum(), "losses": (gain < 0).sum()}
+            levels = {"level": pair[first].mean(), "baseline": pair[second].mean()}
+            found.append({"measure": key, **row, **levels, **{name: int(n) for name, n in counts.items()}})
+    return pd.DataFrame(found)
+
+
+def _clusters(part):
+    return None if part["group"].is_unique else part["group"].tolist()
+
+
+OUTCOMES = {"grounded in full": ("faithfulness", 1.0), "answered": ("answered", 1.0), "half right": ("token F1", 0.5)}
+
+
+def flips(rows):
+    """Questions on which one system of a pair reaches an outcome and the other does not."""
+    systems, found = rows["system"].drop_duplicates().tolist(), []
+    for outcome, (key, least) in OUTCOMES.items():
+        wide = rows.pivot_table(index="id", columns="system", values=key)
+        for first, second in combinations([name for name in systems if name in wide], 2):
+            pair = wide[[first, second]].dropna() >= least
+            a, b = pair[first], pair[second]
+            counts = [int(sum(x)) for x in (a & b, a & ~b, ~a & b, ~a & ~b)]
+            if len(pair):
+                found.append((outcome, first, second, *counts))
+    return pd.DataFrame(found, columns=["outcome", "system", "against", "both", "first only", "second only", "neither"])
+
+
+# --- planted defects
+
+
+def planted_defects(log, system, *, most=150, seed=0):
+    """How well detectors tell a system's answers from copies with one defect each.
+
+    Returns a row per defect and detector: ``auroc`` with interval over groups, ``noticed`` (share of copies that score
+    below their own original, ties half), ``copies``, and ``judged``, those that the detector can score at all.
+    """
+    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most)
+    answers = {row.id: row.answer for row in part.itertuples() if not abstains(row.answer)}
+    if len(answers) < 2:
+        return pd.DataFrame()
+    source = {row.id: "\n\n".join(row.contexts) for row in part.itertuples()}
+    groups, weights = dict(zip(part["id"], part["group"], strict=True)), inverse_frequency(source.values())
+    right = {key: detector_scores(text, source[key], weights) for key, text in answers.items()}
+    keys, found = list(answers), []
+    swapped = dict(zip(keys, map(answers.get, [*keys[1:], keys[0]]), strict=True))
+    for defect, copies in {"answer swapped": swapped, **corrupt(answers, seed=seed)}.items():
+        wrong = {key: detector_scores(text, source[key], weights) for key, text in copies.items()}
+        for detector in DETECTORS:
+            judged = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
+            row = {"defect": defect, "detector": detector, "copies": len(copies), "judged": len(judged)}
+            if judged:
+                good, bad = ([side[key][detector] for key in judged] for side in (right, wrong))
+                area = auroc(
+                    [True] * len(good) + [False] * len(bad), good + bad, clusters=[groups[key] for key in judged] * 2
+                )
+                drop = [(a > b) + (a == b) / 2 for a, b in zip(good, bad, strict=True)]
+                row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+                row |= {"noticed": sum(drop) / len(drop), "groups": len({groups[key] for key in judged})}
+            found.append(row)
+    return pd.DataFrame(found)
+
+
+# --- single questions
+
+
+def item_rows(log, rows, order, opening):
+    """What a page shows of some questions: answers, contexts and scores of every system."""
+    systems, keys = rows["system"].drop_duplicates().tolist(), measured(rows)
+    scores, texts = rows.set_index(["id", "system"]), log.set_index(["id", "system"])
+    items = []
+    for key in order:
+        question = texts.loc[key].iloc[0]
+        one = {"id": str(key), "text": _cut(question["question"], 400), "reference": question["reference"], "given": []}
+        for system in systems:
+            if (key, system) not in texts.index:
+                one["given"].append(None)
+                continue
+            row, known = scores.loc[(key, system)], texts.loc[(key, system)]
+            values = [None if math.isnan(row[name]) else round(float(row[name]), 3) for name in keys]
+            passages = [_cut(text, opening) for text in (known["contexts"] or [])]
+            given = {"answer": _cut(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
+            one["given"].append(given | {"values": values, "contexts": passages, "ids": known["context_ids"]})
+        items.append(one)
+    return items
+
+
+def _cut(text, most):
+    from casebook.runs.outputs import shortened
+
+    return shortened(text, most)
+
+
+def as_line(row):
+    """One row of a log as a line of JSON, without what is undefined."""
+    kept = {name: value for name, value in row.items() if not (value is None or value != value)}
+    return json.dumps(kept, ensure_ascii=False)
