@@ -164,6 +164,12 @@ def read_numbers(run, cell):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
+def read_contrasts(run, cell):
+    """Read the contrasts that a cell reported."""
+    path = run_dir(run) / "contrasts" / f"{cell}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def merge_numbers(run):
     """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
     merged, owners = {}, {}
