@@ -461,7 +461,7 @@ def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     found = {}
     for cell in read_planned(run).values():
-        for value in cell["parameters"].values():
+        for value in (cell["parameters"].get(name) for name in DATA):
             for name in value if isinstance(value, list) else [value]:
                 own = data_folder(name) if isinstance(name, str) else None
                 if own and own[1].is_absolute():

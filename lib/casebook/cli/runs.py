@@ -168,7 +168,7 @@ def compare(
     listing = _registry(domain, tenant, runs_root)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
-        _compare_two(listing, pair, measure, top, force, collection, as_json)
+        _compare_two(listing, pair, measure, top, force, as_json)
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
