@@ -32,7 +32,7 @@ from casebook.measures.quotations import STATES, find_citations, find_quotes, qu
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.intervals import Interval, clustered_wilson
+from casebook.stats.intervals import Interval, clustered_wilson, estimate_text
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
 
@@ -223,6 +223,40 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
         number |= {"reason": own["reason"] if isinstance(own["reason"], str) else None}
         numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": number}
     return Scored(rows, grounded, numbers)
+
+
+def score_report(explained, found):
+    """Give scores of explanations as plain data: the two rules, then each explanation with its sentences."""
+    items, rows = [], found.rows[found.rows["condition"] == MATCHED]
+    parts = {key: part.groupby("rule")["share"].apply(list).to_dict() for key, part in rows.groupby("explanation")}
+    for key in explained.explanations:
+        item = {"id": key, "source": explained.own[key].split("\0")}
+        for rule, means in found.grounded.items():
+            held = {side: number_or_none(means[side].get(key)) for side in (MATCHED, MISMATCHED)}
+            shares = [number_or_none(share) for share in parts[key].get(rule, ())]
+            item[rule] = {"faithfulness": held[MATCHED], "foreign": held[MISMATCHED], "shares": shares}
+        items.append(item)
+    return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
+
+
+def score_lines(report):
+    """Write the scores of explanations for people."""
+    yield f"{report['explanations']}: {len(report['items'])} explanations, sentences grounded at {THRESHOLD:.0%} of words"
+    for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
+        for measure, number in report[rule].items():
+            value = "undefined" if number["value"] is None else estimate_text(number)
+            against = {"faithfulness": "foreign sources", "AUROC": "chance"}[measure]
+            control = "undefined" if number["control"] is None else f"{number['control']:.3f}"
+            why = f", no interval: {number['reason'].replace('_', ' ')}" if number["reason"] else ""
+            yield f"  {name:20} {measure:13} {value}  ({against}: {control}, n = {number['n']}{why})"
+    for item in report["items"]:
+        cells = []
+        for rule, name in (("documented", "COUNTERCASE"), ("corrected", "standard")):
+            own, other = ("-" if x is None else f"{x:.2f}" for x in (item[rule]["faithfulness"], item[rule]["foreign"]))
+            cells.append(f"{name} {own} (foreign {other})")
+        below = [n for n, share in enumerate(item["corrected"]["shares"], 1) if share is not None and share < THRESHOLD]
+        cells += [f"not grounded: sentence {', '.join(map(str, below))}"] if below else []
+        yield f"  {item['id']}: {', '.join(cells)}"
 
 
 def _first_relevant(dataset):
