@@ -1,5 +1,5 @@
 "use strict";
-// A click on "reproduce" or "Cite" opens the text, as it does without this script, and copies it.
+// A click on "reproduce" opens the text, as it does without this script, and copies it.
 for (const details of document.querySelectorAll("details.reproduce")) {
   const summary = details.querySelector("summary");
   summary.addEventListener("click", async () => {

@@ -244,7 +244,7 @@ def score_answers(log, *, foreign=3, seed=0):
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
-    return frame.astype({name: float for name in frame.columns[5:]})
+    return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
 _COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shlex
+from collections import Counter
 from functools import lru_cache
 
 import nbformat
@@ -41,8 +42,9 @@ def titles(run, cells):
     for cell in cells:
         name, data = experiment_title(run, cell), data_title(run, cell)
         found[cell] = f"{name}: {data}" if data else name
+    counts = Counter(found.values())
     for cell, title in found.items():
-        if list(found.values()).count(title) > 1:
+        if counts[title] > 1:
             record = stored_record(run, cell)
             own = cell.removeprefix(record.workflow).lstrip("-") if record else cell
             found[cell] = f"{title} ({own})"

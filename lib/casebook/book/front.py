@@ -36,21 +36,18 @@ def completed(run, cells):
 
 
 def masthead(run, cells):
-    """Write date, version, commit, citation, repository and licence in one line."""
+    """Write date, version, commit, repository, licence and how to cite."""
     cited = read_yaml(ROOT / "CITATION.cff", "citation") if (ROOT / "CITATION.cff").is_file() else {}
     day, commit, place = completed(run, cells), _commit(), cited.get("repository-code")
-    parts = [f"Run {run}{f', completed {day}' if day else ''}", f"Version {__version__}"]
-    parts += [f"Commit {commit}"] if commit else []
-    texts = [html.escape(part) for part in parts]
-    if place:
-        texts.append(f'<a href="{html.escape(place)}">Repository</a>')
+    parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
+    parts += [f"Commit {html.escape(commit)}"] if commit else []
+    parts += [f'<a href="{html.escape(place)}">Repository</a>'] if place else []
     if cited:
-        texts.append(f"Licence {html.escape(str(cited['license']))}")
+        parts.append(f"Licence {html.escape(str(cited['license']))}")
         who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
-        year = str(cited["date-released"])[:4]
-        cite = html.escape(f"{who} ({year}). {cited['title']} (version {cited['version']}).")
-        texts.append(f'<details class="reproduce"><summary>Cite</summary><code>{cite}</code></details>')
-    return f'<p class="masthead">{" · ".join(texts[:-1])}</p>{texts[-1]}' if cited else f"<p>{' · '.join(texts)}</p>"
+        text = f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
+        parts[-1] += f"<br>Cite as: {html.escape(text)}"
+    return f'<p class="masthead">{" · ".join(parts)}</p>'
 
 
 def _commit():
@@ -134,7 +131,7 @@ def _row(run, cell, experiment, each, limit, up):
         f"{html.escape(answer)}<br><small>{html.escape(about)}</small></div>"
         f'<div class="answer-effect">{picture}</div>'
         f'<div class="answer-count"><span class="verdict verdict-{_CLASSES[each.verdict]}">'
-        f"{html.escape(each.verdict + within)}</span><br><small>{html.escape(each.count)}</small></div>"
+        f"{html.escape(each.word + within)}</span><br><small>{html.escape(each.count)}</small></div>"
         f'<div class="answer-links">{linked} {reproduce_line(run, cell, up)}</div></li>\n'
     )
 

@@ -115,11 +115,11 @@ def stated_section(run):
     lines = [(row, found) for experiment, row, found in lines if experiment in held & experiments]
     if not lines:
         return ""
-    systems = ", ".join(dict.fromkeys(row["system"] for row in rows))
     return (
         "## What four existing systems state, and the same quantity measured here\n\n"
-        f"The systems are {systems}. Each row compares one statement of their documents with the same quantity, "
-        "measured in this run. The diamond is the stated value; the dot is the measured one with its interval.\n\n"
+        "COUNTERCASE, PDPABench, EmbeddingShift and a multi-agent fact-checker publish metrics in their documents. "
+        "Each row compares one statement with the same quantity, measured in this run. The diamond is the stated "
+        "value; the dot is the measured one with its interval.\n\n"
         f'::::::{{raw}} html\n<ul class="answers stated">{"".join(_row(*line) for line in lines)}</ul>\n::::::\n'
     )
 
