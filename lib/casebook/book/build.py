@@ -225,7 +225,7 @@ _UNUSED = (
 
 def finish(run, site):
     """Add the downloads to a rendered site and drop what no page needs."""
-    for name in ("rows", "tables", "figures", "runs"):
+    for name in ("rows", "tables", "figures", "timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
     for name in ("numbers.json", "contrasts.json"):

@@ -29,6 +29,9 @@ def for_readers(path, run, cell, title):
         text = notebook.cells[0].source.partition("\n")[2]
         notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
+    for each in notebook.cells:  # code is one line until a reader opens it
+        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(each.metadata.get("tags", [])):
+            each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
 

@@ -473,6 +473,38 @@ def _past_claim(one, found, before, place):
     return {part: one[part] if one else nothing for part in ("verdicts", "right", "stated")}
 
 
+# --- answers of assistants
+
+
+def _answers(found):
+    layout = [
+        table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
+        facts(),
+        table("Scores of this question", ["System", *found["measures"]]),
+        table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
+    ]
+    items = []
+    for one in found["items"]:
+        given = [(name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part]
+        answers = [[name, part["answer"] or None, "yes" if part["abstained"] else "no"] for name, part in given]
+        scores = [[name, *map(decimal, part["values"])] for name, part in given]
+        contexts = []
+        for name, part in given:
+            for place, text in enumerate(part["contexts"]):
+                known = part["ids"][place] if part["ids"] else f"passage {place + 1}"
+                contexts.append([name, cell(text, None, known) if text else known])
+        tags = [f"{name} abstained" for name, part in given if part["abstained"]]
+        reference = [["Reference", one["reference"]]] if one["reference"] else []
+        items.append(item(one["id"], one["text"], [answers, reference or None, scores, contexts or None], tags=tags))
+    return {"layout": layout, "items": items}
+
+
+def _past_answer(one, found, before, place):
+    if one is None or before["measures"] != found["measures"]:
+        return {"given": [None] * len(before["systems"])}
+    return {"given": one["given"]}
+
+
 KINDS = {
     "questions": {
         "noun": "question",
@@ -535,6 +567,20 @@ KINDS = {
         ),
         "shown": "Of passages the beginning is shown.",
         "left_out": "that the first system has wrong or whose evidence it missed, and some more",
+    },
+    "answers": {
+        "noun": "question",
+        "title": "Answer by answer",
+        "view": _answers,
+        "by_system": ("given",),
+        "past": _past_answer,
+        "about": (
+            "each question with the answer of every system, the reference, the scores and the contexts that the system "
+            "was given. One answer has no interval; the chapter has the means with theirs. The measures are defined "
+            "[here](../../methods/assistant.md)."
+        ),
+        "shown": "Of answers and contexts the beginning is shown.",
+        "left_out": "on which the systems differ most",
     },
 }
 """What each kind of items is called, and what of it goes into which part of the page."""

@@ -14,7 +14,7 @@ import warnings
 import typer
 
 from casebook import __version__
-from casebook.cli import audit, corpus, data, factcheck, raters, report, runs, scores, sensitivity, shift
+from casebook.cli import assistant, audit, corpus, data, factcheck, raters, report, runs, scores, sensitivity, shift
 from casebook.cli.common import OLD_NAMES
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders
@@ -23,7 +23,7 @@ _INTERRUPTED = 130  # what typer makes of Ctrl-C
 _ROOM = ": make room; the same command again carries on"
 
 app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-for command in (*report.COMMANDS, *scores.COMMANDS, runs.gate):
+for command in (*report.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
     app.command()(command)
 for name, group in (
     ("data", data.app),

@@ -17,6 +17,7 @@ from casebook.cli.common import (
     Timeout,
     exclusive,
     filled_lines,
+    given,
     say,
     show,
     table_lines,
@@ -167,7 +168,7 @@ def compare(
     listing = _registry(domain, tenant, runs_root)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
-        _compare_two(listing, pair, measure, top, force, as_json)
+        _compare_two(listing, pair, measure, top, force, collection, as_json)
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
@@ -455,8 +456,10 @@ def rollback(
 
 def gate(
     context: typer.Context,
-    run: Run,
-    against: Annotated[str | None, typer.Option(help="Reference; the active run by default.")] = None,
+    run: Annotated[str | None, typer.Argument(help="Run id, its beginning, or its folder.")] = None,
+    against: Annotated[str | None, typer.Option(help="Reference (default: the active run), or a log.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Log of an assistant's answers, instead of a run.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Data set or folder, if the log's contexts are ids.")] = None,
     rules: Rules = None,
     measure: Measure = DEFAULT_MEASURE,
     margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
@@ -467,10 +470,19 @@ def gate(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
+    """Test that a run, or a log of answers, is not worse than a reference; exit 2, 4 or 5 if not shown.
 
-    Example: casebook gate RUN --against REFERENCE --gate gate.yml
+    Example: casebook gate RUN --against REFERENCE --gate gate.yml; casebook gate --log new.jsonl --against old.jsonl
     """
+    if (run is None) == (log is None):
+        raise InputError("name a run, or a log with --log")
+    if log is not None:
+        from casebook.cli.assistant import gate_log
+
+        exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
+        chosen = [measure] if given(context, "measure") else None
+        gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
+        return
     from casebook.runs.decide import Gate, apply_gate, read_gate, settle
     from casebook.runs.promotions import active
     from casebook.runs.record import canonical

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_table, leave_one_rater_out
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
-from casebook.raters.forms import SCALES
+from casebook.raters.forms import SCALES, answers_of_log
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table
+from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -109,11 +110,20 @@ def panel_of(votes, other=None):
     )
 
 
+def check_parameters(values):
+    """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    if values.get("forms"):
+        forms = read_forms(values["forms"], values.get("columns"))
+        panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
+    elif values.get("log"):
+        answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """How an analysis is made."""
 
-    margin: tuple = MARGIN
+    margin: tuple | None = None  # by default the registered one, else 0.45 to 0.55
     alpha: float = 0.05
     resamples: int = 10_000
     permutations: int = 200
@@ -158,9 +168,9 @@ def analyse(votes, other=None, options=None):
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
-        rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
-        order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
+        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise,
+        leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
+        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
         [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
         a reason.
 
@@ -183,10 +193,13 @@ def analyse(votes, other=None, options=None):
     flips = {"n_resamples": options.resamples, "seed": options.seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
+    margin = options.margin or votes.margin or MARGIN
+    held = preference.equivalence(panel.votes, margin=margin, alpha=options.alpha, **boot)
+    lines = preference.preference_lines(panel.votes, level=1 - options.alpha, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),
-        "lines": preference.preference_lines(panel.votes, level=1 - options.alpha, **flips),
+        "lines": lines,
+        "win_rates": preference.win_rates(panel.votes, lines, level=1 - options.alpha, **flips),
         "intervals": preference.preference_intervals(panel.votes, **boot),
         "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,

@@ -12,7 +12,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.models.logistic import logistic_regression
-from casebook.raters.forms import GUESS, SHEET
+from casebook.raters.forms import GUESS, SHEET, one_sided_words
 from casebook.raters.read import OWN_SHEETS, read_form
 from casebook.sheets import read_book
 from casebook.stats.intervals import Interval, bounded, wilson
@@ -67,6 +67,9 @@ def _scan_rows(form, alone, anywhere):
         for word in _words(alone, "\n".join(cells)):
             count = int(cells.str.contains(word, regex=False).sum())
             yield f"column {name}", "word_in_text", f"{word}, {count} rows"
+    if form.layout.name == "paired":
+        for word, count in one_sided_words(*(form.rows[name] for name in form.layout.texts[1:])):
+            yield "both answers", "word_of_one_side", f"{word}, in one of the two answers of {count} rows"
 
 
 def _scan_parts(path, alone):

@@ -71,9 +71,13 @@ class RunOutputs:
         """Write measurements of time, apart from what reruns must reproduce."""
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
-    def figure(self, name, figure, caption=None, data=None, alt=None):
-        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from."""
-        path, drawn = self._path("figures", name, "svg"), as_svg(figure)
+    def figure(self, name, figure, caption=None, data=None, alt=None, timed=False):
+        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from.
+
+        A figure of measured times is kept apart from what reruns must reproduce.
+        """
+        kind = "timings" if timed else "figures"
+        path, drawn = self._path(kind, name, "svg"), as_svg(figure)
         with replacing(path) as temporary:
             temporary.write_bytes(drawn)
         if caption is None:
@@ -85,7 +89,8 @@ class RunOutputs:
             files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
         text = inline(drawn, figure, f"{self.cell}-{name}", alt or caption)
         pyplot.close(figure)
-        downloads = {kind: f"../../figures/{file.name}" for kind, file in files.items()}  # from the page of the cell
+        # From the page of the cell.
+        downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
         return Figure(text, caption, alt or caption, downloads)
 
     def items(self, found):
