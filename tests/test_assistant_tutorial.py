@@ -43,7 +43,9 @@ def test_every_block_of_the_tutorial_runs_and_prints_what_the_page_shows(tmp_pat
             done = subprocess.run([*command, code], cwd=folder, env=known, capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
             if shown:
-                assert re.search(as_shown(shown), " ".join(done.stdout.split())), f"{code}\n{done.stdout}\n{done.stderr}"
+                assert re.search(as_shown(shown), " ".join(done.stdout.split())), (
+                    f"{code}\n{done.stdout}\n{done.stderr}"
+                )
     finally:
         subprocess.run("kill $(cat stand_in.pid)", shell=True, cwd=folder, capture_output=True, check=False)
     assert list((folder / "results" / "mine" / "notebooks").glob("assistant-*.ipynb"))
