@@ -81,6 +81,16 @@ def test_three_answers_of_an_experiment_are_visible_and_the_rest_is_folded(run):
     assert len(page.select("ul:not(details ul) > li")) == 6
 
 
+def test_the_first_answer_on_each_data_set_is_visible_then_what_is_decided(run):
+    zero = {"value": 0.0, "low": -0.1, "high": 0.1}
+    run(headline("A1"), headline("A2", **zero), headline("A3", measure="gain,"))
+    shutil.copytree(run_dir("mine") / "runs" / CELL, run_dir("mine") / "runs" / "other")
+    run(headline("B1", **zero), headline("B2", **zero), cell="other")
+    page = BeautifulSoup(answers("mine", [CELL, "other"]), "html.parser")
+    assert [row.strong.text for row in page.select("li")] == ["A1", "A3", "B1", "A2", "B2"]
+    assert len(page.select("details.more-answers li")) == 2 and ",;" not in page.text
+
+
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
     run(
         headline(value=None, low=None, high=None, reason="no judgements"), headline(low=None, high=None, reason="few_x")
