@@ -81,6 +81,16 @@ def test_three_answers_of_an_experiment_are_visible_and_the_rest_is_folded(run):
     assert len(page.select("ul:not(details ul) > li")) == 6
 
 
+def test_the_first_answer_on_each_data_set_is_visible_then_what_is_decided(run):
+    zero = {"value": 0.0, "low": -0.1, "high": 0.1}
+    run(headline("A1"), headline("A2", **zero), headline("A3", measure="gain,"))
+    shutil.copytree(run_dir("mine") / "runs" / CELL, run_dir("mine") / "runs" / "other")
+    run(headline("B1", **zero), headline("B2", **zero), cell="other")
+    page = BeautifulSoup(answers("mine", [CELL, "other"]), "html.parser")
+    assert [row.strong.text for row in page.select("li")] == ["A1", "A3", "B1", "A2", "B2"]
+    assert len(page.select("details.more-answers li")) == 2 and ",;" not in page.text
+
+
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
     run(
         headline(value=None, low=None, high=None, reason="no judgements"), headline(low=None, high=None, reason="few_x")
@@ -138,7 +148,7 @@ def sources(cell):
     for datasets in read_contrasts("smoke", cell).values():
         for measures in datasets.values():
             for rows in measures.values():
-                yield from ((r["difference"], r["low"], r["high"], r["n"], r["verdict"]) for r in rows)
+                yield from ((r["difference"], r["low"], r["high"], r["n"], r.get("verdict")) for r in rows)
     for datasets in read_numbers("smoke", cell).values():
         for systems in datasets.values():
             for measures in systems.values():
@@ -159,7 +169,7 @@ def test_front_page_chapter_and_table_agree_on_every_row(cell):
             continue
         assert each.effect in " ".join(row.get_text(" ").split())
         stated = (each.value + each.null, *(x if x is None else x + each.null for x in (each.low, each.high)))
-        same = [s for s in sources(cell) if all(map(near, s[:3], stated)) and s[3] == each.n]
+        same = [s for s in sources(cell) if all(map(near, s[:3], stated)) and s[3] in (each.n, each.groups)]
         assert same, f"{each.question} rests on no row of contrasts.json or numbers.json"
         verdicts = {verdict for *_, verdict in same} - {None}
         assert not verdicts or verdicts & WORDS[each.verdict] or each.low is None
