@@ -306,8 +306,8 @@ def detector_matrix(frame):
 
 def confusion_matrices(tables):
     """Draw tables of gold labels by outcomes, one below the other."""
-    rows = sum(len(table) for table in tables.values())
-    figure, panels = plt.subplots(len(tables), figsize=(WIDTH, 0.5 * rows + 1.1 * len(tables)), squeeze=False)
+    sizes = [0.5 * len(table) + (0.6 if len(table.columns) <= 3 else 1.1) for table in tables.values()]
+    figure, panels = plt.subplots(len(tables), figsize=(WIDTH, sum(sizes) + 0.4 * len(tables)), squeeze=False)
     words = {"NOT_SUPPORTED": "NOT SUP.", "INSUFFICIENT": "INSUFF.", "CONFLICTING": "CONFLICT", "no_class": "neither"}
     for axes, (title, table) in zip(panels.flat, tables.items(), strict=True):
         names = {name: words.get(name, str(name).replace("_", " ")) for name in (*table.columns, *table.index)}
@@ -315,7 +315,7 @@ def confusion_matrices(tables):
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         shown = counts.map("{:,.0f}".format) + "\n" + shares.map("{:.0%}".format)
         _matrix(shares, shown, "share of the gold label", _shades(BLUE), (0, 1), axes=axes)
-        axes.tick_params(axis="x", rotation=0)
+        axes.tick_params(axis="x", rotation=0 if len(table.columns) <= 3 else 40)
         axes.set_title(f"{title} (n = {counts.to_numpy().sum():,.0f})")
         axes.set_ylabel("gold label")
     return figure
