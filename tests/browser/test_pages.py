@@ -52,7 +52,10 @@ def test_figures_have_alternative_text_and_math_is_set(site, tab):
     assert chapters
     for path in chapters:
         tab.open(path.as_uri())
-        alternatives = tab.page.evaluate("[...document.querySelectorAll('.cell_output img')].map(i => i.alt)")
+        pictures = ".cell_output img, figure.drawn svg[aria-label]"
+        alternatives = tab.page.evaluate(
+            f"[...document.querySelectorAll('{pictures}')].map((e) => e.alt ?? e.getAttribute('aria-label'))"
+        )
         assert alternatives
         assert all(len(text) > 20 for text in alternatives)
 
