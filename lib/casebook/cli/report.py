@@ -47,7 +47,7 @@ def report(
 
 def run(
     context: typer.Context,
-    experiments: Annotated[list[str] | None, typer.Argument(help="Experiments or cells; none means all.")] = None,
+    experiments: Annotated[list[str] | None, typer.Argument(help="Experiments, configurations or your own notebooks (./mine.ipynb); none means all.")] = None,
     run: RunName = "report",
     grid: Grid = None,
     tag: Tag = "default",
