@@ -544,6 +544,7 @@ def _record(planned, run, started, attempts):
             "Inputs": planned.inputs,
             "Version": __version__,
             "Environment": records.environment(),
+            **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
         metrics={

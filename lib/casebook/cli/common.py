@@ -1,4 +1,4 @@
-"""What the commands share: every option declared once, and one way to print."""
+"""Options and printing that the commands share."""
 
 import json
 import math
@@ -24,21 +24,19 @@ OLD_NAMES = {
 }
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of every random choice.")]
-Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
 Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file.")]
-Original = Annotated[bool, typer.Option("--original", help="As the document of the system has it.")]
+Original = Annotated[bool, typer.Option("--original", help="Use the original definitions of the evaluated system.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3 or your own module:object; repeatable."
-    ),
+    typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
 ]
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
 RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
+Workers = Annotated[int, typer.Option(min=1, help="Notebooks that run at a time on this machine.")]
 Scheduler = Annotated[str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")]
 Timeout = Annotated[float | None, typer.Option(min=1, help="Seconds that one notebook may take.")]
 
