@@ -357,6 +357,8 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             family = 1 - (1 - level) / len(known)
             row = contrasts(pair, [(first, second)], clusters, margin=limit, level=family, seed=seed).iloc[0].to_dict()
             row["p_adjusted"] = min(1.0, row["p"] * len(known))
+            if key == "words":  # more is not better
+                row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
             gain = (pair[first] - pair[second]).to_numpy()
             counts = {"wins": (gain > 0).sum(), "ties": (gain == 0).sum(), "losses": (gain < 0).sum()}
             levels = {"level": pair[first].mean(), "baseline": pair[second].mean()}
