@@ -27,6 +27,7 @@ from casebook.factcheck.ablation import (
     simulated_seconds,
 )
 from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.stance import ModelStance
 
 FULL = CELL_NAMES[-1]

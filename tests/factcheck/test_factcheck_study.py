@@ -1,6 +1,7 @@
 """The chapter's studies on real sets and on verdicts made by hand, judges on strange claims, single claims."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pandas as pd
