@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.lines import Line2D
 
 from casebook.figures import hover, tick_names
@@ -18,6 +18,7 @@ INK, GRID = "#1b1b1b", "#d4d4d4"
 BLUE, ORANGE, GREY, GREEN, PINK = "#0072b2", "#d55e00", "#6b6b6b", "#009e73", "#cc79a7"
 _SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "v"), (GREY, "D"))
 _FACTS = {"Section": (BLUE, "o"), "Evidence": (ORANGE, "s"), "PartyType": (GREEN, "^"), "Numerical": (PINK, "D")}
+_LIKERT = ((ORANGE, 0.45), (ORANGE, 0.2), (GREY, 0.2), (BLUE, 0.2), (BLUE, 0.45))
 _MOST_ITEMS = 400
 
 
@@ -74,28 +75,6 @@ def _interval(axes, place, low, high, value, colour, marker="o", label=None, siz
     hover(axes, titles, np.fmin(left, middle), at, np.fmax(right, middle), at, addresses)
 
 
-def _heatmap(values, size, label, **options):
-    """A matrix of numbers with their values written in; a missing one stays grey."""
-    figure, axes = plt.subplots(figsize=size)
-    options = {"annot": True, "fmt": ".2f", "annot_kws": {"fontsize": 10}} | options
-    sns.heatmap(values, cbar_kws={"label": label}, ax=axes, **options)
-    axes.set_facecolor("#d0d0d0")
-    axes.grid(visible=False)
-    axes.tick_params(axis="x", rotation=90)
-    axes.tick_params(axis="y", rotation=0)
-    _ = axes.set(xlabel="", ylabel="")
-    _cell_titles(axes, values, label)
-    return figure, axes
-
-
-def _cell_titles(axes, values, label):
-    """Name row, column and value of each cell of a matrix on hover."""
-    at = [(row, column) for row, column in np.ndindex(values.shape) if pd.notna(values.iloc[row, column])]
-    titles = [f"{values.index[r]}, {values.columns[c]}: {label} {values.iloc[r, c]:.3f}" for r, c in at]
-    rows, columns = np.array(at or [(0, 0)])[: len(at)].T
-    hover(axes, titles, columns, rows, columns + 1, rows + 1)
-
-
 # Intervals
 
 
@@ -121,7 +100,7 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     labels = rows
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
-        labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
+        labels = [f"{row} (n\u00a0=\u00a0{counts[row]:,.0f})" for row in rows]
     named = len(reference or {}) + (len(series) if len(series) > 1 else 0)
     height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-named // 2)
     figure, axes = _rows_figure(height, labels)
@@ -230,33 +209,10 @@ def agreement_intervals(table):
     axes.set_xlim(min(0.0, np.nan_to_num(lowest)) - 0.03, 1.03)
     axes.set_xlabel("value and 95 % interval")
     handles = [
-        Line2D([], [], color=BLUE, lw=6, label="this panel, other items"),
-        Line2D([], [], color=ORANGE, lw=2, label="a new panel, other items"),
+        Line2D([], [], color=BLUE, lw=6, label="these raters, other items"),
+        Line2D([], [], color=ORANGE, lw=2, label="new raters, other items"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
-    return figure
-
-
-def preference_forest(intervals, system, margin=(0.45, 0.55)):
-    """Draw all intervals of one win rate side by side."""
-    units = list(dict.fromkeys(intervals["unit"]))
-    labels = []
-    for unit in units:
-        sizes = sorted(set(intervals.loc[intervals["unit"] == unit, "n"]))
-        plural = {"item and rater": "items and raters"}.get(unit, f"{unit}s")
-        labels.append(f"new {plural}\n(n = {', '.join(map(str, sizes))})")
-    figure, axes = _rows_figure(0.75 * len(units) + 1.5, labels)
-    axes.axvspan(*margin, color=GREY, alpha=0.15, lw=0)
-    axes.axvline(0.5, color=GREY, lw=1)
-    treatments = (("drop", "ties left out", -0.15), ("half", "a tie is half a win", 0.15))
-    for (ties, label, shift), (colour, marker) in zip(treatments, _SERIES, strict=False):
-        rows = intervals[intervals["ties"] == ties]
-        place = rows["unit"].map(units.index) + shift
-        known = rows[rows["ci_low"].notna()]
-        axes.hlines(place[known.index], known["ci_low"].astype(float), known["ci_high"].astype(float), colour, lw=3)
-        axes.scatter(rows["win_rate"], place, color=colour, marker=marker, s=40, zorder=3, label=label)
-    axes.set_xlabel(f"win rate of {system}, 95 % interval")
-    figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -305,23 +261,22 @@ def against_placebo(table, measure):
 def score_matrix(table, measure):
     """Draw scores of systems on datasets as a heat map with their values."""
     rows = table.T
-    size = max(WIDTH, 0.55 * rows.shape[1] + 3.0), 0.34 * len(rows) + 2.6
-    return _heatmap(rows, size, measure, cmap="viridis", vmin=0, vmax=1, annot_kws={"fontsize": 10})[0]
+    size = max(WIDTH, 0.5 * rows.shape[1] + 2.2), 0.34 * len(rows) + 2.4
+    return _matrix(rows, rows.map("{:.2f}".format), measure, _shades(BLUE), (0, 1), size)[0]
 
 
 def case_matrix(scores, label):
     """Draw cases against fact types as a heat map with their values."""
     limit = np.nanmax(np.abs(scores.to_numpy())) if scores.notna().any(axis=None) else 1
-    size = WIDTH, 0.3 * len(scores) + 1.6
-    figure, axes = _heatmap(scores, size, label, cmap="PuOr", vmin=-limit, vmax=limit)
+    size = WIDTH, 0.34 * len(scores) + 1.2
+    figure, axes = _matrix(scores, scores.map("{:+.2f}".format), label, _SIGNED, (-limit, limit), size)
     axes.tick_params(axis="x", rotation=0)
-    axes.tick_params(axis="y", labelsize=8)
     return figure
 
 
 def pair_matrix(pairs, systems):
     """Draw all mean differences; those that are decided are starred."""
-    values = pd.DataFrame(np.nan, systems, systems)
+    drawn = pd.DataFrame(np.nan, systems, systems)
     labels = pd.DataFrame("", systems, systems)
     for row in pairs.itertuples():
         star = "*" if row.verdict in ("better", "worse") else ""
@@ -329,78 +284,89 @@ def pair_matrix(pairs, systems):
             (row.system_a, row.system_b, row.difference),
             (row.system_b, row.system_a, -row.difference),
         ):
-            values.loc[a, b] = difference
+            drawn.loc[a, b] = difference
             labels.loc[a, b] = f"{difference:+z.2f}{star}".replace("0.", ".")
-    side = 0.52 * len(systems) + 1.8
-    limit = np.nanmax(np.abs(values.to_numpy()))
-    options = {"annot": labels, "fmt": "", "cmap": "RdBu", "vmin": -limit, "vmax": limit}
-    figure, axes = _heatmap(values, (max(side, WIDTH), side), "row minus column", **options)
-    axes.set_facecolor("white")
-    return figure
+    side = 0.5 * len(systems) + 1.6
+    limit = np.nanmax(np.abs(drawn.to_numpy()))
+    return _matrix(drawn, labels, "row minus column", _SIGNED, (-limit, limit), (max(side, WIDTH), side))[0]
 
 
 def detector_matrix(frame):
-    """Draw the AUROC of detectors for planted defects."""
+    """Draw the AUROC of detectors for planted defects, in brackets the number of copies."""
     shape = {"index": "detector", "columns": "defect"}
     defects, detectors = (list(dict.fromkeys(frame[name])) for name in ("defect", "detector"))
-    values = frame.pivot_table(values="auroc", **shape, dropna=False).loc[detectors, defects].astype(float)
+    drawn = frame.pivot_table(values="auroc", **shape, dropna=False).loc[detectors, defects].astype(float)
     counts = frame.pivot_table(values="judged", **shape, dropna=False).loc[detectors, defects]
-    labels = values.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
-    options = {"annot": labels, "fmt": "", "cmap": "cividis", "vmin": 0.5, "vmax": 1, "linewidths": 1}
-    figure, axes = _heatmap(values, (WIDTH, 0.55 * len(detectors) + 1.8), "AUROC (copies)", **options)
-    for row, column in np.argwhere(values.isna().to_numpy()):
-        axes.text(column + 0.5, row + 0.5, "–", ha="center", va="center")
-    axes.set_xticklabels([name.replace(" ", "\n") for name in defects], rotation=0)
+    labels = drawn.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
+    size = max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0
+    figure, axes = _matrix(drawn, labels, "AUROC", _shades(BLUE), (0.5, 1), size)
+    axes.set_xticks(axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0)
     return figure
 
 
 def confusion_matrices(tables):
-    """Draw tables of gold labels by outcomes side by side."""
-    rows = -(-len(tables) // 2)
-    most = max(len(table) for table in tables.values())
-    figure, panels = plt.subplots(rows, 2, figsize=(WIDTH, rows * (0.55 * most + 1.7)), squeeze=False)
-    for axes in panels.flat[len(tables) :]:
-        axes.set_visible(False)
+    """Draw tables of gold labels by outcomes, one below the other."""
+    rows = sum(len(table) for table in tables.values())
+    figure, panels = plt.subplots(len(tables), figsize=(WIDTH, 0.5 * rows + 1.1 * len(tables)), squeeze=False)
     words = {"NOT_SUPPORTED": "NOT SUP.", "INSUFFICIENT": "INSUFF.", "CONFLICTING": "CONFLICT", "no_class": "neither"}
-    for axes, (title, table) in zip(panels.flat, tables.items(), strict=False):
+    for axes, (title, table) in zip(panels.flat, tables.items(), strict=True):
         names = {name: words.get(name, str(name).replace("_", " ")) for name in (*table.columns, *table.index)}
         counts = table.rename(index=names, columns=names).astype(float)
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         shown = counts.map("{:,.0f}".format) + "\n" + shares.map("{:.0%}".format)
-        style = {"annot": shown, "fmt": "", "cmap": "Blues", "vmin": 0, "vmax": 1, "annot_kws": {"fontsize": 10}}
-        sns.heatmap(shares, cbar=False, ax=axes, **style)
-        axes.tick_params(labelsize=8)
-        axes.tick_params(axis="x", rotation=60)
-        axes.tick_params(axis="y", rotation=0)
-        axes.set_title(f"{title} (n={counts.to_numpy().sum():,.0f})")
-        _ = axes.set(xlabel="", ylabel="gold")
+        _matrix(shares, shown, "share of the gold label", _shades(BLUE), (0, 1), axes=axes)
+        axes.tick_params(axis="x", rotation=0)
+        axes.set_title(f"{title} (n = {counts.to_numpy().sum():,.0f})")
+        axes.set_ylabel("gold label")
     return figure
 
 
 def audit_matrix(frame):
-    """Draw every check of everything audited: verdict, and in each cell the value above chance, where there are any."""
+    """Draw every check of everything audited: its value and, in brackets, that of chance; ! is a flag."""
     levels = {"not applicable": 0, "noted": 1, "passed": 1, "flagged": 2}
     checks, names = (list(dict.fromkeys(frame[name])) for name in ("check", "audited"))
-    rows = frame.assign(level=frame["verdict"].map(levels)).sort_values("level", kind="stable")
-    cells = rows.drop_duplicates(["check", "audited"], keep="last").set_index(["check", "audited"])
-    figure, axes = plt.subplots(figsize=(max(WIDTH, 0.55 * len(names) + 2.2), 0.44 * len(checks) + 2.0))
-    grid = np.array([[cells["level"].get((check, name), 0) for name in names] for check in checks])
-    axes.pcolormesh(grid, cmap=ListedColormap(["#ffffff", "#9ecae1", "#fdae6b"]), vmin=0, vmax=2, ec=GRID, lw=1)
-    for (row, column), level in np.ndenumerate(grid):
-        cell = cells.loc[(checks[row], names[column])] if (checks[row], names[column]) in cells.index else {}
-        verdict = cell.get("verdict", "not applicable")
-        value, chance = (cell.get(each, np.nan) for each in ("value", "chance"))
-        shown = "–" if not level else verdict if np.isnan(value) else f"{value:.2f}\n({chance:.2f})"
-        style = {"weight": "bold" if level == 2 else "normal", "color": "#262626" if level else INK}
-        axes.text(column + 0.5, row + 0.5, shown.replace("(nan)", "–"), ha="center", va="center", fontsize=10, **style)
-        title = f"{checks[row]}, {names[column]}: {verdict}"
-        title += "" if np.isnan(value) else f", value {value:.3f}, chance {chance:.3f}"
-        hover(axes, [title], column, row, column + 1, row + 1)
-    axes.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90)
-    axes.set_yticks(np.arange(len(checks)) + 0.5, ["\n".join(wrap(check, 22)) for check in checks])
+    rows = frame.reindex(columns=["check", "audited", "verdict", "value", "chance"])
+    rows = rows.assign(level=frame["verdict"].map(levels)).sort_values("level", kind="stable")
+    cells = rows.drop_duplicates(["check", "audited"], keep="last")
+    shape = {"index": "check", "columns": "audited", "aggfunc": "first"}
+    level = cells.pivot_table(values="level", **shape).reindex(checks, columns=names).fillna(0)
+    texts = cells["value"].map("{:.2f}".format).where(cells["value"].notna(), cells["verdict"])
+    texts += np.where(cells["level"] == 2, " !", "") + cells["chance"].map("\n({:.2f})".format)
+    texts = texts.str.replace("\n(nan)", "").where(cells["level"] > 0, "–")
+    shown = cells.assign(shown=texts).pivot_table(values="shown", **shape).reindex(checks, columns=names).fillna("–")
+    colours = ListedColormap([(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)])
+    size = max(WIDTH, 0.56 * len(names) + 2.0), 0.44 * len(checks) + 1.8
+    words = cells.pivot_table(values="verdict", **shape).reindex(checks, columns=names)
+    return _matrix(level, shown, words, colours, (0, 2), size)[0]
+
+
+def _shades(colour, most=0.45):
+    """Give shades of a colour that letters are legible on, over light and over dark."""
+    return ListedColormap([(*to_rgb(colour), most * step / 32) for step in range(33)])
+
+
+_SIGNED = ListedColormap([*_shades(ORANGE).colors[:0:-1], *_shades(BLUE).colors])
+
+
+def _matrix(table, shown, label, colours, limits, size=None, axes=None):
+    """A matrix with its values written in; what a colour says is on hover, a missing value is a dash."""
+    figure, axes = plt.subplots(figsize=size) if axes is None else (axes.figure, axes)
+    rows, columns = table.shape
+    low, high = limits
+    axes.pcolormesh(table.to_numpy(dtype=float), cmap=colours, vmin=low, vmax=high, ec=GRID, lw=1)
+    places, titles = list(np.ndindex(rows, columns)), []
+    for row, column in places:
+        text = str(shown.iloc[row, column]) if pd.notna(table.iloc[row, column]) else "–"
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
+        said = f"{label} {text}" if isinstance(label, str) else f"{label.iloc[row, column]}, {text}"
+        titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(said.split())}")
+    at = np.array(places).reshape(-1, 2)
+    hover(axes, titles, at[:, 1], at[:, 0], at[:, 1] + 1, at[:, 0] + 1)
+    axes.set_xticks(np.arange(columns) + 0.5, [str(name) for name in table.columns], rotation=90)
+    axes.set_yticks(np.arange(rows) + 0.5, ["\n".join(wrap(str(name), 22)) for name in table.index])
     axes.invert_yaxis()
     axes.grid(visible=False)
-    return figure
+    return figure, axes
 
 
 def rating_matrix(ratings, scale=None):
@@ -408,21 +374,24 @@ def rating_matrix(ratings, scale=None):
     drawn = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index]
     if len(drawn) > _MOST_ITEMS:
         drawn = drawn.iloc[np.linspace(0, len(drawn) - 1, _MOST_ITEMS).round().astype(int)]
-    values = drawn.to_numpy(dtype=float).T
-    low, high = scale or (np.nanmin(values), np.nanmax(values))
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(values) + 1.5))
+    marks = drawn.to_numpy(dtype=float).T
+    low, high = scale or (np.nanmin(marks), np.nanmax(marks))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(marks) + 1.5))
     axes.grid(visible=False)
     axes.set_facecolor("#d9d9d9")
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
     style = {"aspect": "auto", "cmap": "cividis_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
-    image = axes.imshow(np.ma.masked_invalid(values), **style)
-    axes.set_yticks(range(len(values)), list(drawn.columns))
+    image = axes.imshow(np.ma.masked_invalid(marks), **style)
+    axes.set_yticks(range(len(marks)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
     missing = int(ratings.isna().to_numpy().sum())
-    shown = f"{len(drawn):,} of {len(ratings):,} items x {len(values)} raters"
-    axes.set_title(f"{shown}, {missing:,} ratings missing")
+    shown = f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters"
+    axes.set_title(f"{shown},\n{missing:,} ratings missing")
     figure.colorbar(image, ax=axes, label="rating", pad=0.02)
+    means = drawn.mean()
+    titles = [f"{name}: mean {means[name]:.2f} of {drawn[name].count()} ratings" for name in drawn]
+    hover(axes, titles, -0.5, np.arange(len(marks)) - 0.5, len(drawn) - 0.5, np.arange(len(marks)) + 0.5)
     return figure
 
 
@@ -470,8 +439,7 @@ def thresholds(frame, marked, label="threshold of the mean rank displacement"):
         axes.fill_between(part["threshold"], part["low"], part["high"], color=colour, alpha=0.15)
     for name, value in marked.items():
         if value is not None:
-            axes.axvline(value, color=GREY, lw=1)
-            axes.text(value, 1.03, name, ha="center", rotation=0)
+            axes.axvline(value, color=GREY, lw=1, ls=":", label=f"{name}: {value:g}")
     if len(frame):
         axes.legend(loc="best")
     _ = axes.set(xlabel=label, ylabel="share called correctly", ylim=(0, 1.1))
@@ -619,15 +587,15 @@ def rating_distributions(ratings):
     parts = list(ratings.dropna(subset=["rating"]).groupby(["scale", "system"], sort=True))
     labels = [f"{a}, {b}\n({part['rating'].mean():.3f}, n = {len(part)})" for (a, b), part in parts]
     figure, axes = _rows_figure(0.5 * len(parts) + 1.4, labels)
-    colours = sns.color_palette("viridis", 5)
+    colours = [(*to_rgb(colour), alpha) for colour, alpha in _LIKERT]
     for place, (_, part) in enumerate(parts):
         start = 0.0
         for value, colour in enumerate(colours, start=1):
             share = 100 * np.mean(part["rating"] == value)
             axes.barh(place, share, left=start, color=colour, height=0.7)
             if share >= 6:
-                style = {"ha": "center", "va": "center", "fontsize": 10}
-                axes.text(start + share / 2, place, f"{share:.0f}", color="white" if value <= 3 else INK, **style)
+                style = {"ha": "center", "va": "center", "fontsize": 11}
+                axes.text(start + share / 2, place, f"{share:.0f}", color=INK, **style)
             start += share
     axes.grid(visible=False)
     _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")

@@ -41,6 +41,7 @@ FEWEST = 100  # resamples of an interval
 READERS = {
     "claims": "casebook.factcheck.claims:read_labelled",
     "corpus": "casebook.data.folders:read_collection",
+    "log": "casebook.assistant.log:read_log",
 }
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
@@ -215,6 +216,8 @@ def _check_data(cell):
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
+    if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
+        plugin("casebook.raters.analysis:check_parameters")(values)
     if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
         raise InputError("your own claims need the folder to check them against: give both claims=FILE and corpus=FOLDER")
     for name in values.get("datasets") or ():
@@ -462,7 +465,7 @@ def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     found = {}
     for cell in read_planned(run).values():
-        for value in cell["parameters"].values():
+        for value in (cell["parameters"].get(name) for name in DATA):
             for name in value if isinstance(value, list) else [value]:
                 own = data_folder(name) if isinstance(name, str) else None
                 if own and own[1].is_absolute():
