@@ -182,7 +182,7 @@ def test_ablation_of_ones_own_claims(casebook, own):
     code, text, _ = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0", "--json")
     report = json.loads(text)
     assert code == 0 and {row["n"] for row in report["parts"]} == {4}
-    assert [row["against"] for row in report["parts"]][0] == "without decomposition"
+    assert report["parts"][0]["against"] == "without decomposition"
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,11 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 def test_spellings_missing_labels_and_unread_fields(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text('{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n')
-    assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == ["NOT_SUPPORTED", "", ""]
+    assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
+        "NOT_SUPPORTED",
+        "",
+        "",
+    ]
     path.write_text('{"claim": "a", "lable": "SUPPORTED"}\n')
     with pytest.warns(MeasureNote, match="not read: lable"):
         read_plain(path)
@@ -103,7 +107,7 @@ def test_statements_of_answers_are_claims():
         ]
     )
     found = claims_of_answers(log)
-    assert [(claim.id, claim.group, claim.category) for claim in found][0] == ("q1/a/1", "q1", "a")
+    assert (found[0].id, found[0].group, found[0].category) == ("q1/a/1", "q1", "a")
     assert [claim.text for claim in found if claim.category == "b"] == ["Frost is excluded."]
     assert found[-1].group == "policy" and not any(claim.text.endswith("?") for claim in found)
     with pytest.raises(InputError, match="nothing to check"):

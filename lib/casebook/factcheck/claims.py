@@ -150,8 +150,8 @@ def _atom(path, number, text, label, evidence, texts):
 
 def claims_of_answers(log):
     """Claims of a log of answers (`casebook.assistant.log.read_log`): the sentences that state something."""
-    several, found = log["system"].nunique() > 1, []
-    for row in log.itertuples():
+    several, found = len(set(log["system"])) > 1, []
+    for row in log.astype(object).where(log.notna(), None).itertuples():
         for number, (start, end) in enumerate(sentences(row.answer), start=1):
             text = row.answer[start:end]
             if not row.abstained and content(text) and not text.endswith("?"):
