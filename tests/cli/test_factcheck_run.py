@@ -1,8 +1,11 @@
 """``casebook factcheck run | ablate`` from the command line."""
 
 import json
+import re
 
 import pytest
+
+from casebook.paths import ROOT
 
 
 @pytest.fixture
@@ -154,7 +157,7 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
 
 
 def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "refuting.py").write_text(
         "def judge(claim, passages):\n    return ['refutes' for _ in passages]\n\n\n"
         "class Sure:\n    def judge(self, claim, passages):\n        return [('supports', 1.0) for _ in passages]\n\n\n"
         "def maybe(claim, passages):\n    return ['maybe' for _ in passages]\n\n\n"
@@ -162,16 +165,33 @@ def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypat
     )
     monkeypatch.chdir(tmp_path)
     command = ("factcheck", "run", own[0], "--corpus", own[1], "--json")
-    code, text, _ = casebook(*command, "--stance", "mine:judge", "--decomposition", "mine:split")
+    code, text, _ = casebook(*command, "--stance", "refuting:judge", "--decomposition", "refuting:split")
     report = json.loads(text)
     assert code == 0 and report["outcomes"] == {"NOT_SUPPORTED": 4}
     assert [row["parts"] for row in report["log"]] == [2] * 4
-    code, text, _ = casebook(*command, "--stance", "mine:Sure")
+    code, text, _ = casebook(*command, "--stance", "refuting:Sure")
     assert code == 0 and json.loads(text)["outcomes"] == {"SUPPORTED": 4}
-    code, text, error = casebook(*command, "--stance", "mine:maybe")
-    assert code == 3 and "mine:maybe gave ('maybe', None): give one of supports" in text
-    code, _, error = casebook(*command, "--stance", "mine:nothing")
+    code, text, error = casebook(*command, "--stance", "refuting:maybe")
+    assert code == 3 and "refuting:maybe gave ('maybe', None): give one of supports" in text
+    code, _, error = casebook(*command, "--stance", "refuting:nothing")
     assert code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
+
+
+def test_the_judge_and_the_decomposer_of_the_methods_page(casebook, own, tmp_path, monkeypatch):
+    page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    path, folder = own
+    path.write_text(
+        "claim,label\nThe soup serves 4 people and It must not boil.,SUPPORTED\nThe soup serves 9 people.,\n"
+    )
+    (folder / "soup.txt").write_text("The soup serves 4 people. It must not boil.")
+    command = ("factcheck", "run", path, "--corpus", folder, "--stance", "mine:judge", "--decomposition", "mine:split")
+    exit_code, text, _ = casebook(*command, "--json")
+    report = json.loads(text)
+    assert exit_code == 0 and report["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1}
+    assert [row["parts"] for row in report["log"]] == [2, 1]
 
 
 def test_ablation_of_ones_own_claims(casebook, own):
