@@ -45,7 +45,7 @@ def test_printed_pages_are_dark_on_light_and_hold_every_row(site, tab):
     assert {name: bad for name, bad in found.items() if bad} == {}
 
 
-ALTERNATIVES = """[...document.querySelectorAll(".cell_output img, .cell_output svg[role=img]")].map(
+ALTERNATIVES = """[...document.querySelectorAll(".cell_output img, figure.drawn svg[aria-label]")].map(
   (e) => e.alt || e.getAttribute("aria-label") || "")"""
 
 
