@@ -50,7 +50,7 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
         assert part in text
     assert "34 questions in 12 contracts" in text and "Smoke" in text
     assert row.select_one("svg")["aria-label"] == row.select_one("svg title").text
-    assert len(row.select("svg .margin")) == len(row.select("svg .chance")) == 1
+    assert len(row.select("svg .band")) == len(row.select("svg .chance")) == 1
     links = {a.text: a["href"] for a in row("a")}
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"

@@ -142,10 +142,10 @@ def effect_drawing(each, limit):
         return f"{130 + 105 * value / limit:.1f}"
 
     marks = []
-    label = f"{each.effect} on an axis from {each.null - limit:.3g} to {each.null + limit:.3g}"
+    label = f"{each.effect} on an axis from {each.null - limit:z.3g} to {each.null + limit:.3g}"
     if each.margin:
         width = 210 * each.margin / limit
-        marks.append(f'<rect class="margin" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
+        marks.append(f'<rect class="band" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
         label += f"; differences below {each.margin:.3g} do not matter"
     marks.append('<path class="axis" d="M25 12H235M130 3V21"/>')
     if each.chance is not None:
@@ -156,7 +156,7 @@ def effect_drawing(each, limit):
         marks.append(f'<path class="interval" d="M{x(max(each.low, -limit))} 12H{x(min(each.high, limit))}"/>')
     marks.append(f'<circle class="value" cx="{x(each.value)}" cy="12" r="4"/>')
     for place, value in ((25, -limit), (130, 0), (235, limit)):
-        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:.3g}</text>')
+        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:z.3g}</text>')
     label = html.escape(label)
     return (
         f'<svg class="effect" viewBox="0 0 260 36" role="img" aria-label="{label}"><title>{label}</title>'
