@@ -306,8 +306,9 @@ def audit_matrix(frame):
     cells = rows.drop_duplicates(["check", "audited"], keep="last")
     shape = {"index": "check", "columns": "audited", "aggfunc": "first"}
     level = cells.pivot_table(values="level", **shape).reindex(checks, columns=names).fillna(0)
-    texts = cells["value"].map("{:.2f}".format).where(cells["value"].notna(), cells["verdict"])
-    texts += np.where(cells["level"] == 2, " !", "") + cells["chance"].map("\n({:.2f})".format)
+    said = cells["verdict"].map({"passed": "✓", "noted": "·"}).fillna("")
+    texts = cells["value"].map("{:.2f}".format).where(cells["value"].notna(), said)
+    texts = (texts + np.where(cells["level"] == 2, " !", "")).str.strip() + cells["chance"].map("\n({:.2f})".format)
     texts = texts.str.replace("\n(nan)", "").where(cells["level"] > 0, "–")
     shown = cells.assign(shown=texts).pivot_table(values="shown", **shape).reindex(checks, columns=names).fillna("–")
     colours = ListedColormap([(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)])

@@ -160,7 +160,7 @@ def test_confusion_counts_are_written_with_their_share_of_the_gold_label():
 
 def test_an_audit_names_what_is_flagged():
     axes = FIGURES["audit_matrix"]().axes[0]
-    assert [text.get_text() for text in axes.texts] == ["0.90 !\n(0.50)", "–", "passed", "0.75 !"]
+    assert [text.get_text() for text in axes.texts] == ["0.90 !\n(0.50)", "–", "✓", "0.75 !"]
 
 
 @pytest.fixture(scope="module")
