@@ -14,17 +14,6 @@ from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
-HEADLINES = {
-    "audits": ("labels", "flagged"),
-    "retrieval_ablation": ("full", "nDCG@10"),
-    "embedding_shift": ("posneg-uniform", "nDCG@10"),
-    "counterfactual_sensitivity": ("bm25", "auroc"),
-    "explanation_quality": ("corrected", "AUROC"),
-    "rater_agreement": ("panel", "win rate, ties as half, this panel"),
-    "factcheck_confusion": ("pipeline", "f1_macro"),
-    "query_length": ("full, short", "nDCG@10"),
-}
-"""Experiment to the system and measure that answer its question. A new experiment is added here."""
 
 
 class RunOutputs:
@@ -119,10 +108,8 @@ class RunOutputs:
         """Write one to three `Headline`, the answers of a chapter, and give their sentences to show."""
         rounded = [replace(each, **_rounded(asdict(each))) for each in found]
         write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
-        first, *rest = rounded
-        return Markdown(
-            "\n".join([f"**{first.sentence}**", "", *(f"- {each.question} {each.sentence}" for each in rest)])
-        )
+        first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
+        return Markdown("\n".join([f"**{first}**", "", *(f"- {text}" for text in rest)]))
 
 
 class Markdown(str):
@@ -208,15 +195,6 @@ def _numbers(tree, names=()):
             yield from _numbers(inner, (*names, name))
         else:
             yield (*names, name), inner
-
-
-def headlines(run, cell, chosen=None):
-    """Give the numbers that answer the question of a cell: experiment, dataset, system, measure, number."""
-    for experiment, datasets in read_numbers(run, cell).items():
-        system, measure = (HEADLINES if chosen is None else chosen).get(experiment, (None, None))
-        for dataset, systems in datasets.items():
-            if measure in systems.get(system, {}):
-                yield experiment, dataset, system, measure, systems[system][measure]
 
 
 # --- single items: what a page needs to show each of them
