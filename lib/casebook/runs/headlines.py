@@ -46,6 +46,7 @@ class Headline:
     chance: float | None = None  # the effect that a scorer which knows nothing would have
     reason: str | None = None  # why there is no interval
     answers: dict | None = None  # verdict -> opening words, where "Yes" and "No" do not fit the question
+    words: dict | None = None  # verdict -> word of the front page
     method: str | None = None  # page below methods/, with anchor; else the experiment's
 
     @classmethod
