@@ -31,9 +31,28 @@ const inert = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` :
 
 const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
+// One number a column: a value with an interval becomes three, an undefined one is empty, thousands have no comma.
+function fieldsOf(cell, withInterval) {
+  if (cell.querySelector('[aria-label="not available"]')) return withInterval ? ["", "", ""] : [""];
+  const interval = cell.querySelector(".interval")?.textContent ?? "";
+  const value = (cell.querySelector("data") ?? cell).textContent.trim();
+  const plain = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(value) ? value.replace(/,/g, "") : value;
+  const bounds = interval.match(/-?\d[\d.,]*(?=[\],])/g) ?? ["", ""];
+  return withInterval ? [plain, ...bounds.slice(0, 2).map((bound) => bound.replace(/,/g, ""))] : [plain];
+}
+
+// What is shown: neither the columns nor the rows that are hidden.
 function csvOf(table) {
-  const line = (cells) => [...cells].map((cell) => field(inert(cell.textContent.trim()))).join(",");
-  return [...table.rows].map((row) => line(row.cells)).join("\n") + "\n";
+  const heads = [...table.tHead.rows[0].cells];
+  const body = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+  const shown = heads.map((_, place) => place).filter((place) => !heads[place].hidden);
+  const split = new Set(shown.filter((place) => body.some((row) => row.cells[place].querySelector(".interval"))));
+  const names = shown.flatMap((place) => {
+    const name = heads[place].textContent.trim();
+    return split.has(place) ? [name, `${name} low`, `${name} high`] : [name];
+  });
+  const lines = body.map((row) => shown.flatMap((place) => fieldsOf(row.cells[place], split.has(place))));
+  return [names, ...lines].map((line) => line.map((text) => field(inert(text))).join(",")).join("\n") + "\n";
 }
 
 function download(table) {
@@ -91,6 +110,18 @@ function nameCells(table) {
   for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, column) => (cell.dataset.label = heads[column]));
 }
 
+// A wide table shows its first columns until a reader asks for all of them.
+function foldColumns(table, bar) {
+  const rows = [...table.rows];
+  const draw = (all) => {
+    rows.forEach((row) => [...row.cells].forEach((cell, place) => (cell.hidden = !all && place >= table.dataset.shown)));
+    toggle.setAttribute("aria-pressed", all);
+  };
+  const toggle = button(`All ${rows[0].cells.length} columns`, () => draw(toggle.getAttribute("aria-pressed") !== "true"));
+  draw(false);
+  bar.append(toggle);
+}
+
 // Says that columns are out of sight, where they are.
 function tellOfMore(region, bar) {
   const note = document.createElement("span");
@@ -105,6 +136,7 @@ for (const table of document.querySelectorAll("table.data-table")) {
   bar.className = "table-tools";
   if (table.tBodies[0].rows.length > 8) addFilter(table, bar);
   bar.append(button("Download CSV", () => download(table)));
+  if (table.dataset.shown) foldColumns(table, bar);
   if (table.closest(".table-scroll")) tellOfMore(table.closest(".table-scroll"), bar);
   (table.closest(".table-scroll") ?? table).before(bar);
   if (table.closest(".cards")) nameCells(table);
@@ -116,3 +148,12 @@ for (const table of document.querySelectorAll("table.data-table")) {
 }
 
 window.addEventListener("beforeprint", () => document.querySelectorAll("details.reproduce").forEach((line) => (line.open = true)));
+
+// What the last page says at its end stands at the foot of every printed page.
+const foot = document.querySelector(".print-footer")?.textContent.trim().replace(/\s+/g, " ");
+if (foot) {
+  const style = document.createElement("style");
+  const box = "font: 8pt sans-serif; color: #444;";
+  style.textContent = `@page { @bottom-left { content: ${JSON.stringify(foot)}; ${box} } @bottom-right { content: counter(page); ${box} } }`;
+  document.head.append(style);
+}

@@ -46,7 +46,7 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
     """Say on hover what stands at each place, a point or a rectangle of the axes; an address makes it a link."""
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     places = (np.broadcast_to(np.asarray(each, dtype=float), len(titles)) for each in corners)
-    links = [None] * len(titles) if addresses is None else addresses
+    links = [e if isinstance(e, str) else None for e in (addresses if addresses is not None else [None] * len(titles))]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [(axes, *place, title, link) for *place, title, link in zip(*places, titles, links, strict=True)]
 
@@ -80,7 +80,7 @@ def inline(svg, figure, name, alt):
         "role": "group" if any(link for *_, link in marks) else "img",
         "aria-label": alt,
         "stroke-linejoin": "round",
-        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.5 * width:.0f}px",
+        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.3 * width:.0f}px",
     }
     for x, y, x1, y1, title, link in marks:
         place = {"x": x, "y": y, "width": x1 - x, "height": y1 - y}

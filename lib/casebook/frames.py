@@ -221,7 +221,16 @@ class Comparison:
 
 
 def compare_systems(
-    scores, *, clusters=None, baseline=None, pairs=None, level=0.95, n_boot=10_000, n_resamples=10_000, seed=0
+    scores,
+    *,
+    clusters=None,
+    baseline=None,
+    pairs=None,
+    margin=0.0,
+    level=0.95,
+    n_boot=10_000,
+    n_resamples=10_000,
+    seed=0,
 ):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
@@ -236,6 +245,8 @@ def compare_systems(
     pairs : sequence of (label, label), optional
         Test only these planned contrasts. The family of adjusted p-values is what is
         tested; tie classes need all pairs and are None otherwise.
+    margin : float, default 0
+        As in `contrasts`.
     level : float, default 0.95
         Coverage; the intervals of differences hold for the whole family at once.
     n_boot : int, default 10000
@@ -249,8 +260,8 @@ def compare_systems(
     -------
     Comparison
         Two systems share a tie class exactly if their ``p_max_t`` exceeds
-        ``1 - level``, which is exactly if the verdict on the pair is neither better
-        nor worse.
+        ``1 - level``, which without a margin is exactly if the verdict on the pair is
+        neither better nor worse.
 
     Raises
     ------
@@ -273,7 +284,7 @@ def compare_systems(
     n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
     if chosen:
-        found = contrasts(table, chosen, clusters, level=level, n_resamples=n_resamples, seed=seed)
+        found = contrasts(table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed)
         found = found.rename(
             columns={"system": "system_a", "against": "system_b", "low": "ci_low", "high": "ci_high"}
             | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
@@ -289,7 +300,7 @@ def compare_systems(
     if baseline is None and pairs is None:
         place = {label: k for k, label in enumerate(systems["system"])}
         apart = np.zeros((len(systems), len(systems)), dtype=bool)
-        for row in pair_frame[pair_frame["verdict"].isin((BETTER, WORSE))].itertuples():
+        for row in pair_frame[pair_frame["p_max_t"] <= 1 - level].itertuples():
             i, j = place[row.system_a], place[row.system_b]
             apart[i, j] = apart[j, i] = True
         systems["tie_class"] = tie_classes(apart)

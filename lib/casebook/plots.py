@@ -335,7 +335,7 @@ def audit_matrix(frame):
     texts = texts.str.replace("\n(nan)", "").where(cells["level"] > 0, "–")
     shown = cells.assign(shown=texts).pivot_table(values="shown", **shape).reindex(checks, columns=names).fillna("–")
     colours = ListedColormap([(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)])
-    size = max(WIDTH, 0.52 * len(names) + 2.0), 0.44 * len(checks) + 1.8
+    size = max(WIDTH, 0.56 * len(names) + 2.0), 0.44 * len(checks) + 1.8
     words = cells.pivot_table(values="verdict", **shape).reindex(checks, columns=names)
     return _matrix(level, shown, words, colours, (0, 2), size)[0]
 
@@ -357,7 +357,7 @@ def _matrix(table, shown, label, colours, limits, size=None, axes=None):
     places, titles = list(np.ndindex(rows, columns)), []
     for row, column in places:
         text = str(shown.iloc[row, column]) if pd.notna(table.iloc[row, column]) else "–"
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=10, color=INK)
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
         said = f"{label} {text}" if isinstance(label, str) else f"{label.iloc[row, column]}, {text}"
         titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(said.split())}")
     at = np.array(places).reshape(-1, 2)
@@ -594,7 +594,7 @@ def rating_distributions(ratings):
             share = 100 * np.mean(part["rating"] == value)
             axes.barh(place, share, left=start, color=colour, height=0.7)
             if share >= 6:
-                style = {"ha": "center", "va": "center", "fontsize": 10}
+                style = {"ha": "center", "va": "center", "fontsize": 11}
                 axes.text(start + share / 2, place, f"{share:.0f}", color=INK, **style)
             start += share
     axes.grid(visible=False)

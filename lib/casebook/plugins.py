@@ -7,13 +7,14 @@ from pathlib import Path
 
 from casebook.errors import InputError
 
+PREFIXES = ("entailment", "model")  # of names of ours: entailment:FOLDER, model:NAME
 CALLER = "CASEBOOK_CALLER"  # set for a kernel, which works in another folder: that of the command's caller
 
 
 def is_plugin(name):
     """Tell a name like ``my.module:Search`` from a name of ours, a path or a prefix of ours."""
     module, colon, target = str(name).partition(":")
-    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
+    return bool(colon) and module not in PREFIXES and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
 
 
 def plugin(name):
@@ -37,8 +38,24 @@ def callable_plugin(name, what):
     """Import ``module:object`` and refuse what cannot be called; ``what`` is its signature, for the message."""
     found = plugin(name)
     if not callable(found):
-        raise InputError(f"{name} is a {type(found).__name__}: it must be a callable {what}")
+        raise InputError(f"{name}: expected a callable {what}, found {type(found).__name__}")
     return found
+
+
+def instance(name, found, what, *arguments):
+    """Make an object of a plugin that is a class, and refuse one that cannot be called."""
+    made = called(name, found, *arguments)
+    if not callable(made):
+        raise InputError(f"{name}: an object of the class must be a callable {what}: it has no __call__")
+    return made
+
+
+def called(name, found, *arguments):
+    """Call a plugin; what it raises is an error of its user, in one line."""
+    try:
+        return found(*arguments)
+    except Exception as error:
+        raise InputError(f"{name}: raised {type(error).__name__}: {error}") from error
 
 
 def source_of(name):

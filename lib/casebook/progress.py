@@ -10,11 +10,18 @@ PLACE = "CASEBOOK_PROGRESS"  # set for a kernel by the batch: the file that the 
 _EVERY = 0.5  # seconds between two writes
 _open = []  # stages that are under way, the outermost first
 _written = 0.0
+_terminal = None  # function that shows a line, if a command shows how far it is
+
+
+def on_terminal(show, every=5.0):
+    """Show a line at most every so many seconds, for a command that works without a kernel."""
+    global _terminal, _EVERY, _written
+    _terminal, _EVERY, _written = show, every, time.monotonic()
 
 
 def track(items, stage, total=None):
     """Yield the items, and tell the batch the stage, how many are done and since when."""
-    if PLACE not in os.environ:
+    if PLACE not in os.environ and _terminal is None:
         yield from items
         return
     state = {"stage": stage, "done": 0, "total": len(items) if total is None else total, "started": time.time()}
@@ -31,9 +38,13 @@ def track(items, stage, total=None):
 
 def _write():
     global _written
-    if time.monotonic() - _written < _EVERY and _open:
+    if time.monotonic() - _written < _EVERY and (_open or _terminal):
         return
     _written = time.monotonic()
+    if _terminal is not None:
+        if _open:
+            _terminal(_words(_open))
+        return
     path = Path(os.environ[PLACE])
     with contextlib.suppress(OSError):  # a full disk must not end a notebook
         path.with_suffix(".new").write_text(json.dumps(_open), encoding="utf-8")
@@ -46,6 +57,10 @@ def progress_text(path):
         stages = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
+    return _words(stages)
+
+
+def _words(stages):
     words = [f"{state['stage']} {state['done']:,} of {state['total']:,}" for state in stages]
     if stages and stages[0]["done"]:
         first = stages[0]

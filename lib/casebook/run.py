@@ -21,7 +21,7 @@ from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
 from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults, named_files, path_parameters
 from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
-from casebook.plugins import CALLER, plugin
+from casebook.plugins import CALLER, is_plugin, plugin, source_of
 from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
 from casebook.runs import record as records
@@ -38,8 +38,22 @@ QUIET = {
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
-READERS = {}
+READERS = {
+    "claims": "casebook.factcheck.claims:read_labelled",
+    "corpus": "casebook.data.folders:read_collection",
+    "log": "casebook.assistant.log:read_log",
+}
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
+PLUGINS = {
+    "dataset": "casebook.data.registry:load",
+    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
+    "encoder": "casebook.models.encoders:load_encoder",
+    "measures": "casebook.measures.ranking:parse_measure",
+    "reranker": "casebook.retrieval.rerank:load_reranker",
+    "retriever": "casebook.retrieval.ablation:load_retriever",
+    "stance": "casebook.factcheck.stance:PluginStance",
+}
+"""Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
 _POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
@@ -115,6 +129,9 @@ def plan(cells, run, force=False):
         one = _planned(cell, run, again, inputs_of(cell, common, needed))
         if one.status != "cached":
             _check_models(cell.parameters)
+            for name, values in _plugged(cell.parameters).items():
+                for value in values:
+                    plugin(PLUGINS[name])(value)
         planned[cell.name] = replace(one, note=notes[cell.name])
     return [planned[cell.name] for cell in cells]
 
@@ -133,6 +150,7 @@ def inputs_of(cell, common, needed=None):
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
     own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
+    own |= {name: [source_of(value) for value in values] for name, values in _plugged(cell.parameters).items()}
     own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
     return (
         ({"needs": needed} if needed else {})
@@ -147,7 +165,16 @@ def inputs_of(cell, common, needed=None):
     )
 
 
+def _plugged(parameters):
+    """Give the objects of the user's own that parameters name, by parameter."""
+    listed = {name: value if isinstance(value, list) else [value] for name, value in parameters.items()}
+    found = {name: [each for each in values if is_plugin(each)] for name, values in listed.items() if name in PLUGINS}
+    return {name: values for name, values in found.items() if values}
+
+
 def _hashed(value):
+    if is_plugin(value):
+        return records.tree_digest(source_of(value))
     if not isinstance(value, str):
         return digest([records.dataset_digest(name) for name in value])
     from casebook.data.sources import status
@@ -189,6 +216,10 @@ def _check_data(cell):
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
+    if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
+        plugin("casebook.raters.analysis:check_parameters")(values)
+    if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
+        raise InputError("your own claims need the folder to check them against: give both claims=FILE and corpus=FOLDER")
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
@@ -213,8 +244,8 @@ def _check_models(parameters):
     for name in set(MODELS) & set(parameters):
         value = parameters[name]
         if name == "reranker":
-            PipelineConfig(reranker=value)
-            if str(value).startswith(CROSS_ENCODER):
+            value = PipelineConfig(reranker=value).reranker or ""
+            if value.startswith(CROSS_ENCODER):
                 locate_model(value.removeprefix(CROSS_ENCODER))
         elif value not in (None, PACKAGED):
             load_encoder(value, cache=False)
@@ -434,7 +465,7 @@ def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     found = {}
     for cell in read_planned(run).values():
-        for value in cell["parameters"].values():
+        for value in (cell["parameters"].get(name) for name in DATA):
             for name in value if isinstance(value, list) else [value]:
                 own = data_folder(name) if isinstance(name, str) else None
                 if own and own[1].is_absolute():

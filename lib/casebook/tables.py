@@ -2,16 +2,20 @@
 
 import html
 import math
+import re
 
+import numpy as np
 import pandas as pd
 
 from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
+SHOWN = 7  # columns that a page shows before a reader asks for the others
+_MARKS = re.compile(r"<[^>]*>")
 
 
 class Table:
-    """A table that a notebook shows and the book sorts, filters and downloads."""
+    """A table that a notebook shows and the book sorts, filters and downloads; nothing if it has no rows."""
 
     def __init__(self, frame, caption, digits=3, formats=None):
         self.frame, self.caption = frame, caption
@@ -19,26 +23,51 @@ class Table:
 
     def _repr_html_(self):
         """Give the HTML that Jupyter and the book show."""
-        return to_html(self.frame, self.caption, self.digits, self.formats)
+        frame, caption = self._without_constants()
+        return to_html(frame, caption, self.digits, self.formats)
 
     def __repr__(self):
-        return f"<Table: {self.caption} ({len(self.frame)} rows)>"
+        return f"<Table: {self.caption} ({len(self.frame)} rows)>" if len(self.frame) else ""
+
+    def _without_constants(self):
+        """Move what is equal in all rows from the columns to the caption."""
+        frame, same = self.frame, {}
+        if len(frame) < 2 or not frame.columns.is_unique:
+            return frame, self.caption
+        for name in frame.columns[1:]:
+            spec = self.formats.get(name, f"z.{self.digits}f")
+            cells = {_MARKS.sub("", cell) for cell in _cells(frame[name], spec)}
+            if len(cells) == 1 and len(text := html.unescape(*cells)) <= 60:
+                same[name] = text
+        if len(same) == len(frame.columns) - 1:  # rows that differ in their names only
+            return frame, self.caption
+        said = "; ".join(f"{_title(name)}: {text}" for name, text in same.items() if text != "–")
+        caption = f"{self.caption} (in all rows {said})" if said else self.caption
+        return frame.drop(columns=list(same)), caption
 
 
 def to_html(frame, caption, digits=3, formats=None):
-    """Write a DataFrame as an HTML table that needs nothing from the network."""
+    """Write a DataFrame as an HTML table that needs nothing from the network; an empty one is nothing."""
+    if frame.empty:
+        return ""
     formats = formats or {}
-    caption = caption if len(frame) else f"{caption} (no rows)"
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in frame.columns)
-    columns = [_cells(frame[name], formats.get(name, f"z.{digits}f")) for name in frame.columns]
+    names = [_title(name) for name in frame.columns]
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in names)
+    columns = [_cells(frame.iloc[:, at], formats.get(name, f"z.{digits}f")) for at, name in enumerate(frame.columns)]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
+    more = f' data-shown="{SHOWN}"' if len(names) > SHOWN else ""
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0"'
-        f' aria-label="{html.escape(caption)}">\n<table class="data-table">\n'
+        f' aria-label="{html.escape(caption)}">\n<table class="data-table"{more}>\n'
         f"<caption>{_text(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
     )
+
+
+def _title(name):
+    """Give the title of a column: words, whatever separates them in a file."""
+    return str(name).replace("_", " ")
 
 
 class Markup(str):
@@ -46,14 +75,21 @@ class Markup(str):
 
 
 def _cells(column, spec):
+    if pd.api.types.is_float_dtype(column) and not callable(spec):
+        known = column.dropna()
+        # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
+        if len(known) and (known == known.round()).all() and known.abs().max() > 1:
+            spec = "z,.0f"
     return [_cell(value, spec) for value in column]
 
 
 def _cell(value, spec):
     if isinstance(value, Markup):
         return f"<td>{value}</td>"
-    if value is None or value is pd.NaT or (_is_number(value) and math.isnan(value)):
+    if value is None or value is pd.NaT or value is pd.NA or (_is_number(value) and math.isnan(value)):
         return '<td data-sort=""><span aria-label="not available">–</span></td>'
+    if isinstance(value, bool | np.bool_) and not callable(spec):
+        return f"<td>{'yes' if value else 'no'}</td>"
     if _is_number(value) and not isinstance(value, bool):
         return f'<td class="number" data-sort="{value:.6g}">{_shown(value, spec)}</td>'
     return f"<td>{_text(spec(value) if callable(spec) else value)}</td>"

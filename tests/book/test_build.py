@@ -3,14 +3,16 @@
 import json
 import shutil
 
-import pandas as pd
 import pytest
+import yaml
 
-from casebook.book import build, pages
-from casebook.book.pages import claims_table, scorecard
+from casebook import paths
+from casebook.book import build
+from casebook.book.titles import titles
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
-from casebook.runs.outputs import headlines
+from casebook.runs.headlines import Headline
+from casebook.runs.outputs import RunOutputs
 
 CELL = "retrieval_ablation-smoke"
 
@@ -57,61 +59,43 @@ def test_a_run_without_notebooks_is_refused():
         build.build_book("never-made")
 
 
-def test_scorecard_quotes_numbers_json_with_interval_n_and_control():
-    numbers = json.loads((run_dir("smoke") / "numbers.json").read_text())
-    number = numbers["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
-    markup = scorecard("smoke", {CELL: "A chapter"})
-    low, high = number["ci"]
-    for text in (f"{number['value']:.3f}", f"[{low:.3f}, {high:.3f}]", "A chapter"):
-        assert text in markup
-    assert f">{number['control']:.3f}</td>" in markup
-    assert f">{number['n']}</td>" in markup
+def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path, monkeypatch):
+    for name in (CELL, "retrieval_ablation-again", "audits-smoke"):
+        source = "audits-smoke" if name.startswith("audits") else CELL
+        shutil.copytree(run_dir("smoke") / "runs" / source, tmp_path / "mine" / "runs" / name)
+        (tmp_path / "mine" / "notebooks").mkdir(exist_ok=True)
+        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Retrieval\n\nText"}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    assert titles("mine", [CELL, "audits-smoke"]) == {CELL: "Retrieval: Smoke", "audits-smoke": "Retrieval"}
+    assert titles("mine", [CELL, "retrieval_ablation-again"])["retrieval_ablation-again"] == "Retrieval: Smoke (again)"
 
 
-def test_the_run_comparison_holds_every_row_of_the_scorecard():
-    """It runs after all other cells of its run, so that none of them is missing."""
-    names = ["experiment", "dataset", "system", "measure"]
-    path = run_dir("smoke") / "tables" / "run_comparison-smoke.headlines.csv"
-    table = pd.read_csv(path).set_index(names).sort_index()
-    cells = sorted(path.stem for path in run_dir("smoke").glob("notebooks/*.ipynb"))
-    stated = {
-        tuple(row): [number["value"], *number["ci"], number["n"], number["control"]]
-        for cell in cells
-        for *row, number in headlines("smoke", cell)
-    }
-    assert set(table.index) == set(stated)
-    for row, values in table.iterrows():
-        assert values.tolist() == pytest.approx([float("nan") if v is None else v for v in stated[row]], nan_ok=True)
-    markup = scorecard("smoke", {cell: cell for cell in cells})
-    assert markup.count("<tr") == 1 + len(table)
+def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
+    cells = sorted(path.stem for path in (run_dir("smoke") / "notebooks").glob("*.ipynb"))
+    build._stage("smoke", tmp_path / "stage", cells, None)
+    toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
+    entries = [entry for part in toc["parts"] for entry in part["chapters"]]
+    entries += [below for entry in entries for below in entry.get("sections", [])]
+    assert [e for e in entries if not 1 <= len(e["title"].split()) <= 4 or e["title"].endswith("…")] == []
+    files = {entry["file"] for entry in entries}
+    assert {f"run/notebooks/{cell}" for cell in cells} | {"documents/countercase", "grid"} <= files
+    card = (tmp_path / "stage" / "book" / "generated" / "cards" / "smoke.md").read_text()
+    assert f"](../../run/notebooks/{CELL}.ipynb)" in card
 
 
-def test_a_run_without_headline_says_so():
-    assert "yet" in scorecard("never-made", {"cell": "Title"})
-
-
-def test_chapters_are_named_by_experiment_and_dataset():
-    title = "Retrieval ablation: Smoke, contract and insurance clauses"
-    assert pages.chapters("smoke", [CELL]) == {CELL: title}
-
-
-def test_claims_quote_the_run_and_say_what_it_does_not_hold(tmp_path):
-    path = tmp_path / "claims.yml"
-    claim = {
-        "system": "S",
-        "stated": "better",
-        "value": ".9",
-        "measured": ["retrieval_ablation", ["none", "smoke"], "full", "nDCG@10"],
-        "name": "the score",
-        "finding": "<b>",
-    }
-    lost = claim | {"measured": ["retrieval_ablation", ["none"], "full", "nDCG@10"]}
-    path.write_text(json.dumps([claim, lost]))
-    markup = claims_table("smoke", path)
-    numbers = json.loads((run_dir("smoke") / "numbers.json").read_text())
-    number = numbers["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
-    assert f"{number['value']:.3f}" in markup and "not in this run" in markup
-    assert f"n = {number['n']}" in markup and "<b>" not in markup
-    path.write_text('[{"system": "S"}]')
-    with pytest.raises(InputError, match="claim 1: give"):
-        claims_table("smoke", path)
+def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_path, monkeypatch):
+    shutil.copytree(run_dir("smoke"), tmp_path / "mine")
+    for kind, ending in (("notebooks", ".ipynb"), ("runs", "")):
+        copy = shutil.copytree if kind == "runs" else shutil.copy
+        copy(tmp_path / "mine" / kind / f"{CELL}{ending}", tmp_path / "mine" / kind / f"retrieval_ablation-b{ending}")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    RunOutputs("mine", CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34))
+    cells = [CELL, "retrieval_ablation-b"]
+    build._stage("mine", tmp_path / "stage", cells, None)
+    toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
+    (entry,) = toc["parts"][0]["chapters"]
+    assert [below["file"] for below in entry["sections"]] == [f"run/notebooks/{cell}" for cell in cells]
+    page = (tmp_path / "stage" / "book" / f"{entry['file']}.md").read_text()
+    assert "Helps?" in page and f'href="../../run/notebooks/{CELL}.html"' in page

@@ -12,6 +12,8 @@ from casebook.book.comparison import changes
 from casebook.paths import run_dir
 from casebook.runs import decide, promotions
 from casebook.runs.decide import decision_report, write_report
+from casebook.runs.headlines import Headline
+from casebook.runs.outputs import RunOutputs
 from casebook.runs.registry import discover, locate
 
 CELL, METRIC = "retrieval_ablation-smoke", "smoke.full.ndcg@10"
@@ -25,6 +27,8 @@ def runs(tmp_path, monkeypatch):
             shutil.copytree(run_dir("smoke") / part, tmp_path / name / part)
         edit(tmp_path / name, CompletedAtUtc=f"2026-01-0{day}T00:00:00Z")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    for name, value in (("old", 0.05), ("new", 0.06)):
+        RunOutputs(name, CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", value, 0.02, 0.08, 34))
     monkeypatch.setenv("CASEBOOK_ACTOR", "<b>Ada</b>")
     return tmp_path
 
@@ -56,7 +60,7 @@ def frame(table):
 
 def test_without_promotions_the_page_says_so(runs):
     page = changes("new", [CELL])
-    assert "Nothing was ever promoted" in page
+    assert "No run has been promoted" in page
     assert "## Promotions" not in page
 
 
@@ -74,7 +78,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
     assert len(active) == 1 and len(log) == 2
     latest, first = log.to_dict("records")
     assert latest["Why"] == "better" and first["Why"] == "first <i>of all</i>"
-    assert first["Verdict"] == "none: named by hand"
+    assert first["Verdict"] == "none: chosen by hand"
     assert latest["Verdict"].endswith("incomparable by force")
     assert "no interval" in latest["Difference from the run before"]
     assert first["Gate (SHA-256)"] == "ab" * 6
@@ -91,29 +95,27 @@ def test_a_damaged_log_is_said_aloud_and_builds(runs):
     log = runs / "_active" / "history.jsonl"
     log.write_text("not an entry\n" + log.read_text())
     page = changes("new", [CELL])
-    assert "not sound" in page and "line 1" in page
-    assert "Nothing was ever promoted" not in page
+    assert "is damaged" in page and "line 1" in page
+    assert "No run has been promoted" not in page
 
 
-def test_changed_inputs_and_both_headline_numbers_are_shown(runs):
+def test_changed_inputs_and_both_answers_are_shown(runs):
     edit(runs / "new", inputs={"lock": "another", "library": "another"})
     (table,) = tables(changes("new", [CELL]))
     row = table.iloc[0]
-    assert row["Former record"] == "old, 2026-01-01; changed: library, lock"
-    number = json.loads((runs / "old" / "numbers" / f"{CELL}.json").read_text())
-    number = number["retrieval_ablation"]["smoke"]["full"]["nDCG@10"]
-    low, high = number["ci"]
-    expected = f"{number['value']:.3f} [{low:.3f}, {high:.3f}]"
-    assert row["Before"].startswith(expected) and f"n = {number['n']}" in row["Before"]
+    assert row["Earlier record"] == "old, 2026-01-01; changed: library, lock"
+    assert row["Question"] == "Helps?"
+    assert row["Before"] == "Yes: +0.050 [+0.020, +0.080] nDCG@10 against BM25 (34 questions)."
+    assert row["Now"] == "Yes: +0.060 [+0.020, +0.080] nDCG@10 against BM25 (34 questions)."
     (table,) = tables(changes("old", [CELL]))
-    assert table.loc[0, "Former record"] == "none"
+    assert table.loc[0, "Earlier record"] == "none"
 
 
-def test_numbers_on_other_data_are_not_put_side_by_side(runs):
+def test_answers_on_other_data_are_not_compared(runs):
     edit(runs / "old", inputs={"data": {"dataset": "another"}})
     (table,) = tables(changes("new", [CELL]))
     assert table.loc[0, "Before"] == "other data: not compared"
-    assert table.loc[0, "Former record"].endswith("changed: data")
+    assert table.loc[0, "Earlier record"].endswith("changed: data")
 
 
 def test_undecided_and_incomparable_decisions_are_listed(runs):

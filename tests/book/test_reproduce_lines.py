@@ -1,4 +1,4 @@
-"""Every headline number says how it is made again, and what its data cannot tell."""
+"""Every answer comes with the command that repeats it and the limits of its data."""
 
 import json
 import shlex
@@ -11,7 +11,6 @@ import yaml
 from casebook import paths
 from casebook.book import pages
 from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
-from casebook.book.pages import scorecard
 from casebook.data.cards import cards
 from casebook.grid import load_grid, select
 from casebook.paths import run_dir
@@ -66,13 +65,13 @@ def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(results):
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
 
-def test_scorecard_and_provenance_hold_command_and_hashes():
+def test_the_reproduce_line_and_provenance_hold_command_and_hashes():
     record = stored_record("smoke", CELL)
-    markup = scorecard("smoke", {CELL: "A chapter"})
+    markup = reproduce_line("smoke", CELL)
     inputs = record.labels["Inputs"]
     for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):
         assert f"<code>{digest[:12]}</code>" in markup
-    assert f"<code>casebook run {CELL} --run smoke</code>" in markup
+    assert f">casebook run {CELL} --run smoke</code>" in markup
     assert f'href="provenance.html#{CELL}"' in markup
     assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
 
@@ -85,8 +84,10 @@ def test_data_without_hash_are_said_and_no_record_too():
 
 def test_every_caveat_stands_in_the_chapter(results):
     path = results / "notebooks" / f"{CELL}.ipynb"
-    for_readers(path, "mine", CELL)
-    text = "".join(json.loads(path.read_text())["cells"][-1]["source"])
+    for_readers(path, "mine", CELL, "Retrieval: Smoke")
+    cells = json.loads(path.read_text())["cells"]
+    assert "".join(cells[0]["source"]).startswith("# Retrieval: Smoke\n")
+    text = "".join(cells[-1]["source"])
     card = cards()["smoke"]
     for caveat in card.caveats:
         assert " ".join(caveat.split()) in text

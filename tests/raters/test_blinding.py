@@ -94,7 +94,7 @@ def test_our_forms_are_clean(study):
 def test_documented_forms_leak_in_every_known_way(tmp_path):
     found = scan_forms(write_forms(tmp_path), ["rag", "base"])
     kinds = found.groupby("kind")["file"].nunique().to_dict()
-    assert kinds == {"key_column": 4, "suspect_name": 4, "extra_sheet": 2, "word_in_text": 4}
+    assert kinds == {"key_column": 4, "suspect_name": 4, "extra_sheet": 2, "word_in_text": 4, "word_of_one_side": 4}
 
 
 def spoil_property(book):

@@ -77,22 +77,31 @@ def read_log(paths, collection=None):
     (['May I cancel?', 'Yes.', 'ragas'], ['You may cancel.'])
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    texts, rows = _collection(collection) if collection else None, []
+    texts, rows = None, []
+    if collection:
+        documents = documents_of(collection)
+        texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     for path in map(Path, paths):
         records = [(place, _flat(record)) for place, record in _records(path)]
         rows += [_row(path, place, record, texts) for place, record in records]
+    given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
+    if given and not collection and not any(text.strip().count(" ") for _, text in given):
+        raise InputError(
+            f"{given[0][0]}: contexts such as {given[0][1][:40]!r} are no texts: write the texts, or name the data set "
+            "or folder that they are ids of as collection"
+        )
     kept, copies = _distinct(rows)
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
     log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "files": [str(path) for path in paths]}
     return log
 
 
-def _collection(name):
-    """Texts of a data set or folder by id."""
+def documents_of(name):
+    """Documents of a folder, whatever its name, or of a data set."""
+    if Path(name).is_dir():
+        return read_collection(Path(name))
     own = data_folder(name)
-    folder = own[1] if own else Path(name) if Path(name).is_dir() else None
-    documents = read_collection(folder) if folder else load(str(name)).documents
-    return dict(zip(documents["doc_id"], documents["text"], strict=True))
+    return read_collection(own[1]) if own else load(str(name)).documents
 
 
 # --- the records of a file, whatever tool wrote it

@@ -1,6 +1,5 @@
 """What is measured of an assistant's answers: rows of scores with baselines, estimates, contrasts, planted defects."""
 
-import json
 import math
 import os
 import re
@@ -25,7 +24,10 @@ from casebook.measures.mentions import agreement
 from casebook.measures.quotations import STATES, bracket_references, quote_states
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
+from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.runs.decide import judge
+from casebook.runs.outputs import shortened
 from casebook.stats.samples import stream
 
 MEASURES = {
@@ -75,24 +77,37 @@ PUBLISHED = {
 
 
 def shipped_log(name):
-    """Log of a data set: our own on ``smoke``, PDPABench's published answers, else templates."""
+    """Log of a data set and its name: our own on ``smoke``, PDPABench's published answers, else templates.
+
+    Where no mirror has PDPABench's answers, templates on ConsumerContractsQA stand in for them.
+    """
     if name == "smoke":
-        return read_log(DATA / "assistant" / "answers.jsonl", "smoke")
-    if name == "pdpabench":
-        return _published_answers()
-    return _templates(name)
+        return read_log(DATA / "assistant" / "answers.jsonl"), name
+    folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / "pdpabench" / "generation"
+    if name == "pdpabench" and folder.is_dir():
+        return _published_answers(folder), name
+    name = "consumer_contracts_qa" if name == "pdpabench" else name
+    return _templates(name), name
 
 
-def _published_answers():
+def checked_log(paths, collection=None):
+    """Read a log in which there is something to measure; see `casebook.assistant.log.read_log`."""
+    log = read_log(paths, collection)
+    if not (log["contexts"].map(bool).any() or log["reference"].notna().any() or len(log["system"].unique()) > 1):
+        raise InputError(
+            f"{log.attrs['files'][0]}: has neither contexts nor references nor a second system, so there is nothing to "
+            "hold the answers against: add a field 'contexts' or 'reference', or name a second log"
+        )
+    return log
+
+
+def _published_answers(folder):
     """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
-    folder = os.environ.get(MIRROR_VARIABLE)
-    if not folder:
-        raise InputError(f"PDPABench's answers need {MIRROR_VARIABLE}: name the folder that holds pdpabench/generation")
     data = load("pdpabench", "test", titles=False)
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
     rows = []
     for system, run in PUBLISHED.items():
-        path = Path(folder) / "pdpabench" / "generation" / run / "detailed_results.jsonl"
+        path = folder / run / "detailed_results.jsonl"
         for _, row in read_jsonl(path, {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}):
             shown = [name for name in row["reranking"]["used_ids_r3"] if name in texts]
             section = re.search(r"\d+[A-Z]*", row["gold"]["canonical_sections"][0])
@@ -120,7 +135,7 @@ def _templates(name):
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
-    made = explain(data)
+    made, clauses = explain(data), dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
     asked = data.queries.set_index("query_id")["text"].to_dict()
     found = HybridRetriever(data.documents, mode="bm25").retrieve_many([asked[key] for key in made.explanations], 3)
     rows = []
@@ -128,8 +143,8 @@ def _templates(name):
         hits = found.hits(number)
         lists = {"Gold clause, quoted": [made.own[key]], "First clause of BM25, quoted": [hit.doc_id for hit in hits]}
         for system, ids in lists.items():
-            texts = [made.sources.get(one) or data.document(one) for one in ids] if ids else []
-            answer = text if system.startswith("Gold") else (texts[0][:300] if texts else "")
+            texts = [clauses[one] for one in ids]
+            answer = text if system.startswith("Gold") else " ".join((texts or [""])[0].split()[:60])
             known = {"id": key, "question": asked[key], "answer": answer, "contexts": texts, "context_ids": ids}
             known |= {"reference": None, "relevant": [made.own[key]], "system": system, "abstained": None}
             rows.append(known | {"group": (data.groups or {}).get(key, key), "seconds": math.nan, "cost": math.nan})
@@ -139,12 +154,14 @@ def _templates(name):
 # --- scores of single answers
 
 _ABSTAINS = re.compile(
-    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|\b(?:i|we) (?:do not|don't|cannot|can't|could not) "
-    r"(?:know|answer|find|say|tell|determine)|(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
+    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|"
+    r"\b(?:i|we) (?:do not|don't|cannot|can't|could not) (?:know|answer|find|say|tell|determine)|"
+    r"(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
     r"\b(?:is|are) not (?:mentioned|stated|provided|specified|covered|contained) in the (?:provided |given )?"
     r"(?:context|source|document|passage|text)|outside the (?:provided|given)|cannot be (?:answered|determined) from",
     re.IGNORECASE,
 )
+_REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES, _PUNCTUATION = re.compile(r"\b(a|an|the)\b"), str.maketrans("", "", string.punctuation)
 
 
@@ -167,13 +184,18 @@ def token_f1(answer, reference):
     return 2 * shared / (len(ours) + len(theirs))
 
 
+def without_references(answer):
+    """Answer without passage numbers such as [1] or [2, 3], which are no words of it."""
+    return _REFERENCES.sub("", answer)
+
+
 def grounding(answer, contexts):
     """Scores of an answer against contexts, None where there is nothing to judge."""
+    numbers, answer = bracket_references(answer), without_references(answer)
     whole, names = "\n\n".join(contexts), range(len(contexts))
     named = [found for found in agreement(answer, whole) if found.n]
     count = sum(found.n for found in named)
     quotes = [quote.state in STATES[:2] for quote in quote_states(answer, dict(enumerate(contexts)))]
-    numbers = bracket_references(answer)
     return {
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
@@ -210,7 +232,7 @@ def score_answers(log, *, foreign=3, seed=0):
     Examples
     --------
     >>> from casebook.assistant.study import score_answers, shipped_log
-    >>> rows = score_answers(shipped_log("smoke"))
+    >>> rows = score_answers(shipped_log("smoke")[0])
     >>> sorted(rows["system"].unique()), "faithfulness" in rows
     (['No retrieval', 'Retrieval'], True)
     """
@@ -219,15 +241,14 @@ def score_answers(log, *, foreign=3, seed=0):
     log = log.reset_index(drop=True)
     first = log["id"].drop_duplicates().tolist()
     groups = dict(zip(log["id"], log["group"], strict=True))
-    shown = {key: part for key, part in zip(log["id"], log["contexts"], strict=True) if part}
-    contexts = {**shown, **{row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}}
+    contexts = {row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}  # of the first that has them
     references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
     order, others = np.random.Generator(stream(seed, "other questions")), {}
     for key in first:
         apart = [other for other in first if groups[other] != groups[key]] or [k for k in first if k != key]
         others[key] = [apart[place] for place in order.permutation(len(apart))[:foreign]]
     rows = []
-    for row in log.itertuples():
+    for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
         gone = abstains(row.answer) if row.abstained is None else row.abstained
         known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
@@ -244,7 +265,7 @@ def score_answers(log, *, foreign=3, seed=0):
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
-    return frame.astype({name: float for name in frame.columns[5:]})
+    return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
 _COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
@@ -275,7 +296,7 @@ def _retrieval(log, others):
         qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
         lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
         swapped = {key: next((lists[one] for one in others[key] if one in lists), []) for key in lists}
-        for ids, suffix in ((lists, ""), (swapped, " baseline")):
+        for ids, suffix in ((lists, ""), *([(swapped, " baseline")] if any(swapped.values()) else [])):
             runs = {key: {doc: -float(place) for place, doc in enumerate(row)} for key, row in ids.items()}
             table = evaluate(qrels, runs, names).frame().loc[asked["id"]]
             found.loc[asked.index, [f"{name}{suffix}" for name in names]] = table[names].to_numpy()
@@ -334,7 +355,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
     questions.
     """
     systems, found = rows["system"].drop_duplicates().tolist(), []
-    for key in measured(rows) if keys is None else keys:
+    for key in measured(rows) if keys is None else [key for key in keys if rows[key].notna().any()]:
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
         for first, second in known:
@@ -375,6 +396,95 @@ def flips(rows):
     return pd.DataFrame(found, columns=["outcome", "system", "against", "both", "first only", "second only", "neither"])
 
 
+# --- a new log against an old one
+
+GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
+
+
+def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collection=None, seed=0):
+    """Decide whether a new log is not worse than an old one by more than a margin, paired by question.
+
+    Parameters
+    ----------
+    new, old : path-like
+        Logs of the same questions, see `casebook.assistant.log.read_log`; paired by id where both name ids, else by
+        question. With several systems those of one name are compared, or of one ending after the last comma.
+    measures : sequence of str, optional
+        Keys of `MEASURES`; by default those of `GATED` that both logs have. All must pass.
+    margin : float, default 0.05
+        Loss that is tolerated.
+    common : bool
+        Compare the questions that both have, if they are not the same ones.
+    collection : str or path-like, optional
+        Where contexts are ids of it.
+    seed : int
+        Of the sign patterns.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast per measure and system
+        with its own verdict: the lower bound of the 95 % interval lies above minus the margin, or the upper one below)
+        and ``notes``.
+
+    Raises
+    ------
+    InputError
+        If a log cannot be read or a measure is unknown.
+
+    Examples
+    --------
+    >>> from casebook.assistant.study import gate_logs
+    >>> from casebook.paths import DATA
+    >>> log = DATA / "assistant" / "answers.jsonl"
+    >>> gate_logs(log, log, ["token F1"])["verdict"]
+    'pass'
+    """
+    unknown = [key for key in measures or () if key not in MEASURES]
+    if unknown:
+        raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
+    if not 0 <= margin < math.inf:
+        raise InputError(f"margin {margin}: give a number from 0 on")
+    logs, notes = {"new": read_log(new, collection), "old": read_log(old, collection)}, []
+    if not all(log.attrs["named"] for log in logs.values()):
+        logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
+    sides = {name: log.groupby("system", sort=False) for name, log in logs.items()}
+    names = [list(side.groups) for side in sides.values()]
+    matched = [(one, one) for one in names[0] if one in names[1]]
+    if not matched and len(names[0]) == len(names[1]) == 1:
+        matched = [(names[0][0], names[1][0])]
+    elif not matched:  # another model with and without retrieval
+        ends = {name.rpartition(", ")[2]: name for name in names[1]}
+        matched = [(one, ends[end]) for one in names[0] if (end := one.rpartition(", ")[2]) in ends]
+    paired = {name for pair in matched for name in pair}
+    notes += [f"system {one!r} has no partner in the other log" for one in (*names[0], *names[1]) if one not in paired]
+    if not matched:
+        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
+    found = []
+    for pair in matched:
+        part = {name: sides[name].get_group(system) for name, system in zip(sides, pair, strict=True)}
+        asked = [dict(zip(one["id"], one["question"], strict=True)) for one in part.values()]
+        both = [key for key in asked[0] if asked[0][key] == asked[1].get(key)]
+        apart = {*asked[0], *asked[1]} - {*both}
+        if apart and not (common and both):
+            notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
+            return {"verdict": "incomparable", "rows": pd.DataFrame(found), "notes": notes}
+        notes += [f"{len(apart)} questions differ and are left out"] if apart else []
+        kept = [one[one["id"].isin(both)].assign(system=name) for name, one in part.items()]
+        rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
+        rows["group"] = rows["id"].map(dict(zip(kept[0]["id"], kept[0]["group"], strict=True)))
+        gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
+        found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
+    if not found:
+        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
+    for row in found:
+        low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+        row["verdict"] = judge(low, high, -margin, inclusive=True)
+    verdicts = {row["verdict"] for row in found}
+    verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
+    return {"verdict": verdict, "rows": pd.DataFrame(found), "notes": notes}
+
+
 # --- planted defects
 
 
@@ -385,15 +495,19 @@ def planted_defects(log, system, *, most=150, seed=0):
     below their own original, ties half), ``copies``, and ``judged``, those that the detector can score at all.
     """
     part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most)
-    answers = {row.id: row.answer for row in part.itertuples() if not abstains(row.answer)}
+    answers = {row.id: without_references(row.answer) for row in part.itertuples() if not abstains(row.answer)}
     if len(answers) < 2:
         return pd.DataFrame()
     source = {row.id: "\n\n".join(row.contexts) for row in part.itertuples()}
     groups, weights = dict(zip(part["id"], part["group"], strict=True)), inverse_frequency(source.values())
     right = {key: detector_scores(text, source[key], weights) for key, text in answers.items()}
     keys, found = list(answers), []
-    swapped = dict(zip(keys, map(answers.get, [*keys[1:], keys[0]]), strict=True))
-    for defect, copies in {"answer swapped": swapped, **corrupt(answers, seed=seed)}.items():
+    following = {key: [*keys[place + 1 :], *keys[:place]] for place, key in enumerate(keys)}
+    swapped = {
+        key: next((answers[one] for one in rest if groups[one] != groups[key]), answers[rest[0]])
+        for key, rest in following.items()
+    }
+    for defect, copies in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
         wrong = {key: detector_scores(text, source[key], weights) for key, text in copies.items()}
         for detector in DETECTORS:
             judged = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
@@ -413,34 +527,27 @@ def planted_defects(log, system, *, most=150, seed=0):
 # --- single questions
 
 
-def item_rows(log, rows, order, opening):
-    """What a page shows of some questions: answers, contexts and scores of every system."""
+def item_rows(log, rows, order, opening, shown):
+    """What a page shows of some questions: answers, contexts (if ``shown``) and scores of every system."""
     systems, keys = rows["system"].drop_duplicates().tolist(), measured(rows)
     scores, texts = rows.set_index(["id", "system"]), log.set_index(["id", "system"])
     items = []
     for key in order:
         question = texts.loc[key].iloc[0]
-        one = {"id": str(key), "text": _cut(question["question"], 400), "reference": question["reference"], "given": []}
+        one = {
+            "id": str(key),
+            "text": shortened(question["question"], 400),
+            "reference": question["reference"],
+            "given": [],
+        }
         for system in systems:
             if (key, system) not in texts.index:
                 one["given"].append(None)
                 continue
             row, known = scores.loc[(key, system)], texts.loc[(key, system)]
             values = [None if math.isnan(row[name]) else round(float(row[name]), 3) for name in keys]
-            passages = [_cut(text, opening) for text in (known["contexts"] or [])]
-            given = {"answer": _cut(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
+            passages = [shortened(text, opening) if shown else "" for text in known["contexts"] or []]
+            given = {"answer": shortened(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
             one["given"].append(given | {"values": values, "contexts": passages, "ids": known["context_ids"]})
         items.append(one)
     return items
-
-
-def _cut(text, most):
-    from casebook.runs.outputs import shortened
-
-    return shortened(text, most)
-
-
-def as_line(row):
-    """One row of a log as a line of JSON, without what is undefined."""
-    kept = {name: value for name, value in row.items() if not (value is None or value != value)}
-    return json.dumps(kept, ensure_ascii=False)

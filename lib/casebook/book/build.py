@@ -1,4 +1,4 @@
-"""Stage a run beside the prose, let Jupyter Book render it strictly, and make the site small."""
+"""Stage a run with the prose, let Jupyter Book render it strictly, and make the site small."""
 
 import errno
 import json
@@ -12,8 +12,12 @@ from pathlib import Path
 
 import yaml
 
+from casebook import __version__
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
+from casebook.book.concordance import concordance_page, documents
+from casebook.book.front import completed
+from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import locked, naming, write_text
@@ -76,25 +80,45 @@ def _stage(run, stage, cells, compare):
     _copy_folder(ROOT / "book", book)
     _copy_file(ROOT / "_config.yml", stage)
     _copy_folder(run_dir(run), book / "run")
-    for cell in cells:
-        for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell)
+    for cell, title in titles(run, cells).items():
+        for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell, title)
+    for name in documents():
+        write_text(book / "documents" / f"{name}.md", concordance_page(name))
     made = pages.generated(run, cells, compare)
     for name, text in made.items():
         write_text(book / "generated" / name, text)
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
-        if part.pop("executed_notebooks", False):
-            part["chapters"] = [_toc_entry(run, cell, title) for cell, title in pages.chapters(run, cells).items()]
+        if questions := part.pop("executed_notebooks", None):
+            part["chapters"] = _experiments(run, cells, questions if isinstance(questions, dict) else {})
             if "comparison.md" in made:
-                part["chapters"].append({"file": "generated/comparison"})
+                part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
         if part.pop("data_cards", False):
-            part["chapters"] += [{"file": f"generated/cards/{key}"} for key in cards()]
+            part["chapters"] += [
+                {"file": f"generated/cards/{key}", "title": card.title.partition(",")[0]}
+                for key, card in cards().items()
+            ]
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     return digest([tree_digest(stage), lock_digest(), tree_digest(Path(__file__).parent, "**/*.py")])
 
 
-def _toc_entry(run, cell, title):
-    """Give a chapter, and below it the page of its items if there is one."""
+def _experiments(run, cells, questions):
+    """Give an entry of the sidebar for each experiment, its data sets below it, and below those their items."""
+    entries = []
+    for experiment, group in pages.by_experiment(run, cells).items():
+        question = questions.get(experiment) or short(experiment_title(run, group[0]))
+        below = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
+        for entry, cell in zip(below, group, strict=True):
+            if [other["title"] for other in below].count(entry["title"]) > 1:
+                entry["title"] = short(cell.removeprefix(experiment).lstrip("-").replace("_", " ") or cell)
+        alone = {**below[0], "title": question}
+        page = {"file": f"generated/experiments/{experiment}", "title": question, "sections": below}
+        entries.append(alone if len(group) == 1 else page)
+    return entries
+
+
+def _chapter(run, cell, title):
+    """Give the entry of a chapter, and below it the page of its items if there is one."""
     entry = {"file": f"run/notebooks/{cell}", "title": title}
     if below := items.items_title(run, cell):
         entry["sections"] = [{"file": f"generated/items/{cell}", "title": below}]
@@ -171,6 +195,7 @@ def _problems(said):
 # The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names. The font does.
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
+_HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
@@ -194,7 +219,7 @@ _UNUSED = (
 
 def finish(run, site):
     """Add the downloads to a rendered site and drop what no page needs."""
-    for name in ("rows", "tables", "figures", "runs"):
+    for name in ("rows", "tables", "figures", "timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
     for name in ("numbers.json", "contrasts.json"):
@@ -202,10 +227,14 @@ def finish(run, site):
             _copy_file(run_dir(run) / name, site)
     for path in [path for pattern in _UNUSED for path in (site / "_static").glob(pattern)]:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    day = completed(run, [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")])
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
         page = page if _FORMULA.search(page) else _MATH_SCRIPT.sub("", page)
-        write_text(path, page.replace(_TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')))
+        page = page.replace(_TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"'))
+        title = _HTML_TITLE.search(page)
+        printed = " · ".join(filter(None, [title and title[1], f"Run {run}", day, f"Casebook {__version__}"]))
+        write_text(path, page.replace("</article>", f'<p class="print-footer">{printed}</p></article>', 1))
     for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
         # A page has another order than the notebook, in which it can be executed.
         notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A chapter for readers: the answer first; at its end the data's limits, how to repeat it, and its files."""
+"""A chapter for readers: a title that names the data, the answer first, limits of the data and commands last."""
 
 import html
 import json
@@ -20,16 +20,25 @@ from casebook.tables import Markup
 SHOWN = 12  # digits of a hash; the record has them all
 
 
-def for_readers(path, run, cell):
-    """Put the answer of a staged notebook first, and append the footer."""
+def for_readers(path, run, cell, title):
+    """Title a staged notebook, put its answer first, and append the footer."""
     notebook = nbformat.read(path, 4)
+    if notebook.cells and notebook.cells[0].source.startswith("# "):
+        text = notebook.cells[0].source.partition("\n")[2]
+        notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
+    for each in notebook.cells:  # code is one line until a reader opens it
+        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(each.metadata.get("tags", [])):
+            each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
 
 
+# --- the order of a chapter
+
+
 def answer_first(notebook):
-    """Move what leads to the answer behind everything else: a kernel wants the settings first, a reader the answer."""
+    """Move settings and data behind everything else: a kernel needs them first, a reader wants the answer."""
     cells = notebook.cells
     titles = [_title(cell) for cell in cells]
     starts = [place for place, title in enumerate(titles) if title]
@@ -37,9 +46,9 @@ def answer_first(notebook):
     if answer in (None, *starts[:1]):
         return
     first = starts[0]
-    text = "*In the notebook, the sections from here on stand before the answer.*"
+    text = "*In the notebook, the following sections come before the answer.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
-    # What stands between the question and the first heading, the imports, leads there.
+    # The imports, between the question and the first heading, follow it.
     leads = [cells[first], note, *cells[1:first], *cells[first + 1 : answer]]
     notebook.cells = [cells[0], *cells[answer:], *leads]
 
@@ -55,34 +64,34 @@ def _footer(run, cell):
     record = stored_record(run, cell)
     parameters = record.labels["Inputs"]["parameters"] if record else {}
     lines = limits(run, cell, parameters)
-    lines += ["## Repeat or change this chapter", ""]
+    lines += ["## How to repeat or change this", ""]
     if record:
         again = f"{command(record, run)} --force"
         source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
         made_from = ", ".join(f"{name} `{found}`" for name, found in parts.items() if found)
         lines += [
-            f"- Rerun: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
-            f"- Edit: `make lab`, then `notebooks/{source.name}`.",
-            f"- [Made from](../../provenance.md): {made_from}.",
+            f"- Repeat: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
+            f"- Edit: `make lab`, then open `notebooks/{source.name}`.",
+            f"- [Inputs](../../provenance.md): {made_from}.",
         ]
     if title := items_title(run, cell):
-        lines.append(f"- [{title}](../../generated/items/{cell}.md): what stands behind the means.")
+        lines.append(f"- [{title}](../../generated/items/{cell}.md): the single results behind the means.")
     links = []
     for folder, kind in {"rows": "rows", "tables": "table", "figures": "figure data"}.items():
         for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
             label = kind if folder == "rows" else f"{kind} {path.name.removeprefix(f'{cell}.')}"
             links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
     if links:
-        lines.append(f"- Data of this chapter: {', '.join(links)}.")
+        lines.append(f"- Downloads: {', '.join(links)}.")
     return "\n".join(lines)
 
 
-# --- what the data are, what may be done with them, and what to keep in mind
+# --- the data: what they are, what may be done with them, and their limits
 
 
-def limits(run, cell, parameters):
-    """Write the section on the data of a chapter: every card that parameters or numbers name, once."""
+def cards_of(run, cell, parameters):
+    """Give every card that the parameters or numbers of a chapter name, once."""
     found = {}
     for value in parameters.values():
         for name in value if isinstance(value, list) else [value]:
@@ -90,8 +99,13 @@ def limits(run, cell, parameters):
                 found[name] = cards()[name]
     for datasets in read_numbers(run, cell).values():
         found |= {card.key: card for card in filter(None, map(card_of, datasets))}
+    return found
+
+
+def limits(run, cell, parameters):
+    """Write the section on the data of a chapter."""
     lines = []
-    for card in found.values():
+    for card in cards_of(run, cell, parameters).values():
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
         use = ", non-commercial use only" if card.licence.non_commercial else ""
         counts = _counts(card, split or card.default_split)
@@ -100,14 +114,14 @@ def limits(run, cell, parameters):
     named = parameters.get("dataset")
     if isinstance(named, str) and (data_folder(named) or card_of(named) is None):
         called = data_folder(named)[0] if data_folder(named) else named
-        lines.append(f"No data card is known for {code(called)}: its limits are not known.")
-    return ["## The data and their limits", "", *lines, ""] if lines else []
+        lines.append(f"There is no data card for {code(called)}, so its limits are unknown.")
+    return ["## Data and limits", "", *lines, ""] if lines else []
 
 
 def _counts(card, split):
     held = card.splits.get(split)
     if held is None:
-        return f"part {code(str(split))}"
+        return f"split {code(str(split))}"
     counts = {"documents": held.documents, "queries": held.queries, "judgements": held.judgements}
     return f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts.items() if number)}"
 
@@ -153,8 +167,8 @@ def hashes(record):
     return {name: value and value[:SHOWN] for name, value in found.items()}
 
 
-def reproduce_line(run, cell):
-    """Write the reproduce line of a number, closed until a reader opens it."""
+def reproduce_line(run, cell, up=""):
+    """Write the command that repeats a number, and the hashes of its inputs; closed until a reader opens it."""
     record = stored_record(run, cell)
     if record is None:
         return Markup("<small>no record</small>")
@@ -163,6 +177,6 @@ def reproduce_line(run, cell):
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
-        f"<code>{html.escape(command(record, run))}</code><br>{', '.join(parts)}; "
-        f'<a href="provenance.html#{cell}">provenance</a></details>'
+        f'<code class="command">{html.escape(command(record, run))}</code><br>{", ".join(parts)}; '
+        f'<a href="{up}provenance.html#{cell}">provenance</a></details>'
     )

@@ -1,4 +1,4 @@
-"""What changed: between two runs (paired differences, flipped rows), and since the last report."""
+"""What changed: between two runs (paired differences, rows that changed most), and since the earlier record."""
 
 import html
 
@@ -7,14 +7,14 @@ import pandas as pd
 
 from casebook import paths
 from casebook.book.items import item_links
-from casebook.book.markup import as_cards, page_link, raw, value_text
+from casebook.book.markup import as_cards, page_link, raw
 from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
 from casebook.run import same_data
 from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, kept_decisions
-from casebook.runs.outputs import headlines
+from casebook.runs.headlines import read_headlines
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
@@ -39,12 +39,11 @@ def comparison(run, other):
     found, silent = differences(run, other)
     title = f"# What changed from {other} to {run}\n\n"
     lead = (
-        "Each line pairs the rows of one system on one measure. Rows of one group "
-        "(case, question group, claim twins) are resampled together. Intervals and "
-        "p-values are corrected for all lines of this page: a line is better or worse "
-        "exactly where its interval leaves out 0. Undecided is not unchanged. Rows "
-        "without a partner, or undefined in one run, are left out and counted. Cells "
-        "with other data are not compared.\n\n"
+        "Each line pairs the rows of one system on one measure. Rows of one cluster "
+        "(case, contract, claim pair) are resampled together. Intervals and p-values are corrected "
+        "for all lines of this page: a line is better or worse exactly where its interval excludes 0. "
+        "Undecided does not mean unchanged. Rows without a partner, or undefined in one run, are left out "
+        "and counted. Configurations with different data are not compared.\n\n"
     )
     left = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
     left = f"\n## Not compared\n\n{left}" if left else ""
@@ -52,8 +51,8 @@ def comparison(run, other):
         return f"{title}No number differs between the two runs.\n{left}"
     lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
     body = raw(as_cards(to_html(_shown(found), f"{run} minus {other}, paired by row")))
-    flips = raw(to_html(_flips(found, run), "Rows that changed most"))
-    return f"{title}{lead}{body}\n## Flipped rows\n\n{flips}{left}"
+    flips = raw(to_html(_flips(found, run), "Largest changes"))
+    return f"{title}{lead}{body}\n## Rows that changed most\n\n{flips}{left}"
 
 
 def differences(run, other):
@@ -135,7 +134,7 @@ def _shown(found):
     bounds = zip(found["difference"], found["low"], found["high"], strict=True)
     return pd.DataFrame(
         {
-            "Cell": [page_link(cell, "../") for cell in found["cell"]],
+            "Configuration": [page_link(cell, "../") for cell in found["cell"]],
             "System": found["system"],
             "Measure": found["measure"],
             "Now": found["now"],
@@ -163,7 +162,7 @@ def _flips(found, run):
                 address = links[row.cell].get(unit)
                 name = Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>') if address else unit
                 lines.append((row.cell, row.system, row.measure, name, row.rows[unit]))
-    return pd.DataFrame(lines, columns=["Cell", "System", "Measure", "Row", "Change"])
+    return pd.DataFrame(lines, columns=["Configuration", "System", "Measure", "Row", "Change"])
 
 
 # --- promotions, rollbacks, and the inputs of a cell since its former record
@@ -172,11 +171,11 @@ def _flips(found, run):
 def changes(run, cells):
     """Write the page of promotions, rollbacks and changed inputs."""
     root = locate().root
-    parts = ["## In force", *_promotions(root), *_decisions(root)]
+    parts = ["## Promoted runs", *_promotions(root), *_decisions(root)]
     rows = [row for cell in cells for row in _since(run, cell)]
-    parts.append("## Inputs and headline numbers since the former record")
+    parts.append("## Inputs and answers since the earlier record")
     if rows:
-        parts.append(raw(as_cards(to_html(pd.DataFrame(rows), f"{run} beside the records before it"))))
+        parts.append(raw(as_cards(to_html(pd.DataFrame(rows), f"{run} and the records before it"))))
     else:
         parts.append("This run holds no record of an executed notebook.")
     return "\n\n".join(parts) + "\n"
@@ -191,19 +190,19 @@ def _promotions(root):
         entries, faults = [], faults or [str(error)]
     if faults:
         lines = "".join(f"<li>{html.escape(fault)}</li>" for fault in faults)
-        yield raw(f"<p>The log of promotions is not sound:</p><ul>{lines}</ul>")
+        yield raw(f"<p>The log of promotions is damaged:</p><ul>{lines}</ul>")
     elif not entries:
         yield (
-            "Nothing was ever promoted or rolled back, so no run is in force. "
+            "No run has been promoted or rolled back yet. "
             "`casebook runs decide --apply` and `casebook runs promote` do that."
         )
     if entries:
         last = {(e.get("metric"), e.get("profile")): e for e in entries}
         active = pd.DataFrame([_entry_row(entry) for entry in last.values()])
-        yield raw(as_cards(to_html(active.drop(columns="What"), "Active runs")))
+        yield raw(as_cards(to_html(active.drop(columns="What"), "Promoted runs")))
         yield "## Promotions and rollbacks"
         log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
-        yield raw(as_cards(to_html(log, "Log, the latest first; each line holds the hash before it")))
+        yield raw(as_cards(to_html(log, "Log, latest first; each line holds the hash of the one before")))
 
 
 def _decisions(root):
@@ -213,11 +212,11 @@ def _decisions(root):
     if len(kept):
         yield "## Decisions that promoted nothing"
         yield (
-            "*undecided*: the interval contains the improvement that was asked for; "
-            "*incomparable*: the runs were measured on other data. Neither says that "
+            "*undecided*: the interval contains the improvement asked for; "
+            "*incomparable*: the runs were measured on different data. Neither means that "
             "two runs are equal."
         )
-        yield raw(as_cards(to_html(with_intervals(kept), "Kept decisions, the latest first")))
+        yield raw(as_cards(to_html(with_intervals(kept), "Decisions, latest first")))
 
 
 def _entry_row(entry):
@@ -230,7 +229,7 @@ def _entry_row(entry):
         "Run": entry.get("runId"),
         "By": entry.get("actor"),
         "Why": entry.get("reason"),
-        "Verdict": decision.get("verdict", "none: named by hand") + stamp,
+        "Verdict": decision.get("verdict", "none: chosen by hand") + stamp,
         "Difference from the run before": _difference(decision),
         "Gate (SHA-256)": (entry.get("gateSha256") or "none")[:12],
     }
@@ -240,7 +239,7 @@ def _difference(decision):
     """Write the paired difference with its interval, or why there is none."""
     found, notes = decision.get("improvement"), "; ".join(decision.get("notes", []))
     if found is None:
-        return notes or "not weighed"
+        return notes or "not compared"
     if decision.get("low") is None:
         return f"{found:+z.3f}, no interval: {notes}"
     bounds = bounds_text(decision["low"], decision["high"], "+z.3f")
@@ -248,7 +247,7 @@ def _difference(decision):
 
 
 def _since(run, cell):
-    """Give one row for each headline number of a cell, beside the latest record before this run's."""
+    """Give one row for each headline of a cell, with the answer in the latest record before this run's."""
     records = {}
     for path in sorted(paths.RESULTS.glob(f"*/runs/{cell}/run.json")):
         try:
@@ -262,27 +261,21 @@ def _since(run, cell):
     now = records.pop(run)
     earlier = [name for name, record in records.items() if record.completed < now.completed]
     former = max(earlier, key=lambda name: records[name].completed, default=None)
-    row, past = {"Chapter": page_link(cell), "Former record": "none"}, {}
+    row, past = {"Chapter": page_link(cell), "Earlier record": "none"}, {}
     if former:
         inputs, before = now.labels["Inputs"], records[former].labels["Inputs"]
         changed = [name for name in sorted({*inputs, *before}) if inputs.get(name) != before.get(name)]
         day = f"{records[former].completed:%Y-%m-%d}"
-        row["Former record"] = f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"
-        past = {tuple(key): number for *key, number in headlines(former, cell)}
+        row["Earlier record"] = f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"
+        past = {(each.question, each.dataset): each.sentence for each in read_headlines(former, cell)}
     same = former and same_data(run, former, cell)
-    found = list(headlines(run, cell))
-    for *key, number in found:
-        shown = _with_n(past[tuple(key)]) if tuple(key) in past else former and "not reported"
-        _, dataset, system, measure = key
+    found = read_headlines(run, cell)
+    for each in found:
+        shown = past.get((each.question, each.dataset), former and "not reported")
         yield row | {
-            "Headline": f"{measure} of {system} on {dataset}",
+            "Question": each.question,
             "Before": "other data: not compared" if former and not same else shown,
-            "Now": _with_n(number),
+            "Now": each.sentence,
         }
     if not found:
-        yield row | {"Headline": "none", "Before": None, "Now": None}
-
-
-def _with_n(number):
-    known = "" if number["control"] is None else f", control {number['control']:.3f}"
-    return Markup(f"{value_text(number)}<br><small>n = {number['n']}{known}</small>")
+        yield row | {"Question": "no answer reported", "Before": None, "Now": None}

@@ -3,7 +3,7 @@
 import html
 
 from casebook.paths import run_dir
-from casebook.tables import Markup, estimate
+from casebook.tables import Markup
 
 
 def raw(markup):
@@ -25,13 +25,3 @@ def file_links(run, cell):
     """Link to the rows and the run record of a cell, as far as they exist."""
     files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
     return Markup(" ".join(f'<a href="{name}">{label}</a>' for label, name in files if (run_dir(run) / name).is_file()))
-
-
-def value_text(number):
-    """Write a stored number with its interval, or why there is none."""
-    if number["value"] is None:
-        return f"undefined: {html.escape(number.get('reason') or 'no reason given')}"
-    text = estimate(number["value"], *number["ci"])
-    if None in number["ci"] and number.get("reason"):
-        text += f"<br><small>{html.escape(number['reason'].replace('_', ' '))}</small>"
-    return text

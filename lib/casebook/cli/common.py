@@ -30,7 +30,9 @@ Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this fil
 Original = Annotated[bool, typer.Option("--original", help="As the document of the system has it.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3; repeatable."),
+    typer.Option(
+        "-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3 or your own module:object; repeatable."
+    ),
 ]
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 

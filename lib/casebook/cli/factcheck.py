@@ -5,16 +5,26 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json
+from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json, say, show
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
-from casebook.paths import data_folder
 
-app = typer.Typer(help="Verify claims, and score verdicts that anyone produced.", no_args_is_help=True)
+app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
 
-Mode = Annotated[str, typer.Option(help="System that searches.")]
-Gate = Annotated[str, typer.Option(help="Least credibility: none, low, medium, high.")]
-Labelled = Annotated[Path, typer.Argument(help="CSV or JSONL with id and label.")]
+Mode = Annotated[str, typer.Option(help="Retrieval system that searches for evidence.")]
+Gate = Annotated[str, typer.Option(help="Least credibility of a source: none, low, medium or high.")]
+Labelled = Annotated[Path, typer.Argument(help="CSV, JSON or JSONL with id and label.")]
+Corpus = Annotated[
+    list[str] | None,
+    typer.Option(help="Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"),
+]
+Stance = Annotated[
+    str, typer.Option(help="public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object.")
+]
+Decomposition = Annotated[str, typer.Option(help="rules, documented, none, model:NAME or module:object.")]
+Spellings = Annotated[
+    list[str] | None, typer.Option("--label", help="Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.")
+]
 Left = "exclude, negative or three_class"
 
 
@@ -22,20 +32,20 @@ Left = "exclude, negative or three_class"
 def score(
     gold: Labelled,
     pred: Labelled,
-    off_label: Annotated[str, typer.Option(help="wrong, drop or negative: answers of no class.")] = "wrong",
-    nei: Annotated[str, typer.Option(help=f"{Left}: INSUFFICIENT.")] = "exclude",
-    conflict: Annotated[str, typer.Option(help=f"{Left}: CONFLICTING.")] = "exclude",
+    off_label: Annotated[str, typer.Option(help="Answers that are no label: wrong, drop or negative.")] = "wrong",
+    nei: Annotated[str, typer.Option(help=f"INSUFFICIENT: {Left}.")] = "exclude",
+    conflict: Annotated[str, typer.Option(help=f"CONFLICTING: {Left}.")] = "exclude",
     group: Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Column of GOLD whose values belong together.")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Claim-only predictions, CSV or JSONL.")] = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Further spelling: REFUTES=NOT_SUPPORTED; repeatable.")
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of GOLD whose equal values are resampled together.")
     ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Predictions of a claim-only model, CSV or JSONL.")] = None,
+    label: Spellings = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Score predictions joined by id: as documented, and corrected with intervals.
+    """Score predictions joined by id: original and standard definitions, with intervals and baselines.
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
@@ -65,74 +75,124 @@ def _show(report, as_json):
 @app.command()
 def run(
     context: typer.Context,
-    claims: Annotated[Path, typer.Argument(help="CSV, JSON(L), or one a line.")],
-    corpus: Annotated[
-        list[str] | None, typer.Option(help="Data set, BEIR folder, or own; repeatable.", show_default="own")
+    claims: Annotated[
+        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.")
+    ] = None,
+    corpus: Corpus = None,
+    log: Annotated[
+        list[Path] | None, typer.Option(help="Log of answers, whose sentences are the claims; repeatable.")
     ] = None,
     mode: Mode = "bm25_stemmed",
-    stance: Annotated[
-        str, typer.Option(help="public, features[+maxsim], placeholder, entailment:, model:.")
-    ] = "public",
-    decomposition: Annotated[str, typer.Option(help="rules, documented, none, model:NAME.")] = "rules",
-    k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries per part.")] = 3,
+    stance: Stance = "public",
+    decomposition: Decomposition = "rules",
+    k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries for each part of a claim.")] = 3,
     gate: Gate = "low",
-    ratings: Annotated[Path | None, typer.Option(help="Rating table, YAML.")] = None,
+    ratings: Annotated[Path | None, typer.Option(help="Table of credibility ratings, YAML.")] = None,
+    label: Spellings = None,
     original: Original = False,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
 ):
-    """Check claims against collections; exit 3 if some could not be checked.
+    """Check claims against a collection; exit 3 if some could not be checked.
 
-    Example: casebook factcheck run claims.jsonl --corpus own --out verdicts.jsonl
+    Prints verdict and explanation of each claim, scores if there are labels, costs and quality of explanations.
+    --out writes the run log, a line for each claim.
+
+    Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
-    from casebook.factcheck.pipeline import OWN, as_report, check_file, write_predictions
+    from casebook.factcheck.claims import claims_of_answers, read_plain
+    from casebook.factcheck.pipeline import OWN, checker_of, documents_of, folder_of
+    from casebook.factcheck.report import as_lines, as_report, write_log
 
     for name in ("stance", "decomposition", "gate", "ratings"):
         if original and given(context, name):
             raise InputError(f"--original sets --{name} itself: leave one out")
-    folders = [own[1] for own in map(data_folder, corpus or ()) if own]
-    refuse_overwriting(out, claims, ratings, *folders)
-    _, results, config = check_file(
-        claims,
-        corpus or [OWN],
+    if (claims is None) == (not log):
+        raise InputError("give a file of claims, or --log with a log of answers")
+    if log and not corpus:
+        raise InputError("--log needs --corpus: the collection that the answers should agree with")
+    folders = filter(None, map(folder_of, corpus or ()))
+    refuse_overwriting(out, *filter(None, [claims, ratings]), *(log or ()), *folders)
+    if log:
+        from casebook.assistant.log import read_log
+
+        checked = claims_of_answers(read_log(log))
+    else:
+        checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
+    settings = {"k": k} if original else {"k": k, "gate": gate}
+    checker = checker_of(
+        documents_of(corpus or [OWN]),
         mode=mode,
         stance=stance,
         decomposition=decomposition,
         documented=original,
         ratings=ratings,
-        k=k,
-        gate=gate,
+        **settings,
     )
+    _warn_of_gate(checker)
+    _show_progress()
+    results = checker.check_all([(claim.id, claim.text) for claim in checked])
     if out is not None:
-        write_predictions(out, results)
-    report = as_report(results, config)
-    if as_json:
-        print_json(report)
-    else:
-        for claim in report["claims"]:
-            typer.echo(f"{claim['claim_id']}: {claim['verdict'] or claim['error']}")
-            for line in (claim["explanation"] or "").splitlines():
-                typer.echo(f"    {line}")
-        typer.echo(", ".join(f"{n} {name}" for name, n in report["outcomes"].items()))
+        write_log(out, checked, results)
+    report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)
+    show(report, as_json, as_lines(report, scored))
     crashed = sum(result.error is not None for result in results)
     if crashed:
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
 
 
+def _warn_of_gate(checker):
+    """Say so where the credibility gate lets no document pass."""
+    if not checker.passing and checker.config.three_stage:
+        gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
+        say(
+            f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
+            f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
+        )
+
+
+def _show_progress():
+    from casebook.progress import on_terminal
+
+    on_terminal(say)
+
+
 @app.command()
 def ablate(
-    rate: Annotated[list[float] | None, typer.Option(help="Of documents with a planted note; repeatable.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of the notes.")] = 3,
+    claims: Annotated[
+        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim and label.", show_default="own")
+    ] = None,
+    corpus: Corpus = None,
+    rate: Annotated[
+        list[float] | None, typer.Option(help="Share of documents with a planted contradiction; repeatable.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of the planted contradictions.")] = 3,
     gate: Gate = "low",
     mode: Mode = "bm25_stemmed",
+    stance: Stance = "public",
+    decomposition: Decomposition = "rules",
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Run the 2^4 factorial and the nine configurations on the own test claims.
+    """Measure what each part of the pipeline is worth: 16 combinations and the nine original configurations.
 
-    Example: casebook factcheck ablate --rate 0 --rate 1 --seeds 3 --json
+    Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
-    from casebook.factcheck.ablation import ablation_report
+    from casebook.factcheck.ablation import ablate as ablation_of
+    from casebook.factcheck.claims import read_claims, read_labelled
+    from casebook.factcheck.pipeline import OWN, checker_of, documents_of
 
-    report = ablation_report(rates=tuple(rate or (0.0, 1.0)), seeds=seeds, gate=gate, mode=mode, seed=seed)
-    _show(report, as_json)
+    documents = documents_of(corpus or [OWN])
+    if claims is None:
+        if corpus:
+            raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
+        checked = read_claims(documents=documents, split="test")
+    else:
+        checked = read_labelled(claims, documents)
+    checker = checker_of(documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate)
+    _warn_of_gate(checker)
+    _show_progress()
+    options = {"rates": tuple(rate or (0.0, 1.0)), "seeds": range(seeds), "seed": seed}
+    _show(ablation_of(checker, checked, **options), as_json)

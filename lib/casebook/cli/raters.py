@@ -1,6 +1,8 @@
 """``casebook raters forms | simulate | audit | analyse``: double-blind human evaluation."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,60 +11,69 @@ import typer
 from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, plain, print_json, say, show_tables
 from casebook.errors import CheckFailed, InputError
 
-app = typer.Typer(help="Double-blind human evaluation: forms, audit, analysis.", no_args_is_help=True)
+app = typer.Typer(
+    help="Double-blind human evaluation: make forms, audit them, analyse what comes back.", no_args_is_help=True
+)
 
-SHOWN = ("defects", "preference", "lines", "intervals", "item_tests", "agreement", "rating_tests")
+SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests")
 
 # Of the commands that read forms
 Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
-Key = Annotated[Path | None, typer.Option(help="Sealed key, or the study's folder that holds it.")]
-SideCol = Annotated[str | None, typer.Option("--side-col", help="Key column of documented forms.")]
+Key = Annotated[Path | None, typer.Option(help="Sealed key, or the folder of the study that holds it.")]
+SideCol = Annotated[str | None, typer.Option("--side-col", help="Key column of forms in PDPABench's layout.")]
 LastColumn = Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")]
 Force = Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")]
-Against = Annotated[str | None, typer.Option(help="System to hold the focus against, if several.")]
+Against = Annotated[str | None, typer.Option(help="System to compare with, if there are several.")]
 Columns = Annotated[
-    list[str] | None, typer.Option("--map", help="DOCUMENTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
+    list[str] | None, typer.Option("--map", help="EXPECTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
 ]
-Permutations = Annotated[int, typer.Option(min=19, help="Of the systems' texts, in the content audit.")]
+Permutations = Annotated[int, typer.Option(min=19, help="Permutations of the content audit.")]
 
 
 @app.command()
 def forms(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
-    system: Annotated[list[str] | None, typer.Option(help="NAME=FILE of answers; repeat.")] = None,
+    log: Annotated[
+        list[Path] | None, typer.Option(help="Log of an assistant's answers, by two systems or more.")
+    ] = None,
+    system: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE of answers, or with --log a NAME to choose; repeat.")
+    ] = None,
     explanations: Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")] = None,
     rater: Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")] = None,
-    study: Annotated[str | None, typer.Option(help="Name that raters read.")] = None,
-    items: Annotated[int | None, typer.Option(min=1, help="Items to draw.")] = None,
-    per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison.")] = None,
-    pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems on each item.")] = None,
-    focus: Annotated[str | None, typer.Option(help="System under study.")] = None,
-    margin: Annotated[float, typer.Option(help="No difference: 0.5 +- this.")] = 0.05,
-    win_rate: Annotated[float, typer.Option(help="State the power for it.")] = 0.65,
-    guess: Annotated[str | None, typer.Option(help="Ask raters to guess, with this question.")] = None,
+    study: Annotated[str | None, typer.Option(help="Name that raters read; default: the folder's.")] = None,
+    items: Annotated[int | None, typer.Option(min=1, help="Number of items to draw; default: all.")] = None,
+    per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison; default: all.")] = None,
+    pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems compared on each item.")] = None,
+    focus: Annotated[str | None, typer.Option(help="System under study; default: the first.")] = None,
+    margin: Annotated[float, typer.Option(help="Win rates of 0.5 +- this count as no difference.")] = 0.05,
+    win_rate: Annotated[float, typer.Option(help="True win rate for which the power is stated.")] = 0.65,
+    guess: Annotated[str | None, typer.Option(help="Ask raters to guess the system, with this question.")] = None,
     format_: Annotated[list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")] = None,
-    id_field: Annotated[str, typer.Option(help="Field; dots lead in.")] = "item_id",
-    prompt_field: Annotated[str, typer.Option(help="Field.")] = "prompt",
-    answer_field: Annotated[str, typer.Option(help="Field.")] = "answer",
-    stratify: Annotated[str | None, typer.Option(help="Field of the stratum.")] = None,
-    common: Annotated[bool, typer.Option("--common", help="Use items that all systems answered.")] = False,
-    secret_file: Annotated[Path | None, typer.Option(help="File with the secret; drawn by default.")] = None,
+    id_field: Annotated[str, typer.Option(help="Field with the item's id; dots lead into objects.")] = "item_id",
+    prompt_field: Annotated[str, typer.Option(help="Field with the question.")] = "prompt",
+    answer_field: Annotated[str, typer.Option(help="Field with the answer.")] = "answer",
+    stratify: Annotated[str | None, typer.Option(help="Field to stratify the draw by; of a log: group.")] = None,
+    common: Annotated[bool, typer.Option("--common", help="Use only items that all systems answered.")] = False,
+    secret_file: Annotated[Path | None, typer.Option(help="File with the secret; default: a new one.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):
     """Make one blind form per rater, the sealed key and the pre-registration.
 
-    Example: casebook raters forms pilot --system a=a.jsonl --system b=b.jsonl --rater r1:lay --rater r2:lay
+    Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
-    from casebook.raters.forms import Fields, Plan, make_forms, make_likert_forms, read_answers
+    from casebook.raters.forms import Fields, Plan, answers_of_log, make_forms, make_likert_forms, read_answers
 
     drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
-    exclusive(context, "explanations", *drawn, "win_rate", "guess", "stratify")
+    exclusive(context, "explanations", "log", *drawn, "win_rate", "guess", "stratify")
+    exclusive(context, "log", "id_field", "prompt_field", "answer_field")
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name, formats, secret = study or folder.name, tuple(format_ or ["xlsx"]), _secret(secret_file)
+    name = study or (folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study")
+    formats, secret = tuple(format_ or ["xlsx"]), _secret(secret_file)
     if explanations:
         table = _table(explanations)
         try:
@@ -70,8 +81,13 @@ def forms(
         except InputError as error:
             raise InputError(f"{explanations}: {error}") from None
     else:
-        files = pairs(system, "=", "NAME=FILE")
-        answers, account = read_answers(files, Fields(id_field, prompt_field, answer_field, stratify), common=common)
+        if log:
+            from casebook.assistant.log import read_log
+
+            answers, account = answers_of_log(read_log(log), system, common=common, stratum=stratify)
+        else:
+            fields = Fields(id_field, prompt_field, answer_field, stratify)
+            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
         plan = Plan(
             name,
             raters,
@@ -114,6 +130,10 @@ def _table(path):
     return pd.DataFrame([record for _, record in read_records(path)[0]])
 
 
+def _some(items):
+    return ", ".join(item if len(item) <= 30 else f"{item[:29]}…" for item in list(items)[:3])
+
+
 def _show_forms(folder, report):
     registered = report["preregistration"]
     for name, value in registered["design"].items():
@@ -124,18 +144,27 @@ def _show_forms(folder, report):
         typer.echo(f"{'power':22} {power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}")
     for change in report["text_changes"]:
         typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
+    named = {}
     for text in report.get("texts_with_a_system_name", []):
-        typer.echo(f"names a system: {text['item']}, {text['column']}")
+        named.setdefault(text["column"], []).append(text["item"])
+    for column, found in named.items():
+        text = "questions name" if column == "prompt" else f"answers of {column} name"
+        say(f"warning: {len(found)} {text} a system (items {_some(found)} ...): raters may recognise it")
+    telling = list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", [])))
+    if telling:
+        say(f"warning: words that nearly always stand in one of two answers only: {', '.join(telling[:10])}")
     if alike := report.get("identical_answers"):
-        some = ", ".join(dict.fromkeys(row["item"] for row in alike[:5]))
-        say(f"warning: {len(alike)} pairs of answers are the same (items {some} ...): their votes say nothing")
+        items = dict.fromkeys(row["item"] for row in alike)
+        say(f"warning: {len(alike)} pairs of answers are the same (items {_some(items)} ...), which no vote can tell")
+    for name, count in report.get("account", {}).get("no_answer", {}).items():
+        say(f"warning: {name} gave no answer to {count} questions; raters read '(no answer)'")
     typer.echo(f"hand out   {folder / 'for_raters'}")
     typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
     typer.echo(f"publish    {folder / 'preregistration.json'}")
     typer.echo(f"key        {registered['key_sha256']}")
     typer.echo(
         "next: hand the forms out, put those that come back into one folder, then "
-        f"'casebook raters analyse FOLDER --key {folder}'"
+        f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
 
 
@@ -143,15 +172,15 @@ def _show_forms(folder, report):
 def simulate(
     study: Annotated[Path, typer.Argument(help="Folder of a study.")],
     folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
-    effect: Annotated[float, typer.Option(help="Log odds for the focus.")] = 0.7,
-    item_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 1.3,
-    rater_sd: Annotated[float, typer.Option(min=0, help="Of the log odds.")] = 0.5,
-    left: Annotated[float, typer.Option(help="Log odds for the left side.")] = 0.0,
+    effect: Annotated[float, typer.Option(help="Log odds for the system under study.")] = 0.7,
+    item_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over items.")] = 1.3,
+    rater_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over raters.")] = 0.5,
+    left: Annotated[float, typer.Option(help="Log odds added for the left side.")] = 0.0,
     ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
-    blank: Annotated[float, typer.Option(min=0, max=1, help="Blank ratings.")] = 0.0,
+    blank: Annotated[float, typer.Option(min=0, max=1, help="Share of blank ratings.")] = 0.0,
     seed: Seed = 0,
 ):
-    """Fill the workbooks of a study by a simulated panel, to rehearse the analysis.
+    """Fill the workbooks of a study with simulated raters, to rehearse the analysis.
 
     Example: casebook raters simulate pilot returned --effect 0.7
     """
@@ -171,23 +200,28 @@ def audit(
     last_column: LastColumn = False,
     force: Force = False,
     against: Against = None,
-    word: Annotated[list[str] | None, typer.Option(help="Name that must not be seen; repeat.")] = None,
+    word: Annotated[list[str] | None, typer.Option(help="Further name that must not be seen; repeat.")] = None,
     columns: Columns = None,
     permutations: Permutations = 200,
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Scan forms for leaks; with the key of returned forms, audit the judgements too.
+    """Search forms for what gives the systems away; with the key, audit returned judgements too.
 
     Example: casebook raters audit returned --key pilot
     """
     from casebook.raters.blinding import scan_forms
-    from casebook.raters.read import find_key, open_forms, read_forms
+    from casebook.raters.read import SIDE_COLUMN, find_key, key_beside, open_forms, read_forms
 
     mapped = _mapping(columns)
     returned = read_forms(files, mapped)
+    key = key or (None if side_col or last_column else key_beside(returned))
     opened, names = None, word or []
-    if any(form.rows["preferred"].notna().any() for form in _paired(returned)):
+    carried = side_col or last_column or any(SIDE_COLUMN in form.rows for form in returned)
+    judged = any(form.rows["preferred"].notna().any() for form in _paired(returned))
+    if judged and not (key or carried):
+        say("note: to audit the judgements too, give the sealed key with --key")
+    elif judged:
         opened = open_forms(returned, key, side_col, last_column, force)
         names = [*names, *opened.systems]
     elif key:
@@ -197,9 +231,11 @@ def audit(
         tables |= _validity(opened, against, permutations, seed)
     show_tables(tables, as_json)
     leaks = tables["leaks"]
-    told = leaks[leaks["kind"] != "word_in_text"]
-    if len(told):
-        raise CheckFailed(f"{len(told)} leaks besides the texts; see above")
+    outside = leaks[~leaks["kind"].isin(["word_in_text", "word_of_one_side"])]
+    if len(outside):
+        raise CheckFailed(f"{len(outside)} leaks besides the texts; see above")
+    if len(leaks):
+        say("warning: the texts themselves may give the systems away; see above")
 
 
 def _validity(votes, against, permutations, seed):
@@ -228,7 +264,6 @@ def analyse(
     against: Against = None,
     original: Original = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="New folder for tables, figures and JSON.")] = None,
-    report: Annotated[str | None, typer.Option(help="Run the chapter on the forms, as this run.")] = None,
     columns: Columns = None,
     resamples: Resamples = 10_000,
     permutations: Permutations = 200,
@@ -237,11 +272,13 @@ def analyse(
 ):
     """Analyse returned forms: preference, agreement, ratings, validity.
 
+    The same as pages of a report: casebook run rater_agreement -p forms=returned -p key=pilot
+
     Example: casebook raters analyse returned --key pilot --out results
     """
-    from casebook.raters.read import open_forms, read_forms
+    from casebook.raters.read import key_beside, open_forms, read_forms
 
-    exclusive(context, "original", "out", "report", "against", "resamples", "seed")
+    exclusive(context, "original", "out", "against", "resamples", "seed")
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     names = _mapping(columns)
@@ -250,30 +287,14 @@ def analyse(
         return
     returned = read_forms(files, names)
     if not _paired(returned):
-        _likert(returned, key, force, out, seed, as_json)
+        _likert(returned, key or key_beside(returned), force, out, seed, as_json)
         return
     votes = open_forms(returned, key, side_col, last_column, force)
-    if votes.frame["choice"].isna().all():
-        raise InputError(f"{files[0]}: no form holds a judgement; are they filled?")
-    draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
-    _analysis(votes, key, against, draws, out, as_json)
-    if report:
-        from casebook.run import execute
-
-        parameters = {
-            "forms": [str(path.resolve()) for path in files],
-            "key": str(key.resolve()) if key else None,
-            "side_column": side_col,
-            "against": against,
-            "columns": names,
-            **draws,
-        }
-        path = execute("06_rater_agreement.ipynb", "rater_agreement-forms", report, parameters)
-        say(f"chapter    {path}; 'casebook build --run {report}' makes the book")
+    _analysis(votes, against, {"resamples": resamples, "permutations": permutations, "seed": seed}, out, as_json)
 
 
 def _mapping(options):
-    """Read --map: documented column to the column of the files."""
+    """Read --map: expected column to the column of the files."""
     from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
     from casebook.raters.read import SIDE_COLUMN
 
@@ -284,7 +305,7 @@ def _mapping(options):
         if wanted not in {*known, *LIKERT.names}:
             raise InputError(f"--map {text!r}: {wanted!r} is none of {', '.join(known)}")
         if not given or wanted in found or given in found.values():
-            raise InputError(f"--map {text!r}: give each column once, as DOCUMENTED=YOURS")
+            raise InputError(f"--map {text!r}: give each column once, as EXPECTED=YOURS")
         found[wanted] = given
     return found
 
@@ -295,7 +316,7 @@ def _paired(forms):
 
 
 def _documented(files, key, side_col, last_column, force, names, as_json):
-    """The analysis as the document describes it, and nothing else."""
+    """PDPABench's own analysis, and nothing else."""
     from casebook.raters.documented import documented_analysis, documented_lines, impossible, read_records, records_of
     from casebook.raters.read import expand, open_forms, read_forms
 
@@ -313,13 +334,12 @@ def _documented(files, key, side_col, last_column, force, names, as_json):
             typer.echo(line)
 
 
-def _analysis(votes, key, against, draws, out, as_json):
-    """Analyse with the margin that was registered, if there is one; write and print."""
+def _analysis(votes, against, draws, out, as_json):
+    """Analyse, write and print."""
     from casebook.raters.analysis import Options, analyse, answer, kappa_pairs
-    from casebook.raters.read import registered_margin, write_tables
+    from casebook.raters.read import write_tables
 
-    margin = registered_margin(key)
-    found = analyse(votes, against, Options(**draws, **({"margin": margin} if margin else {})))
+    found = analyse(votes, against, Options(**draws))
     values = {"answer": answer(found), "tables": found.tables}
     if out:
         write_tables(out, found.tables, plain(values), _figures(found))
@@ -336,16 +356,20 @@ def _figures(found):
     from casebook.plots import (
         agreement_intervals,
         position_forest,
-        preference_forest,
         rating_distributions,
         rating_matrix,
         use_style,
+        values,
     )
 
     use_style()
     panel, tables = found.panel, found.tables
     return {
-        "preference": preference_forest(tables["intervals"], panel.focus),
+        "win_rates": values(
+            tables["win_rates"].rename(columns={"who": "row"}),
+            f"win rate of {panel.focus}",
+            reference={"no preference": 0.5},
+        ),
         "votes": rating_matrix(panel.votes, (-1, 1)),
         "position": position_forest(found.side(), panel.focus),
         "ratings": rating_distributions(panel.long_ratings().dropna(subset="rating")),
@@ -358,7 +382,7 @@ def _likert(returned, key, force, out, seed, as_json):
     from casebook.raters.read import defect_table, find_key, unblind_likert, write_tables
 
     if key is None:
-        raise InputError("Likert forms need their sealed key: --key FILE")
+        raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
     ratings, defects = unblind_likert(returned, find_key(key), force=force)
     tables = {
         "ratings": likert_summary(ratings, seed=seed),

@@ -1,5 +1,6 @@
 """``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs of any experiment."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +18,13 @@ from casebook.cli.common import (
     Timeout,
     exclusive,
     filled_lines,
+    given,
     say,
     show,
     table_lines,
 )
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
+from casebook.readers import read_json
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
@@ -107,13 +110,15 @@ def list_(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """List runs, newest first, and files that cannot be read, with the reason.
+    """List runs, newest first: data set, parameters that differ, headline; and files that cannot be read.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
     from casebook.runs.registry import short_key
 
     listing = _registry(domain, tenant, runs_root)
+    chosen = _chosen(listing, workflow, None)
+    varied = _varied(chosen)
     rows = [
         {
             "completedUtc": run.completed,
@@ -123,15 +128,58 @@ def list_(
             "metrics": len(run.metrics),
             "comparability": short_key(run.key),
             "path": run.path,
+            "dataset": _data_of(run),
+            "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
+            "headline": _headline(listing.folder(run)),
         }
-        for run in _chosen(listing, workflow, None)
+        for run in chosen
     ]
-    lines = list(table_lines(rows, list(rows[0]))) if rows else ["no readable run"]
+    shown = [
+        {
+            "completed": row["completedUtc"][:16].replace("T", " "),
+            "run": row["path"],
+            "data": row["dataset"] or "",
+            "headline": row["headline"] or "",
+            "parameters that differ": ", ".join(f"{name}={json.dumps(v)}" for name, v in row["parameters"].items()),
+            "comparability": row["comparability"],
+        }
+        for row in rows
+    ]
+    lines = list(table_lines(shown, list(shown[0]))) if shown else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
     show(value, as_json, lines + _unreadable(listing))
+
+
+def _varied(runs):
+    """For each workflow, the parameters that its runs do not all share, apart from the data."""
+    values = {}
+    for run in runs:
+        known = values.setdefault(run.workflow, {})
+        for name, value in run.parameters.items():
+            if name not in ("dataset", "run", "cell"):
+                known.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return {workflow: sorted(n for n, found in known.items() if len(found) > 1) for workflow, known in values.items()}
+
+
+def _data_of(run):
+    """The data set of a run, by its parameter, or else as its metrics name it."""
+    named = run.parameters.get("dataset")
+    names = sorted({key.partition(".")[0] for key in run.metrics if key.count(".") > 1})
+    return Path(named).name if isinstance(named, str) else ", ".join(names[:3]) or None
+
+
+def _headline(folder):
+    """The first headline of an executed notebook, as one short text."""
+    from casebook.runs.headlines import Headline
+
+    path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
+    if not path.is_file():
+        return None
+    first = Headline(**read_json(path)[0])
+    return f"{first.effect} {first.measure} ({first.word})".strip()
 
 
 @app.command()
@@ -455,8 +503,10 @@ def rollback(
 
 def gate(
     context: typer.Context,
-    run: Run,
-    against: Annotated[str | None, typer.Option(help="Reference; the active run by default.")] = None,
+    run: Annotated[str | None, typer.Argument(help="Run id, its beginning, or its folder.")] = None,
+    against: Annotated[str | None, typer.Option(help="Reference (default: the active run), or a log.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Log of an assistant's answers, instead of a run.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Data set or folder, if the log's contexts are ids.")] = None,
     rules: Rules = None,
     measure: Measure = DEFAULT_MEASURE,
     margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
@@ -467,10 +517,19 @@ def gate(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
+    """Test that a run, or a log of answers, is not worse than a reference; exit 2, 4 or 5 if not shown.
 
-    Example: casebook gate RUN --against REFERENCE --gate gate.yml
+    Example: casebook gate RUN --against REFERENCE --gate gate.yml; casebook gate --log new.jsonl --against old.jsonl
     """
+    if (run is None) == (log is None):
+        raise InputError("name a run, or a log with --log")
+    if log is not None:
+        from casebook.cli.assistant import gate_log
+
+        exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
+        chosen = [measure] if given(context, "measure") else None
+        gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
+        return
     from casebook.runs.decide import Gate, apply_gate, read_gate, settle
     from casebook.runs.promotions import active
     from casebook.runs.record import canonical

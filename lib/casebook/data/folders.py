@@ -47,8 +47,18 @@ def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", car
 
 
 def read_collection(folder, titles=True):
-    """Documents of a BEIR folder, without questions and judgements."""
-    return _documents(_one_of(Path(folder), "corpus"), "_id", titles)
+    """Documents of a BEIR folder, or of the .txt and .md files of any other folder; judgements are not needed."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder")
+    if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
+        return _documents(_one_of(folder, "corpus"), "_id", titles)
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".txt", ".md") and path.is_file())
+    texts = {path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path)) for path in files}
+    filled = {name: text for name, text in texts.items() if text.strip()}
+    if not filled:
+        raise InputError(f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there")
+    return pd.DataFrame({"doc_id": list(filled), "text": list(filled.values())})
 
 
 def read_questions(path):

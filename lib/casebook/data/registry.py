@@ -9,7 +9,9 @@ from casebook import paths
 from casebook.data import claims, folders, sets, sources
 from casebook.data.cards import as_markdown, cards, licence_table
 from casebook.data.folders import MAX_MISSING, with_titles
+from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
+from casebook.plugins import callable_plugin, called, is_plugin
 
 KINDS = {
     "retrieval": "documents, questions and judgements",
@@ -28,7 +30,8 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     name : str or pathlib.Path
         A key (``"privacy_qa"``), a key with a split (``"privacy_qa_test"``), or the
         path of a folder in the BEIR layout (with a separator, or as ``NAME=./folder``,
-        which says what to call it).
+        which says what to call it), or ``module:object``, a function that gives a
+        `RetrievalDataset`, with the split as its argument if one is named.
     split : str, optional
         Which questions; the card's default split, or ``"test"`` for a folder.
     kind : {"retrieval", "claims", "annotations", "ratings", "votes"}
@@ -63,6 +66,8 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     """
     if own := paths.data_folder(name):
         return _load_folder(*own, split or "test", titles, max_missing)
+    if is_plugin(name):
+        return _load_plugin(name, split, titles)
     card, named = resolve(name)
     if card.kind != kind:
         fitting = ", ".join(key for key, other in cards().items() if other.kind == kind)
@@ -85,6 +90,15 @@ def _load_folder(key, folder, split, titles, max_missing):
         raise InputError("titles is true or false, max_missing a share from 0 to 1")
     split = paths.valid_name(split, "split")
     return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
+
+
+def _load_plugin(name, split, titles):
+    make = callable_plugin(name, "() -> RetrievalDataset")
+    found = called(name, make, *([split] if split else []))
+    if not isinstance(found, RetrievalDataset):
+        raise InputError(f"{name}: expected a casebook.data.splits.RetrievalDataset, found {type(found).__name__}")
+    paths.valid_name(found.key, "dataset")
+    return replace(found, documents=with_titles(found.documents)) if titles else found
 
 
 def read_split(card, files, split):

@@ -54,7 +54,7 @@ def consumer_contracts(card, files, split):
     same = {doc: first.setdefault("".join(text.split()), doc) for text, doc in clauses.items()}
     groups = {query: same[doc] for query, doc in relevant.items()}
     qrels = {query: {doc: 1} for query, doc in relevant.items()}
-    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups))
+    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"))
 
 
 def privacy_qa(card, files, split):
@@ -73,8 +73,8 @@ def privacy_qa(card, files, split):
     queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
     documents = pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()})
     candidates = {query: list(row) for query, row in qrels.items()}
-    groups = {query: components[query] for query in qrels}
-    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, groups))
+    named = {"groups": {query: components[query] for query in qrels}, "cluster": "sets of policies"}
+    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, **named))
 
 
 def _numbered(texts, pattern):
@@ -158,7 +158,7 @@ def licence_notices(card, files, split):
         for key, head in licences.items()
     )
     qrels = {query: {licence: 1} for query, licence in relevant.items()}
-    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=relevant)
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=relevant, cluster="licences")
 
 
 def front_matter(name, content):

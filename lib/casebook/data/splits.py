@@ -55,6 +55,7 @@ class RetrievalDataset(DataSplit):
     groups: dict | None = field(default=None, repr=False)  # label that dependent queries share, by query
     lacking: frozenset = field(default=frozenset(), repr=False)  # judged documents that are not here
     unasked: dict = field(default_factory=dict, repr=False)  # judgements of queries without a text
+    cluster: str = field(default="groups", repr=False)  # what a group is, for readers: "contracts"
 
     whole = "test"
 

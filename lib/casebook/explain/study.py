@@ -10,21 +10,34 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, group_of, keys_of
-from casebook.measures.classification import auroc
-from casebook.measures.faithfulness import documented_shares, faithfulness
+from casebook.frames import estimates
+from casebook.measures.classification import auroc, auroc_difference
+from casebook.measures.faithfulness import (
+    MATCHED,
+    MISMATCHED,
+    RULES,
+    THRESHOLD,
+    documented_shares,
+    faithfulness,
+    pair_sources,
+    sentence_rows,
+    separation,
+)
 from casebook.measures.mentions import agreement, find_flip
 from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.intervals import clustered_wilson
-from casebook.stats.samples import stream
+from casebook.stats.intervals import Interval, clustered_wilson, estimate_text
+from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
 
 LEAST_SOURCES = 5
+SWAPPED = "source swapped"
 DEFECTS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")
 DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quotes")
 
@@ -92,11 +105,158 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
         explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
         found = [_sentences_of(explainer, row, document) for row, document in pairs]
     else:
-        return _drawn(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
+        return limited(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
     made = {row["query_id"]: text for (row, _), text in zip(pairs, found, strict=True) if text is not None}
     own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
     left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
-    return _drawn(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
+    return limited(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
+
+
+KEYS = ("id", "explanation", "source", "sources", "contexts")
+"""What a line of a file of explanations may hold: its text, and ids or texts of what it explains."""
+
+
+def read_explanations(path):
+    """Read explanations from JSON lines: list of records with id, explanation, and either ids or contexts."""
+    found, seen = [], set()
+    for number, record in read_jsonl(path, {"explanation": str}):
+        key = record.get("id", f"line {number}")
+        sides = [name for name in KEYS[2:] if record.get(name)]
+        ids = [record["source"]] if sides == ["source"] else record.get(sides[0]) if sides else None
+        unknown = [name for name in record if name not in KEYS]
+        problem = (
+            (unknown and f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}")
+            or (not isinstance(key, str) and f"field 'id' is not text: {key!r}")
+            or (key in seen and f"id {key!r} comes twice")
+            or (not record["explanation"].strip() and "field 'explanation' is empty")
+            or (len(sides) != 1 and "name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
+            or (not isinstance(ids, list) and f"field {sides[0]!r} is not a list")
+            or (not all(isinstance(one, str) and one.strip() for one in ids) and f"field {sides[0]!r} holds no text")
+        )
+        if problem:
+            raise InputError.at(path, number, problem)
+        seen.add(key)
+        found.append({"id": key, "explanation": record["explanation"], "line": number})
+        found[-1] |= {"contexts": ids} if sides == ["contexts"] else {"ids": tuple(dict.fromkeys(ids))}
+    if not found:
+        raise InputError(f"{path}: holds no explanations")
+    return found
+
+
+def own_explanations(path, folder=None):
+    """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
+    records = read_explanations(path)
+    documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
+    texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
+    explanations, own, sources = {}, {}, dict(texts)
+    for record in records:
+        key, ids = record["id"], record.get("ids", ())
+        if lost := [one for one in ids if one not in texts]:
+            where = f"{folder} has no such document with text" if folder else "name the folder of the sources too"
+            raise InputError.at(path, record["line"], f"source {lost[0]!r}: {where}")
+        explanations[key] = record["explanation"]
+        own[key] = ids[0] if len(ids) == 1 else "\0".join(ids or record["contexts"])
+        sources.setdefault(own[key], "\n\n".join([texts[one] for one in ids] or record.get("contexts", ())))
+    return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Explanations against own and foreign sources, under both rules: sentences, means by explanation, numbers."""
+
+    rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
+    grounded: dict  # {rule: explanations x conditions}
+    numbers: dict  # {rule: {"AUROC": number, "faithfulness": number}}
+
+
+def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
+    """Score explanations under the original and the standard rule, with foreign sources as control.
+
+    Parameters
+    ----------
+    explained : Explained
+        From `explain` or `own_explanations`.
+    foreign : int, default 3
+        Foreign sources per explanation.
+    pool : sequence of str, optional
+        Keys of the sources to draw from; by default those of the other explanations.
+    n_boot, seed : int
+        Bootstrap of sources.
+
+    Returns
+    -------
+    Scored
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two different sources.
+
+    Examples
+    --------
+    >>> from casebook.data import load
+    >>> found = score(explain(load("smoke", titles=False), limit=20), n_boot=200)
+    >>> found.numbers["documented"]["faithfulness"]["value"]
+    1.0
+    >>> found.numbers["corrected"]["AUROC"]["value"] > 0.9
+    True
+    """
+    pairing = pair_sources(
+        explained.explanations, explained.sources, explained.own, draws=foreign, seed=seed, pool=pool
+    )
+    rows, grounded, numbers = sentence_rows(pairing), {}, {}
+    for rule in RULES:
+        claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
+        claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
+        means = claims.groupby(["explanation", "condition"], sort=False)["grounded"].mean().unstack()  # noqa: PD010
+        grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        if claims.empty:
+            numbers[rule] = dict.fromkeys(
+                ("AUROC", "faithfulness"), Interval(None, None, None, 0.95, 0, "", "no_claim").number()
+            )
+            continue
+        clusters = [explained.own[key] for key in grounded[rule].index]
+        frame = estimates(grounded[rule], clusters, MISMATCHED, n_boot=n_boot, seed=seed).set_index("system")
+        own = frame.loc[MATCHED]
+        value, low, high, control = (number_or_none(own[name]) for name in ("value", "low", "high", "control"))
+        number = {"value": value, "ci": [low, high], "n": int(own["n"]), "control": control}
+        number |= {"reason": own["reason"] if isinstance(own["reason"], str) else None}
+        numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": number}
+    return Scored(rows, grounded, numbers)
+
+
+def score_report(explained, found):
+    """Give scores of explanations as plain data: the two rules, then each explanation with its sentences."""
+    items, rows = [], found.rows[found.rows["condition"] == MATCHED]
+    parts = {key: part.groupby("rule")["share"].apply(list).to_dict() for key, part in rows.groupby("explanation")}
+    for key in explained.explanations:
+        item = {"id": key, "source": explained.own[key].split("\0")}
+        for rule, means in found.grounded.items():
+            held = {side: number_or_none(means[side].get(key)) for side in (MATCHED, MISMATCHED)}
+            shares = [number_or_none(share) for share in parts[key].get(rule, ())]
+            item[rule] = {"faithfulness": held[MATCHED], "foreign": held[MISMATCHED], "shares": shares}
+        items.append(item)
+    return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
+
+
+def score_lines(report):
+    """Write the scores of explanations for people."""
+    yield f"{report['explanations']}: {len(report['items'])} explanations, sentences grounded at {THRESHOLD:.0%} of words"
+    for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
+        for measure, number in report[rule].items():
+            value = "undefined" if number["value"] is None else estimate_text(number)
+            against = {"faithfulness": "foreign sources", "AUROC": "chance"}[measure]
+            control = "undefined" if number["control"] is None else f"{number['control']:.3f}"
+            why = f", no interval: {number['reason'].replace('_', ' ')}" if number["reason"] else ""
+            yield f"  {name:20} {measure:13} {value}  ({against}: {control}, n = {number['n']}{why})"
+    for item in report["items"]:
+        cells = []
+        for rule, name in (("documented", "COUNTERCASE"), ("corrected", "standard")):
+            own, other = ("-" if x is None else f"{x:.2f}" for x in (item[rule]["faithfulness"], item[rule]["foreign"]))
+            cells.append(f"{name} {own} (foreign {other})")
+        below = [n for n, share in enumerate(item["corrected"]["shares"], 1) if share is not None and share < THRESHOLD]
+        cells += [f"not grounded: sentence {', '.join(map(str, below))}"] if below else []
+        yield f"  {item['id']}: {', '.join(cells)}"
 
 
 def _first_relevant(dataset):
@@ -114,8 +274,8 @@ def _column(dataset, name):
     return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
 
 
-def _drawn(made, limit, seed):
-    """At most `limit` explanations, of enough sources."""
+def limited(made, limit, seed):
+    """Draw at most so many explanations, of enough sources to compare."""
     keys = list(made.explanations)
     if limit is not None and len(keys) > limit:
         order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
@@ -263,27 +423,70 @@ def _mean(values):
     return math.fsum(values) / len(values) if values else None
 
 
-def detect(explained, weights, *, seed=0):
+def scored_copies(explained, weights, *, seed=0):
+    """Score every original and its spoilt copies: a row per defect, explanation and version, a column per detector.
+
+    The source of a copy is its own, but for the defect "source swapped", where the text is the original's.
+    """
+    own = {key: explained.sources[explained.own[key]] for key in explained.explanations}
+    pairing = pair_sources(explained.explanations, explained.sources, explained.own, draws=1, seed=seed)
+    swapped = {key: explained.sources[others[0]] for key, others in pairing.foreign.items()}
+    right = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
+    spoilt = {SWAPPED: {key: scores(explained.explanations[key], swapped[key], weights) for key in own}}
+    for defect, copies in corrupt(explained.explanations, seed=seed).items():
+        spoilt[defect] = {key: scores(text, own[key], weights) for key, text in copies.items()}
+    rows = []
+    for defect, wrong in spoilt.items():
+        for original, version in ((True, right), (False, wrong)):
+            rows += [{"defect": defect, "key": k, "original": original} | version[k] for k in wrong]
+    frame = pd.DataFrame(rows, columns=["defect", "key", "original", *DETECTORS])
+    frame.insert(2, "source", frame["key"].map(explained.own))
+    return frame.astype(dict.fromkeys(DETECTORS, float)).astype({"original": bool})
+
+
+def detect(scored):
     """AUROC of every detector for originals against copies with a defect, clustered by source.
 
     `n` copies have the defect; `judged` are those where original and copy have a score.
     """
-    source = {key: explained.sources[explained.own[key]] for key in explained.explanations}
-    right = {key: scores(text, source[key], weights) for key, text in explained.explanations.items()}
     rows = []
-    for defect, copies in corrupt(explained.explanations, seed=seed).items():
-        wrong = {key: scores(text, source[key], weights) for key, text in copies.items()}
+    for defect in (SWAPPED, *DEFECTS):
+        part = scored[scored["defect"] == defect]
         for detector in DETECTORS:
-            keys = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
-            row = {"defect": defect, "detector": detector, "n": len(copies)}
-            row |= dict.fromkeys(("auroc", "low", "high")) | {"judged": len(keys), "reason": "nothing to judge"}
-            if keys:
-                values = [right[key][detector] for key in keys] + [wrong[key][detector] for key in keys]
-                positive = [True] * len(keys) + [False] * len(keys)
-                found = auroc(positive, values, clusters=[explained.own[key] for key in keys] * 2)
+            known = _judged(part, detector)
+            row = {"defect": defect, "detector": detector, "n": len(part) // 2}
+            row |= dict.fromkeys(("auroc", "low", "high")) | {"judged": len(known) // 2, "reason": "nothing to judge"}
+            if len(known):
+                found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
                 row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
             rows.append(row)
-    return pd.DataFrame(rows)
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)
+    return pd.DataFrame(rows).assign(reason=reasons).astype(dict.fromkeys(("auroc", "low", "high"), float))
+
+
+def detection_contrasts(scored, detector="corrected", against="documented", level=0.95):
+    """Contrast the AUROC of two detectors, defect by defect, on the same originals and copies."""
+    rows = []
+    for defect in (SWAPPED, *DEFECTS):
+        known = _judged(scored[scored["defect"] == defect], detector, against)
+        if known.empty:
+            continue
+        clusters = known["source"].tolist()
+        sides = known[detector].to_numpy(), known[against].to_numpy()
+        found = auroc_difference(known["original"], *sides, level=level, clusters=clusters)
+        areas = [auroc(known["original"], side).estimate for side in sides]
+        bounds = (np.nan if bound is None else bound for bound in (found.low, found.high))
+        groups = known["source"].nunique()
+        row = (defect, detector, against, found.estimate, *bounds, len(known) // 2, groups, *areas, found.reason)
+        rows.append(row)
+    columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"reason": object})
+
+
+def _judged(part, *detectors):
+    """Keep the explanations of which the detectors can score both original and copy."""
+    known = part[list(detectors)].notna().all(axis=1).groupby(part["key"]).transform("all")
+    return part[known]
 
 
 # Citations and truth

@@ -11,13 +11,13 @@ import pandas as pd
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import WORDS, read_claims, sentences, shipped_documents, yaml_table
+from casebook.factcheck.claims import WORDS, sentences, yaml_table
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.pipeline import FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
-from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.frames import contrasts
+from casebook.progress import track
 from casebook.stats.samples import stream
 
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
@@ -25,6 +25,14 @@ CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
 #: A cell is named by the factors that are on.
 CELL_NAMES = tuple("+".join(itertools.compress(FACTORS, cell)) or "none" for cell in CELLS)
 COMPONENTS = dict(zip(("no FOL", "k=1", "no credibility", "no 3-stage"), FACTORS, strict=True))
+PARTS = {
+    "decomposition": "no FOL",
+    "query diversity": "k=1",
+    "credibility weighting": "no credibility",
+    "three stages": "no 3-stage",
+    "credibility gate": "no gate",
+}
+MARGIN = 0.05  # one verdict in twenty: a smaller change of accuracy does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +50,28 @@ class Ablation:
         found = {rate: effects(right, self.groups, **self.options) for rate, right in self.right.items()}
         return pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
+    def parts(self):
+        """The pipeline against itself without each part, on clean documents: the planned family of contrasts."""
+        right = right_table(self.rows)[["full", *PARTS.values()]]
+        right.columns = ["pipeline", *(f"without {part}" for part in PARTS)]
+        pairs = [("pipeline", name) for name in right.columns[1:]]
+        return contrasts(right, pairs, self.groups, margin=MARGIN, **self.options)
+
     def reported(self):
-        """The documented impacts, in points, beside what was measured on clean documents."""
-        ours = self.effects.query("kind == 'without' and rate == 0").set_index("effect").loc[list(COMPONENTS.values())]
-        points = -100 * ours[["value", "high", "low"]] + 0.0  # no negative zero
-        table = pd.DataFrame({"configuration": list(COMPONENTS)})
-        names = table["configuration"]
+        """The impacts that the document states, in points, beside what was measured on clean documents."""
+        names = {code: f"without {part}" for part, code in PARTS.items() if code in COMPONENTS}
+        ours = self.parts().set_index("against").loc[list(names.values())]
+        points = -100 * ours[["difference", "high", "low"]] + 0.0  # no negative zero
+        table = pd.DataFrame({"configuration": list(names)})
+        codes = table["configuration"]
         return table.assign(
-            reported=names.map(yaml_table("documented")["simulator"]["reported"]),
+            reported=codes.map(yaml_table("documented")["simulator"]["reported"]),
             origin="input of a simulator",
             **{
-                "simulated accuracy": names.map(simulated_accuracy),
-                "simulated seconds": names.map(simulated_seconds),
-                "reversed at n=10": [chance_of_reversal(name, 10) for name in names],
-                "ours": points["value"].to_numpy(),
+                "simulated accuracy": codes.map(simulated_accuracy),
+                "simulated seconds": codes.map(simulated_seconds),
+                "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
+                "ours": points["difference"].to_numpy(),
                 "ours low": points["high"].to_numpy(),
                 "ours high": points["low"].to_numpy(),
             },
@@ -88,6 +104,7 @@ class Ablation:
             "cells": self.costs(CELL_NAMES),
             "configurations": self.costs(documented_configs()),
             "comparisons": self.comparisons(),
+            "parts": self.parts(),
             "effects": self.effects,
             "reported": self.reported(),
         }
@@ -95,33 +112,28 @@ class Ablation:
         return {name: found.where(found.notna(), None).to_dict(orient="records") for name, found in tables.items()}
 
     def as_text(self):
-        shown = self.effects[self.effects["kind"].isin(["main", "without", "shapley"])]
+        shown = self.effects[self.effects["kind"].isin(["main", "shapley"])]
         tables = {
+            "The pipeline against itself without each part": self.parts().drop(columns="reason"),
             "Cells": self.costs(CELL_NAMES),
-            "Effects by rate of planted notes": shown.drop(columns="reason"),
-            "Documented configurations, run": self.costs(documented_configs()),
-            "Documented impacts (points) and ours": self.reported(),
+            "Effects by share of documents with a planted contradiction": shown.drop(columns="reason"),
+            "The nine original configurations, run": self.costs(documented_configs()),
+            "Impacts that the document states, and ours, in points of accuracy": self.reported(),
         }
         options = {"index": False, "float_format": "%.3f", "na_rep": "-"}
         return "\n\n".join(f"{title}\n{found.to_string(**options)}" for title, found in tables.items())
 
 
-def ablation_report(*, rates=(0.0, 1.0), seeds=3, gate="low", mode="bm25_stemmed", seed=0):
-    """Run the ablation on the shipped test claims, for the command line."""
-    documents = shipped_documents()
-    claims = read_claims(documents=documents, split="test")
-    options = {"rates": rates, "seeds": range(seeds), "config": PipelineConfig(gate=gate), "seed": seed}
-    return ablate(EvidenceBase(documents, mode=mode), PublicJudge(), claims, **options)
-
-
-def ablate(base, stance, claims, *, rates=(), seeds=range(3), config=None, memo=None, seed=0, resamples=10_000):
+def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resamples=10_000):
     """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0."""
+    base, others, config = checker.base, (checker.stance, claims, checker.decomposers), checker.config
     cells = factorial_configs(config)
-    rows = run_configs(cells | documented_configs(config), base, stance, claims, memo=memo)
+    configs = cells | documented_configs(config) | {"no gate": replace(config, gate="none")}
+    rows = run_configs(configs, base, *others, memo=memo)
     right = {0.0: right_table(rows)[list(cells)]}
     for rate in filter(None, rates):
         noisy = (EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds)
-        right[rate] = sum(right_table(run_configs(cells, other, stance, claims)) for other in noisy) / len(seeds)
+        right[rate] = sum(right_table(run_configs(cells, other, *others)) for other in noisy) / len(seeds)
     groups = rows.drop_duplicates("id")["group"].tolist()
     return Ablation(rows, right, groups, {"n_resamples": resamples, "seed": seed})
 
@@ -158,14 +170,14 @@ def documented_configs(config=None):
     }
 
 
-def run_configs(configs, base, stance, claims, *, share=True, memo=None):
+def run_configs(configs, base, stance, claims, decomposers=None, *, share=True, memo=None):
     """Run configurations on the same claims, one row a configuration and claim; what they share is done once."""
     ids = [claim.id for claim in claims]
     if not ids or len(set(ids)) < len(ids) or not all(claim.label for claim in claims):
         raise InputError("an ablation needs labelled claims with distinct ids")
     memo, tables = {} if memo is None else memo, []
-    for name, config in configs.items():
-        checker = FactChecker(base, stance, config, memo=memo if share else {})
+    for name, config in track(configs.items(), "configurations"):
+        checker = FactChecker(base, stance, config, decomposers, memo=memo if share else {})
         results = checker.check_all([(claim.id, claim.text) for claim in claims])
         found = cost_rows(results).assign(
             group=[claim.group or claim.id for claim in claims],

@@ -1,6 +1,7 @@
 """Claims with gold verdicts and evidence, and the words, numbers, names and sentences of their texts."""
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,11 +13,15 @@ import Stemmer
 
 from casebook import paths
 from casebook.data.registry import load
-from casebook.errors import InputError
+from casebook.errors import InputError, MeasureNote
+from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
 
 FOLDER = paths.DATA / "factcheck"
 SHIPPED = ("smoke", "insurance")
+FIELDS = ("claim", "id", "label", "group", "category", "evidence")
+LABELS = {SUPPORTED: SUPPORTED, NOT_SUPPORTED: NOT_SUPPORTED, "INSUFFICIENT": INSUFFICIENT, INSUFFICIENT: INSUFFICIENT}
+LABELS["CONFLICTING"] = "CONFLICTING"
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Claim:
 
     id: str
     text: str
-    label: str
+    label: str = ""
     category: str = ""
     hops: int = 0
     group: str = ""
@@ -59,21 +64,20 @@ def shipped_documents():
 def read_claims(documents=None, split="all"):
     """Our own claims, with the place of every quote that decides them."""
     documents = shipped_documents() if documents is None else documents
-    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    texts, path = dict(zip(documents["doc_id"], documents["text"], strict=True)), FOLDER / "claims.jsonl"
     found = []
-    for _, row in read_jsonl(FOLDER / "claims.jsonl", {}):
-        atoms = []
-        for atom in row["atoms"]:
-            doc_id, quote = atom["evidence"]["doc_id"], atom["evidence"]["quote"]
-            start = texts[doc_id].index(quote)
-            atoms.append(Atom(atom["text"], atom["label"], doc_id, quote, start, start + len(quote)))
+    for number, row in read_jsonl(path, {}):
+        atoms = [_atom(path, number, atom["text"], atom["label"], atom["evidence"], texts) for atom in row["atoms"]]
         known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
         found.append(Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known))
     return [claim for claim in found if split in ("all", claim.split)]
 
 
-def read_plain(path):
-    """Claims of any origin: records with ``claim``, or a text a line."""
+def read_plain(path, documents=None, spellings=None):
+    """Claims of any origin: records with ``claim`` and, if known, the other ``FIELDS``; or a text a line.
+
+    With documents, each quote of ``evidence`` is looked up in the document that it names.
+    """
     path = Path(path)
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
         rows = read_records(path)[0]
@@ -81,15 +85,80 @@ def read_plain(path):
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     if not rows:
         raise InputError(f"{path}: holds no claims")
+    texts = None if documents is None else dict(zip(documents["doc_id"], documents["text"], strict=True))
     lines, found = {}, []
     for number, row in rows:
-        if not isinstance(row.get("claim"), str):
-            raise InputError.at(path, number, "has no text in field 'claim'")
-        name = str(row.get("id", number))
-        if name in lines:
-            raise InputError.at(path, number, f"id {name!r} stood already in line {lines[name]}")
-        lines[name] = number
-        found.append(Claim(name, row["claim"], str(row.get("label") or "")))
+        if not isinstance(row.get("claim"), str) or not row["claim"].strip():
+            has = ", ".join(map(str, row)) or "none"
+            raise InputError.at(path, number, f"has no text in field 'claim'; its fields: {has}")
+        name = row.get("id", number)
+        if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
+            raise InputError.at(path, number, "field 'id' is neither text nor a whole number")
+        if str(name) in lines:
+            raise InputError.at(path, number, f"id {name!r} stood already in line {lines[str(name)]}")
+        lines[str(name)] = number
+        label = _label(path, number, row.get("label"), spellings or {})
+        quotes = row.get("evidence") or []
+        if not isinstance(quotes, list):
+            raise InputError.at(path, number, "field 'evidence' is no list of objects with 'doc_id' and 'quote'")
+        atoms = tuple(_atom(path, number, row["claim"], label, quote, texts) for quote in quotes)
+        told = {key: str(row.get(key) or "") for key in ("category", "group")}
+        found.append(Claim(str(name), row["claim"], label, atoms=atoms, **told))
+    unread = sorted({str(name) for _, row in rows for name in row} - set(FIELDS))
+    if unread:
+        warnings.warn(f"{path}: not read: {', '.join(unread)}; fields: {', '.join(FIELDS)}", MeasureNote, stacklevel=2)
+    return found
+
+
+def read_labelled(path, documents=None):
+    """Claims that all have a label: what an evaluation needs."""
+    found = read_plain(path, documents)
+    bare = [claim.id for claim in found if not claim.label]
+    if bare:
+        raise InputError(
+            f"{path}: {len(bare)} of {len(found)} claims have no label (first: {bare[0]!r}): an evaluation needs "
+            f"{', '.join(LABELS)}; 'casebook factcheck run' checks claims without labels"
+        )
+    return found
+
+
+def _label(path, number, label, spellings):
+    """A gold label in our spelling, empty if there is none."""
+    if label is None or label != label or (isinstance(label, str) and not label.strip()):
+        return ""
+    told = spellings.get(str(label), label)
+    if not isinstance(told, str) or told not in LABELS:
+        problem = f"label {label!r} is none of {', '.join(LABELS)}: rename it, or say --label {label}=NOT_SUPPORTED"
+        raise InputError.at(path, number, problem)
+    return LABELS[told]
+
+
+def _atom(path, number, text, label, evidence, texts):
+    """A quote that decides a claim or a part of it, with its place in the document."""
+    if not isinstance(evidence, dict) or not all(isinstance(evidence.get(key), str) for key in ("doc_id", "quote")):
+        raise InputError.at(path, number, "each element of 'evidence' needs the texts 'doc_id' and 'quote'")
+    doc_id, quote = evidence["doc_id"], evidence["quote"]
+    if texts is None:
+        return Atom(text, label, doc_id, quote, 0, len(quote))
+    if doc_id not in texts:
+        raise InputError.at(path, number, f"the collection has no document {doc_id!r} that 'evidence' names")
+    start = texts[doc_id].find(quote)
+    if start < 0 or not quote.strip():
+        raise InputError.at(path, number, f"document {doc_id!r} does not hold the quote {quote[:60]!r}")
+    return Atom(text, label, doc_id, quote, start, start + len(quote))
+
+
+def claims_of_answers(log):
+    """Claims of a log of answers (`casebook.assistant.log.read_log`): the sentences that state something."""
+    several, found = log["system"].nunique() > 1, []
+    for row in log.itertuples():
+        for number, (start, end) in enumerate(sentences(row.answer), start=1):
+            text = row.answer[start:end]
+            if not row.abstained and content(text) and not text.endswith("?"):
+                name = f"{row.id}/{row.system}/{number}" if several else f"{row.id}/{number}"
+                found.append(Claim(name, text, category=str(row.system or ""), group=str(row.group or row.id)))
+    if not found:
+        raise InputError("the log has no answer that states anything: there is nothing to check")
     return found
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from casebook.errors import InputError
 from casebook.factcheck.claims import STOP, WORDS, listed, names, numbers, sentences, words, yaml_table
+from casebook.plugins import callable_plugin
 
 VERIFIABLE, OPINION, VAGUE, PREDICTION = "verifiable", "opinion", "vague", "future_prediction"
 MOST_SUBCLAIMS = 10
@@ -134,6 +135,22 @@ Claim: {claim}
             raise InputError(f"the language model's answer does not fit: {where}: {first['msg']}") from error
         return tuple(
             SubClaim(f"SC{n}", **(part.model_dump() | {"text": part.text.strip()})) for n, part in enumerate(parts, 1)
+        )
+
+
+class PluginDecomposer:
+    """Decompose by a user's own function: a claim to texts of its parts, or to `SubClaim`."""
+
+    def __init__(self, name):
+        self._name, self._split = name, callable_plugin(name, "claim -> list of texts")
+
+    def __call__(self, claim):
+        parts = self._split(checked_claim(claim))
+        if isinstance(parts, str) or not parts or not all(isinstance(part, str | SubClaim) for part in parts):
+            raise InputError(f"{self._name} gave {parts!r}: give the texts of one part or more")
+        return tuple(
+            part if isinstance(part, SubClaim) else SubClaim(f"SC{n}", part, f"claim({part})", VERIFIABLE, names(part))
+            for n, part in enumerate(parts, 1)
         )
 
 

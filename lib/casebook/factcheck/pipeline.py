@@ -2,18 +2,25 @@
 
 import itertools
 import os
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
 import pandas as pd
 
+from casebook.data.cards import cards
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.claims import read_claims, read_plain, shipped_documents
-from casebook.factcheck.decompose import VERIFIABLE, ModelDecomposer, decompose, decompose_documented, undivided
+from casebook.factcheck.claims import read_claims, shipped_documents
+from casebook.factcheck.decompose import (
+    VERIFIABLE,
+    ModelDecomposer,
+    PluginDecomposer,
+    decompose,
+    decompose_documented,
+    undivided,
+)
 from casebook.factcheck.evidence import (
     MOST_QUERIES,
     QUERY_WRITERS,
@@ -22,8 +29,14 @@ from casebook.factcheck.evidence import (
     fuse_queries,
     read_ratings,
 )
-from casebook.factcheck.explain import explain
-from casebook.factcheck.stance import EntailmentStance, ModelStance, PlaceholderStance, PublicJudge, fitted_stance
+from casebook.factcheck.stance import (
+    EntailmentStance,
+    ModelStance,
+    PlaceholderStance,
+    PluginStance,
+    PublicJudge,
+    fitted_stance,
+)
 from casebook.factcheck.verdict import (
     DOCUMENTED,
     INSUFFICIENT,
@@ -34,10 +47,11 @@ from casebook.factcheck.verdict import (
     decide,
     degree_of_support,
 )
-from casebook.files import write_text
 from casebook.models.encoders import load_encoder
 from casebook.models.language import load_language_model
 from casebook.models.rerankers import EntailmentModel
+from casebook.plugins import is_plugin
+from casebook.progress import track
 from casebook.stats.samples import check_choice
 
 STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
@@ -138,16 +152,22 @@ class FactChecker:
 
     def __init__(self, base, stance, config=None, decomposers=None, memo=None):
         self.base, self.stance = base, stance
-        self.config = config or PipelineConfig()
-        known = {"rules": decompose, "documented": decompose_documented, "none": undivided} | (decomposers or {})
+        self.config, self.decomposers = config or PipelineConfig(), decomposers or {}
+        known = {"rules": decompose, "documented": decompose_documented, "none": undivided} | self.decomposers
         if self.config.decomposition not in known:
             raise InputError(f"unknown decomposition {self.config.decomposition!r}; one of {', '.join(known)}")
         self._decompose = known[self.config.decomposition]
         self._memo = {} if memo is None else memo
 
+    @property
+    def passing(self):
+        """How many documents pass the credibility gate."""
+        gate = GATES[self.config.gate]
+        return sum(self._rating(row).score >= gate for row in range(len(self.base)))
+
     def check_all(self, claims):
         """Check pairs of id and claim, each on its own."""
-        return [self.check(text, name) for name, text in claims]
+        return [self.check(text, name) for name, text in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
@@ -251,22 +271,30 @@ DOCUMENTED_CONFIG = PipelineConfig(
 
 
 def documents_of(names):
-    """Load collections as one: data sets, BEIR folders, or ``own``."""
+    """Load collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
     if not names:
-        raise InputError("name a collection to search, such as --corpus own")
+        raise InputError("name a collection to search, such as --corpus ./documents")
     frames = []
     for name in names:
+        folder = folder_of(name)
         if name == OWN:
             found = shipped_documents()
-        elif "/" in str(name) or os.sep in str(name):  # a folder; judgements are not needed
-            found = read_collection(name, titles=False)
+        elif folder:
+            found = read_collection(folder, titles=False)
         else:
             found = load(name, titles=False).documents.copy()
         if len(names) > 1 and name != OWN:
-            found["doc_id"] = f"{Path(name).name}:" + found["doc_id"]
+            found["doc_id"] = f"{folder.name if folder else name}:" + found["doc_id"]
         frames.append(found)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
+
+
+def folder_of(name):
+    """A folder of documents, None if a name of ours is meant; other than a data set it may have any name."""
+    path = Path(name).expanduser()
+    ours = name == OWN or name in cards()
+    return path if not ours and (path.is_dir() or {"/", os.sep} & set(str(name))) else None
 
 
 def judge_of(name, base):
@@ -285,43 +313,32 @@ def judge_of(name, base):
         return EntailmentStance(EntailmentModel(model))
     if kind == "model" and model:
         return ModelStance(load_language_model(model))
-    known = "public, features, features+maxsim, placeholder, entailment:NAME or model:NAME"
+    if is_plugin(name):
+        return PluginStance(name)
+    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
     raise InputError(f"unknown stance {name!r}: give {known}")
 
 
-def check_file(path, corpora, *, mode, stance, decomposition, documented=False, ratings=None, **settings):
-    """Check every claim of a file, for the command line: claims, results and settings."""
-    claims = read_plain(path)
-    rating_table = read_ratings(Path(ratings)) if ratings else None
-    base = EvidenceBase(documents_of(corpora), mode=mode, rating_table=rating_table)
-    decomposers = None
-    if decomposition.startswith("model:"):
-        decomposers = {decomposition: ModelDecomposer(load_language_model(decomposition.removeprefix("model:")))}
-    config = PipelineConfig(decomposition=decomposition, **settings)
+def decomposers_of(name):
+    """The decomposer that is no name of ours: a language model's or the user's own."""
+    if name.startswith("model:"):
+        return {name: ModelDecomposer(load_language_model(name.removeprefix("model:")))}
+    return {name: PluginDecomposer(name)} if is_plugin(name) else {}
+
+
+def checker_of(
+    documents,
+    *,
+    mode="bm25_stemmed",
+    stance="public",
+    decomposition="rules",
+    documented=False,
+    ratings=None,
+    **settings,
+):
+    """A fact-checker by the names that commands and notebooks know."""
+    base = EvidenceBase(documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None)
     if documented:
-        config, stance = replace(DOCUMENTED_CONFIG, k=config.k), "placeholder"
-    checker = FactChecker(base, judge_of(stance, base), config, decomposers)
-    return claims, checker.check_all([(claim.id, claim.text) for claim in claims]), config
-
-
-def as_report(results, config):
-    """Results as plain values: verdicts, explanations, and how checking ended."""
-    claims = []
-    for result in results:
-        told = None if result.error else explain(result, config.rule)
-        removal = list(told.removal.ids) if told and told.removal else None
-        claims.append(result.as_dict() | {"explanation": told and told.text, "removal": removal})
-    return {"outcomes": outcomes(results), "claims": claims}
-
-
-def outcomes(results):
-    """How often checking ended with each verdict, or crashed where and why."""
-    ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
-    return dict(Counter(ends).most_common())
-
-
-def write_predictions(path, results):
-    """Write verdicts for ``casebook factcheck score``, crashed ones with no label."""
-    rows = [{"id": result.claim_id, "label": result.verdict, "probability": result.support} for result in results]
-    frame = pd.DataFrame(rows).astype({"label": object})
-    return write_text(path, frame.to_json(orient="records", lines=True))
+        return FactChecker(base, PlaceholderStance(), replace(DOCUMENTED_CONFIG, **settings))
+    config = PipelineConfig(decomposition=decomposition, **settings)
+    return FactChecker(base, judge_of(stance, base), config, decomposers_of(decomposition))

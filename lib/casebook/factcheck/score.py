@@ -210,7 +210,7 @@ def is_right(gold, predicted, labels=None, policy=None):
     return pd.Series(right[rows * shape[2] + columns], index=index, dtype=object)
 
 
-def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
+def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0):
     """Compare a system with others on the same claims, as one family of contrasts.
 
     Parameters
@@ -221,6 +221,8 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
         The same of every other system.
     clusters : array_like, shape [claims], optional
         What belongs together; whole clusters change sides in the test.
+    margin : float, default 0
+        Differences of accuracy below it do not matter.
     n_resamples, seed : int
         Of the sign patterns, see `casebook.frames.contrasts`.
 
@@ -245,7 +247,9 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
     if not places or table.empty:
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
-    found = contrasts(table, [(0, place) for place in places], groups, n_resamples=n_resamples, seed=seed)
+    found = contrasts(
+        table, [(0, place) for place in places], groups, margin=margin, n_resamples=n_resamples, seed=seed
+    )
     found = found.rename(columns={"low": "difference low", "high": "difference high"})
     ours, alone = table[0], groups is None or groups.is_unique
     found = found.assign(
@@ -303,9 +307,10 @@ class FactcheckReport:
         ]
         lines += [f"  {name}: {', '.join(ids)}" for name, ids in account["listed"].items() if ids]
         documented = [f"{k} {v:.4f}" if isinstance(v, float) else f"{k} {v}" for k, v in s.items()]
-        lines.append("documented (S): " + ", ".join(documented))
+        lines.append("original definition (version S): " + ", ".join(documented))
         rule = ", ".join(f"{name}={value}" for name, value in scores.policy.items())
-        lines.append(f"corrected ({rule}); excluded: {scores.excluded}")
+        excluded = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in scores.excluded.items() if n) or "none"
+        lines.append(f"standard definition ({rule}); excluded: {excluded}")
         majority = scores.baselines["majority"]
         for name, found in {"parse rate": scores.parse_rate, **scores.measures}.items():
             if found.estimate is None:

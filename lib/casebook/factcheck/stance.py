@@ -27,6 +27,7 @@ from casebook.factcheck.claims import (
 )
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS
 from casebook.models.logistic import logistic_regression, settled
+from casebook.plugins import plugin
 from casebook.readers import read_yaml
 
 #: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
@@ -319,6 +320,34 @@ class ModelStance:
                 raise InputError(f"the language model gave no stance: {stance!r}")
             found.append((stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)))
         return found
+
+
+class PluginStance:
+    """Judge by a user's own: a function ``(claim, passages)``, or an object or class with such a ``judge``.
+
+    It gives for each passage a stance, or a stance and the probability of support against refutation.
+    """
+
+    def __init__(self, name):
+        found = plugin(name)
+        found = found() if isinstance(found, type) else found
+        self._name, self._judge = name, getattr(found, "judge", found)
+        if not callable(self._judge):
+            raise InputError(f"{name} is no judge: give a function (claim, passages) or an object with 'judge'")
+
+    def judge(self, claim, passages):
+        if not passages:
+            return []
+        answers = [(one, None) if isinstance(one, str) else tuple(one) for one in self._judge(claim, passages)]
+        if len(answers) != len(passages):
+            raise InputError(f"{self._name} gave {len(answers)} answers for {len(passages)} passages")
+        for one in answers:
+            p = one[1] if len(one) == 2 else math.nan
+            if one[0] not in STANCES or not (p is None or 0 <= p <= 1):
+                raise InputError(
+                    f"{self._name} gave {one!r}: give one of {', '.join(STANCES)}, and a probability or None"
+                )
+        return answers
 
 
 class Pair(NamedTuple):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ import pandas as pd
 
 from casebook.data import load
 from casebook.errors import InputError
-from casebook.factcheck.ablation import ablate
-from casebook.factcheck.claims import read_claims, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase, documented_rating
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, GATES, FactChecker, PipelineConfig
+from casebook.factcheck.ablation import MARGIN, ablate
+from casebook.factcheck.claims import read_claims, read_labelled, sentences, shipped_documents
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
 from casebook.factcheck.score import compare_verdicts, is_right
 from casebook.factcheck.stance import (
     PlaceholderStance,
@@ -25,10 +26,15 @@ from casebook.factcheck.stance import (
 )
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
+    DEFAULT,
     FITTED_ON_OWN,
+    MAJORITY,
     OWN,
+    GoldClaims,
     claim_only,
+    claim_only_labels,
     cross_fitted,
+    given,
     of_another_group,
     of_claim_set,
     words_model,
@@ -37,11 +43,31 @@ from casebook.factcheck.verdict import INSUFFICIENT, STANCES
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.calibration import calibration
-from casebook.measures.classification import score_predictions
+from casebook.measures.classification import GOLD, score_predictions
+from casebook.paths import valid_name
 from casebook.stats.samples import number_or_none
 
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
-GOLD_CLAUSE, SHUFFLED_CLAUSE, SHUFFLED = "gold clause", "shuffled clause", "shuffled evidence"
+GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
+GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
+SYSTEMS = {
+    "pipeline": "Pipeline",
+    "documented": "Original pipeline",
+    FITTED_ON_OWN: "Pipeline, judge fitted on our claims",
+    GOLD_EVIDENCE: "Given the gold evidence",
+    GOLD_CLAUSE: "Given the gold clause",
+    SHUFFLED: "Given the evidence of other claims",
+    SHUFFLED_CLAUSE: "Given the clause of another question",
+    CLAIM_ONLY: "Claim-only model",
+    "claim length only": "Claim-length model",
+    MAJORITY: "Majority class",
+    "prior": "Drawn by class frequency",
+    "documented vote": "Vote, original definition",
+    "vote without neutral": "Vote without neutral evidence",
+    "any/any": "Any support, any refutation",
+    DEFAULT: "Default judge",
+}
+"""Systems by the name that readers see."""
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
@@ -68,6 +94,7 @@ class VerdictStudy:
     texts: list | None = None
     decisive: list | None = None
     cited: list | None = None
+    question: str = "Can the fact-checker be trusted on claims like these?"
 
     @property
     def main(self):
@@ -101,9 +128,19 @@ class VerdictStudy:
         return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)
 
     def comparisons(self, *, n_boot=10_000, seed=0):
-        """The first system against every other on the same claims."""
+        """The first system against every other and the majority class on the same claims."""
         others = {name: self.right(name) for name in self.verdicts if name != self.main}
-        return compare_verdicts(self.right(self.main), others, clusters=self.clusters, n_resamples=n_boot, seed=seed)
+        right = {label: is_right(self.rows["label"], [label] * len(self.rows), policy=self.policy) for label in GOLD}
+        most = max(right, key=lambda label: right[label].eq(True).sum())
+        others[MAJORITY] = right[most]
+        return compare_verdicts(
+            self.right(self.main), others, clusters=self.clusters, margin=MARGIN, n_resamples=n_boot, seed=seed
+        )
+
+    def baseline(self, compared):
+        """The best of the simple baselines, which read no evidence, in a table of `comparisons`."""
+        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY, "claim length only"))]
+        return simple.loc[simple["rival accuracy"].idxmax()]
 
     def calibrated(self, *, n_boot=1000, seed=0):
         """Stated confidence against what came true, None if nothing was stated."""
@@ -117,15 +154,31 @@ class VerdictStudy:
         return calibration(right[kept].astype(bool), stated, clusters=clusters, n_boot=n_boot, seed=seed)
 
 
-def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, resamples=10_000):
-    """Check the claims of one data set by its systems and controls.
+def run_study(
+    dataset=OWN,
+    *,
+    claims=None,
+    corpus=None,
+    stance="public",
+    decomposition="rules",
+    ablation=True,
+    noise_rates=(),
+    folds=5,
+    seed=0,
+    resamples=10_000,
+):
+    """Check the claims of one data set, or a user's own, by several systems and baselines.
 
     Parameters
     ----------
     dataset : str
         ``factcheck_claims``, ``consumer_contracts_qa``, ``feverous_s``, ``climate_fever_claims`` or ``hover``.
+    claims, corpus : path, optional
+        Labelled claims of the user's own, and the folder to search; both or neither.
+    stance, decomposition : str
+        Judge and decomposer of the pipeline, as ``casebook factcheck run`` names them.
     ablation : bool
-        Whether the pipeline's configurations are run, on our own claims only.
+        Whether the pipeline's configurations are run.
     noise_rates : sequence of float
         Shares in (0, 1] of the documents that get a contradicting note, for the ablation.
     folds : int
@@ -150,8 +203,11 @@ def run_study(dataset=OWN, *, ablation=True, noise_rates=(), folds=5, seed=0, re
     >>> study.main, len(study.rows)
     ('pipeline', 100)
     """
-    if dataset == OWN:
-        return _own_claims(ablation, noise_rates, seed, resamples)
+    if (claims is None) != (corpus is None):
+        raise InputError("your own claims need the folder to check them against: give claims and corpus")
+    if dataset == OWN or claims is not None:
+        own = OwnClaims(claims, corpus, stance, decomposition)
+        return _own_claims(own, ablation, noise_rates, folds, seed, resamples)
     builders = {
         "consumer_contracts_qa": (_contracts, "retrieval"),
         "feverous_s": (_gold_evidence, "claims"),
@@ -183,17 +239,19 @@ def touches(one, other):
 
 
 class OwnClaims:
-    """Our held-out claims, a judge that never saw their sources, and its results."""
+    """Held-out claims over a collection, a judge that never saw it, and its results: ours, or a user's own."""
 
-    def __init__(self):
-        documents = shipped_documents()
-        claims = read_claims(documents=documents)
-        self.train, self.test = ([claim for claim in claims if claim.split == split] for split in ("train", "test"))
-        self.base, self.config, self.memo = EvidenceBase(documents), PipelineConfig(), {}
-        self.groups = [claim.group or claim.id for claim in self.test]
+    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules"):
+        self.name = OWN if claims is None else valid_name(Path(claims).stem, "name of the claims")
+        documents = shipped_documents() if claims is None else documents_of([corpus])
+        found = read_claims(documents=documents) if claims is None else read_labelled(claims, documents)
+        self.train, self.test = ([claim for claim in found if claim.split == split] for split in ("train", "test"))
+        self.checker = checker_of(documents, stance=stance, decomposition=decomposition)
+        self.base, self.config, self.memo = self.checker.base, self.checker.config, {}
+        self.groups, self.stance = [claim.group or claim.id for claim in self.test], stance
 
     def check(self, stance, config, memo=None):
-        checker = FactChecker(self.base, stance, config, memo=memo)
+        checker = FactChecker(self.base, stance, config, self.checker.decomposers, memo)
         return checker.check_all([(claim.id, claim.text) for claim in self.test])
 
     @cached_property
@@ -203,21 +261,62 @@ class OwnClaims:
 
     @cached_property
     def results(self):
-        return self.check(PublicJudge(), self.config, self.memo)
+        return self.check(self.checker.stance, self.config, self.memo)
+
+    def judges(self, key):
+        """The judges that can be held against the claims of a public set, which neither may have seen."""
+        judges = {DEFAULT: PublicJudge(left_out=key) if self.stance == "public" else self.checker.stance}
+        return judges if key == OWN else judges | {FITTED_ON_OWN: self.fitted}
+
+    def on(self, evidence):
+        """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
+        parts = [{} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results]
+        frame = pd.DataFrame({"claim": [claim.text for claim in self.test]})
+        gold = GoldClaims(self.name, frame, evidence)
+        return given(self.checker.stance, gold, parts, self.config.rule)["verdict"].tolist()
+
+    def gold(self):
+        """The sentences that decide each claim."""
+        place, found = {doc_id: row for row, doc_id in enumerate(self.base.doc_ids)}, []
+        for claim in self.test:
+            passages = {}
+            for atom in claim.atoms:
+                row = place[atom.doc_id]
+                spans = (self.base.passage(row, *span) for span in sentences(self.base.texts[row]))
+                passages |= dict.fromkeys(passage for passage in spans if overlap(passage, atom))
+            found.append(list(passages))
+        return found
+
+    def shuffled(self, seed):
+        """The passages that the pipeline found for a claim of another group, None if there is one group only."""
+        if len(set(self.groups)) < 2:
+            return None
+        place = {doc_id: row for row, doc_id in enumerate(self.base.doc_ids)}
+        found = [
+            [self.base.passage(place[item.doc_id], item.start, item.end) for item in result.evidence]
+            for result in self.results
+        ]
+        return [list(dict.fromkeys(found[row])) for row in of_another_group(self.groups, seed, "shuffled evidence")]
 
 
-def _own_claims(ablation, noise_rates, seed, resamples):
-    """Our own claims; everything is fitted on other sources."""
-    own = OwnClaims()
+def _own_claims(own, ablation, noise_rates, folds, seed, resamples):
+    """Claims over a collection: ours, where everything is fitted on other sources, or a user's own."""
     base, test, results = own.base, own.test, own.results
-    worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
-    verdicts = {
-        "pipeline": results,
-        FITTED_ON_OWN: own.check(own.fitted, own.config),
-        "documented": own.check(PlaceholderStance(), DOCUMENTED_CONFIG),
-    }
-    verdicts = {name: [result.verdict for result in found] for name, found in verdicts.items()}
-    verdicts[CLAIM_ONLY] = worded.predict([claim.text for claim in test]).tolist()
+    texts, labels = ([getattr(claim, name) for claim in test] for name in ("text", "label"))
+    verdicts = {"pipeline": [result.verdict for result in results]}
+    if any(claim.atoms for claim in test):
+        verdicts[GOLD_EVIDENCE] = own.on(own.gold())
+    if own.train:
+        verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
+    verdicts["documented"] = [result.verdict for result in own.check(PlaceholderStance(), DOCUMENTED_CONFIG)]
+    if shuffled := own.shuffled(seed):
+        verdicts[SHUFFLED] = own.on(shuffled)
+    if own.train:
+        worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
+        verdicts[CLAIM_ONLY] = worded.predict(texts).tolist()
+    elif blind := claim_only_labels(texts, labels, own.groups, folds, seed):
+        verdicts[CLAIM_ONLY] = blind
+    slices = tuple(name for name in ("category", "hops") if len({getattr(claim, name) for claim in test}) > 1)
     rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
     rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
     met = [
@@ -241,23 +340,24 @@ def _own_claims(ablation, noise_rates, seed, resamples):
     ablated = None
     if ablation:
         options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
-        ablated = ablate(base, PublicJudge(), test, memo=own.memo, **options)
-    gate = GATES[DOCUMENTED_CONFIG.gate]
-    facts = {"training claims": len(own.train), "documents": len(base)}
-    facts["documents that pass the documented gate"] = sum(documented_rating(url).score >= gate for url in base.urls)
+        ablated = ablate(own.checker, test, memo=own.memo, **options)
+    facts = {"training claims": len(own.train)} if own.train else {}
+    facts |= {"documents": len(base)}
+    original = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    facts["documents that pass the documented gate"] = original.passing
     return VerdictStudy(
-        OWN,
+        own.name,
         rows,
         verdicts,
-        WRONG | {"nei": "three_class"},
-        blind=(CLAIM_ONLY,),
-        slices=("category", "hops"),
+        WRONG | ({"nei": "three_class"} if NEI in set(rows["label"]) else {}),
+        blind=(SHUFFLED, CLAIM_ONLY),
+        slices=slices,
         confidence={"pipeline": stated.tolist()},
-        found=[all(found) if found else None for found in met],
+        found=[all(found) if found else None for found in met] if any(met) else None,
         ablation=ablated,
         facts=facts,
         pipeline=own,
-        texts=[claim.text for claim in test],
+        texts=texts,
         decisive=decisive,
         cited=cited,
     )
@@ -302,6 +402,7 @@ def _contracts(dataset, folds, seed):
         },
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
+        question="Can the fact-checker be trusted to answer questions about contracts?",
         found=[place == "rank 1" for place in at],
         facts={"clauses": len(dataset.documents)},
         texts=questions,
@@ -337,9 +438,10 @@ def _gold_evidence(dataset, folds, seed):
     return _by_probability(
         dataset.name,
         claims[["id", "label", "group"]].assign(category=category.tolist()),
-        {"gold evidence": read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
+        {GOLD_EVIDENCE: read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=("category",),
+        question="Can a model decide these claims from their gold evidence?",
         facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims["claim"].tolist(),
         decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold.evidence],
@@ -384,6 +486,7 @@ def _aggregation(dataset, folds, seed):
         {name: found.tolist() for name, found in verdicts.items()},
         WRONG | {"nei": "three_class", "conflict": "three_class"},
         slices=("sided evidence",),
+        question="Do the labels of its five sentences decide a claim by the original vote?",
         confidence={"documented vote": [number_or_none(value) for value in stated]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
@@ -408,4 +511,6 @@ def _claims_alone(dataset, folds, seed):
     rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
     rows = rows.assign(group=groups, hops=rows["hops"].astype(str))
     texts = claims["claim"].tolist()
-    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), slices=("hops",), texts=texts)
+    question = "Does the wording of these claims give their labels away?"
+    known = {"slices": ("hops",), "texts": texts, "question": question}
+    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), **known)

@@ -28,6 +28,7 @@ from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.frames import estimates
 from casebook.measures.classification import auroc, score_predictions
 from casebook.models.logistic import logistic_regression, settled
+from casebook.progress import track
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import stream
 
@@ -105,16 +106,19 @@ def _contract_gold(dataset):
         yield (question.query_id, claim, label, clause), [Passage(0, 0, len(part), part, "") for part in nearest]
 
 
-def given(judge, gold):
-    """Verdict and degree of support of a judge on every claim with its gold evidence."""
-    rule, rows = Rule(), []
-    for claim, passages in zip(gold.claims["claim"], gold.evidence, strict=True):
+def given(judge, gold, parts=None, rule=None):
+    """Verdict and degree of support of a judge on every claim with its evidence, of the claim's parts if any are given."""
+    rule, rows = rule or Rule(), []
+    parts = [{"SC1": claim} for claim in gold.claims["claim"]] if parts is None else parts
+    for texts, passages in zip(parts, gold.evidence, strict=True):
         items = [
-            Evidence(f"EV{n}", "SC1", "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
-            for n, (p, stance) in enumerate(zip(passages, judge.judge(claim, passages), strict=True), start=1)
+            Evidence(f"EV{n}", name, "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
+            for name, text in texts.items()
+            for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
         ]
-        support = degree_of_support(["SC1"], items, rule)
-        rows.append((decide(["SC1"], items, rule)[1], 0.5 if support is None else support))
+        support = degree_of_support(list(texts), items, rule)
+        verdict = decide(list(texts), items, rule)[1] if texts else INSUFFICIENT
+        rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
 
@@ -187,18 +191,17 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
     Gives the two tables of `evaluate` over all sets, and why a set is not there.
     """
     tables, contrasts, missing = [pd.DataFrame()], [pd.DataFrame()], {}
-    for key in sets if study.pipeline is not None else ():
+    sets = sets if study.pipeline is not None and study.pipeline.train else ()
+    for key in track(sets, "other people's claims"):
         try:
             gold = gold_claims(key)
-        except Absent as reason:
-            missing[key] = str(reason)
+        except Absent:
+            missing[key] = "not on this machine"
             continue
         if gold is None:
-            missing[key] = f"dataset {key} names its evidence without the text"
+            missing[key] = "it names its evidence without the text"
             continue
-        judges = {DEFAULT: PublicJudge(left_out=key)}
-        if key != OWN:
-            judges[FITTED_ON_OWN] = study.pipeline.fitted
+        judges = study.pipeline.judges(key)
         table, compared = evaluate(gold, judges, folds=folds, n_boot=n_boot, seed=seed)
         tables.append(table)
         contrasts.append(compared)
@@ -268,6 +271,22 @@ def cross_fitted(model, X, supported, groups, folds, seed, also=()):
 def claim_only(texts, supported, groups, folds, seed):
     """The claim-only model's probability of SUPPORTED, out of fold."""
     return cross_fitted(words_model(), np.asarray(texts, dtype=object), supported, groups, folds, seed)[0]
+
+
+def claim_only_labels(texts, labels, groups, folds, seed):
+    """The label that the claim-only model gives, out of fold; None where there are not enough groups."""
+    from sklearn.model_selection import GroupKFold
+
+    texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=object)
+    folds = min(folds, len(set(groups)))
+    if folds < 2:
+        return None
+    found = labels.copy()
+    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(texts, labels, groups):
+        known = set(labels[train])
+        model = words_model().fit(texts[train], labels[train].astype(str)) if len(known) > 1 else None
+        found[test] = model.predict(texts[test]) if model else known.pop()
+    return found.tolist()
 
 
 def of_another_group(groups, seed, purpose):

@@ -199,9 +199,7 @@ def auroc(positive, scores, *, level=0.95, clusters=None):
     n, method = len(scores), "delong-logit" if clusters is None else "obuchowski-logit"
     if positive.all() or not positive.any():
         return Interval(None, None, None, level, n, method, "class_without_gold")
-    x, y = scores[positive], scores[~positive]
-    # Share of the other class that each unit beats (positives) or loses to.
-    above, below = _midranks(y, x) / len(y), 1 - _midranks(x, y) / len(x)
+    above, below = _placements(positive, scores)
     area = float(above.mean())
     codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
     few = clusters is not None and too_few(len(np.unique(codes)), clusters)
@@ -214,6 +212,34 @@ def auroc(positive, scores, *, level=0.95, clusters=None):
     half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
     low, high = special.expit(special.logit(area) + np.array([-half, half]))
     return Interval(area, float(low), float(high), level, n, method)
+
+
+def auroc_difference(positive, scores, against, *, level=0.95, clusters=None):
+    """AUROC of some scores minus that of others on the same units, with Student's interval over clusters."""
+    first, second = (auroc(positive, each, level=level, clusters=clusters) for each in (scores, against))
+    n, method = first.n, "delong-t" if clusters is None else "obuchowski-t"
+    if first.estimate is None:
+        return replace(first, method=method)
+    positive, difference = np.asarray(positive, dtype=bool), first.estimate - second.estimate
+    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
+    groups = len(np.unique(codes))
+    if few := too_few(groups, clusters):
+        return Interval(difference, None, None, level, n, method, few)
+    sides = (_placements(positive, np.asarray(each, dtype=float)) for each in (scores, against))
+    above, below = (one - other for one, other in zip(*sides, strict=True))
+    if not above.any() and not below.any():
+        return Interval(0.0, 0.0, 0.0, level, n, method, "no_variation")
+    variance = _variance(difference, above, below, codes[positive], codes[~positive])
+    if variance is None:
+        return Interval(difference, None, None, level, n, method, "fewer_than_two_clusters")
+    half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
+    return Interval(difference, max(difference - half, -1.0), min(difference + half, 1.0), level, n, method)
+
+
+def _placements(positive, scores):
+    """Share of the other class that each positive beats, and that each negative loses to."""
+    x, y = scores[positive], scores[~positive]
+    return _midranks(y, x) / len(y), 1 - _midranks(x, y) / len(x)
 
 
 def _midranks(others, values):

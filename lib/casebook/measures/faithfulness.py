@@ -172,13 +172,13 @@ class Pairing:
     foreign: dict
 
 
-def pair_sources(explanations, sources, own, *, draws=3, seed=0):
-    """Give each explanation sources that belong to others."""
+def pair_sources(explanations, sources, own, *, draws=3, seed=0, pool=None):
+    """Give each explanation foreign sources: those of others, or of a pool of sources."""
     check_count("draws", draws)
     lost = [key for key in explanations if own.get(key) not in sources]
     if lost:
         raise InputError(f"{len(lost)} explanation(s) have no source, first {lost[0]!r}")
-    used = sorted({own[key] for key in explanations}, key=str)
+    used = sorted({own[key] for key in explanations} if pool is None else set(pool), key=str)
     if len({sources[key] for key in used}) < 2:
         raise InputError("mismatched sources need at least two different sources")
     rng = np.random.Generator(stream(seed, "mismatched sources"))

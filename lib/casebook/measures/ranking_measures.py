@@ -5,6 +5,7 @@ two tables; `parse_measure` finds a measure by any of its names.
 """
 
 import difflib
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.plugins import callable_plugin, is_plugin
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
@@ -526,6 +528,8 @@ def parse_measure(name):
         if family is None:
             known = ", ".join(family.info.name for family in DOCUMENTED.values())
             raise InputError(f"unknown measure {name!r}; the documents' own are {known}")
+    elif is_plugin(name):
+        return _plugged(name)
     else:
         match = _GRAMMAR.fullmatch(_standard_name(name))
         family = STANDARD.get(_CASE.get(match["family"].lower())) if match else None
@@ -535,6 +539,27 @@ def parse_measure(name):
     return Measure(
         name, family.info, family.build(cutoff, **_parameters(name, family, match["inner"])), family.aggregate
     )
+
+
+def _plugged(name):
+    """A measure of the user's own: ``(grades, judged) -> number``, from the grades by rank and those of all judged."""
+    value = callable_plugin(name, "(grades, judged) -> number")
+
+    def score(judged):
+        values = np.empty(len(judged.query_ids))
+        for row, (low, high) in enumerate(itertools.pairwise(judged.bounds.tolist())):
+            grades = [None] * int(judged.retrieved[row])  # None: not judged
+            for rank, grade in zip(judged.rank[low:high], judged.grade[low:high].tolist(), strict=True):
+                if np.isfinite(rank):
+                    grades[int(rank) - 1] = grade
+            values[row] = value(grades, judged.grade[low:high].tolist())
+        if not np.isfinite(values).all():
+            query = judged.query_ids[int(np.argmin(np.isfinite(values)))]
+            raise InputError(f"{name}: no finite number for query {query!r}")
+        return values
+
+    about = (value.__doc__ or "A measure of the user's own.").strip().splitlines()[0]
+    return Measure(name, MeasureInfo(name, about, -np.inf, np.inf, name), PerQuery(score), "mean")
 
 
 def _standard_name(name):

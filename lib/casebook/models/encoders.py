@@ -20,8 +20,9 @@ from tqdm import tqdm
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
 from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
+from casebook.plugins import called, is_plugin, plugin, source_of
 from casebook.progress import track
 
 PACKAGED = "minilm"
@@ -38,7 +39,7 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
     ----------
     name : str or path
         ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a model, a name of the
-        Hugging Face hub, or a pair of towers ``query=NAME,context=NAME``.
+        Hugging Face hub, a pair of towers ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
     cache : bool or casebook.models.cache.EmbeddingCache
         Whether, and where, vectors are kept and found again by model and text.
     allow_download : bool, optional
@@ -67,6 +68,8 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
     (2, 384)
     """
     text = os.fspath(name)
+    if is_plugin(text):
+        return PluggedEncoder(text)
     if text.startswith(("query=", "context=")):
         encoder = DualEncoder.parse(text, allow_download)
     else:
@@ -210,6 +213,48 @@ class DualEncoder:
     def token_vectors(self, texts, role="document"):
         """Encode tokens with the tower of a role."""
         return self.encode_both(texts, role)[1]
+
+
+class PluggedEncoder(EncoderWrapper):
+    """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
+
+    Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors are kept in memory.
+    """
+
+    def __init__(self, name):
+        super().__init__(load_encoder())
+        found = plugin(name)
+        made = called(name, found) if isinstance(found, type) else found
+        towers = [getattr(made, f"encode_{role}", None) for role in ("queries", "documents")]
+        if not all(map(callable, towers)) and not callable(made):
+            needs = "a callable texts -> vectors, or an object with encode_queries and encode_documents"
+            raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
+        self.name = name
+        self._towers = towers if all(map(callable, towers)) else [made, made]
+        self.model_hash = (
+            hashlib.sha256(source_of(name).read_bytes()).hexdigest() if source_of(name).is_file() else name
+        )
+        self._known = {}
+
+    def encode_queries(self, texts):
+        """Encode queries."""
+        return self._encode(0, texts)
+
+    def encode_documents(self, texts):
+        """Encode documents or passages."""
+        return self._encode(1, texts)
+
+    def _encode(self, tower, texts):
+        texts = checked_texts(texts)
+        new = [text for text in dict.fromkeys(texts) if (tower, text) not in self._known]
+        if new:
+            vectors = np.asarray(self._towers[tower](new), dtype=np.float32)
+            if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
+                raise InputError(f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts")
+            self._known.update(zip([(tower, text) for text in new], unit_rows(vectors), strict=True))
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        return np.stack([self._known[tower, text] for text in texts])
 
 
 def locate_model(name, allow_download=None):

@@ -7,6 +7,7 @@ a default answer: callers count it apart.
 import json
 import os
 from collections import Counter
+from dataclasses import dataclass
 
 from casebook.errors import InputError
 
@@ -24,6 +25,16 @@ class NoAnswer(InputError):
         self.cause = cause
 
 
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered, the tokens that it took (None if it does not say), and whether it broke off."""
+
+    text: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cut_off: bool
+
+
 def load_language_model(name, **settings):
     """Language model by name: ``endpoint:MODEL``, at the address that CASEBOOK_LLM_URL gives."""
     if name.startswith(_ENDPOINT) and name != _ENDPOINT:
@@ -34,7 +45,7 @@ def load_language_model(name, **settings):
 class Endpoint:
     """A model behind an OpenAI-compatible address; ``outcomes`` counts what became of each question."""
 
-    def __init__(self, model, url=None, timeout=30.0):
+    def __init__(self, model, url=None, timeout=30.0, retries=0):
         url = url or os.environ.get(URL_VARIABLE)
         if not url:
             raise InputError(f"no address of a language model: set {URL_VARIABLE}")
@@ -45,16 +56,22 @@ class Endpoint:
         self.name, self.outcomes = f"{_ENDPOINT}{model}", Counter()
         self._model, self._errors = model, openai
         key = os.environ.get(KEY_VARIABLE) or "none"
-        self._client = openai.OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=0)
+        self._client = openai.OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=retries)
 
     def complete(self, prompt, max_tokens=512):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
+        return self.reply(prompt, max_tokens).text
+
+    def reply(self, prompt, max_tokens=512):
+        """Answer a prompt with a `Reply`; what is busy or breaks the connection is asked again ``retries`` times."""
         message, errors = [{"role": "user", "content": prompt}], self._errors
         try:
             reply = self._client.chat.completions.create(
                 model=self._model, messages=message, temperature=0, seed=0, max_tokens=max_tokens
             )
-            return reply.choices[0].message.content or ""
+            choice, usage = reply.choices[0], getattr(reply, "usage", None)
+            counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+            return Reply(choice.message.content or "", *counts, choice.finish_reason == "length")
         except errors.APITimeoutError as error:
             raise NoAnswer("timeout", f"{self.name}: no answer in time") from error
         except errors.APIConnectionError as error:

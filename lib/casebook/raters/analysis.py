@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_table, leave_one_rater_out
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
-from casebook.raters.forms import SCALES
+from casebook.raters.forms import SCALES, answers_of_log
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table
+from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -109,11 +110,20 @@ def panel_of(votes, other=None):
     )
 
 
+def check_parameters(values):
+    """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    if values.get("forms"):
+        forms = read_forms(values["forms"], values.get("columns"))
+        panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
+    elif values.get("log"):
+        answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """How an analysis is made."""
 
-    margin: tuple = MARGIN
+    margin: tuple | None = None  # by default the registered one, else 0.45 to 0.55
     alpha: float = 0.05
     resamples: int = 10_000
     permutations: int = 200
@@ -158,11 +168,11 @@ def analyse(votes, other=None, options=None):
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise, leave_one_out,
-        rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
-        order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
-        [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
-        a reason.
+        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise,
+        leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
+        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates
+        and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined
+        is missing, with a reason.
 
     Raises
     ------
@@ -183,10 +193,13 @@ def analyse(votes, other=None, options=None):
     flips = {"n_resamples": options.resamples, "seed": options.seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    held = preference.equivalence(panel.votes, margin=options.margin, alpha=options.alpha, **boot)
+    margin = options.margin or votes.margin or MARGIN
+    held = preference.equivalence(panel.votes, margin=margin, alpha=options.alpha, **boot)
+    lines = preference.preference_lines(panel.votes, level=1 - options.alpha, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),
-        "lines": preference.preference_lines(panel.votes, level=1 - options.alpha, **flips),
+        "lines": lines,
+        "win_rates": preference.win_rates(panel.votes, lines, level=1 - options.alpha, **flips),
         "intervals": preference.preference_intervals(panel.votes, **boot),
         "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,
@@ -408,25 +421,25 @@ def answer(analysis):
         f"{int(naive['ties'])} ties; chance is 0.5); {_tested(panel, these)}.",
         f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. "
         f"{_scope(new)}",
-        f"The pooled sign test says p = {naive['p_sign']:.2g}, as if all "
-        f"{int(naive['n'])} untied votes were independent, which they are not.",
-        f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
-        f"count as no difference, ties as half, these raters: {held['verdict']}.",
+        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {int(naive['n'])} untied votes as "
+        "independent.",
+        f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "
+        f"equivalence for these raters: {held['verdict']}.",
     ]
     row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     if pd.isna(row["estimate"]):
         lines.append(f"Agreement on the preference is undefined: {row['reason']}.")
     else:
         lines.append(
-            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for this "
-            f"panel, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for a new one; "
-            "0 is chance, 1 agreement."
+            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for "
+            f"these raters, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for new ones; 0 is chance, 1 is "
+            "complete agreement."
         )
     for row in tables["rating_tests"].to_dict("records"):
         if row["n"]:
             lines.append(
                 f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} "
-                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, with other raters too "
+                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, for new raters too "
                 f"{bounds_text(row['both low'], row['both high'], '+z.2f')} ({row['n']} items)."
             )
     side = tables["position"].set_index("rater").loc["all"]
@@ -450,7 +463,7 @@ def _tested(panel, row):
     winner = panel.focus if row["win_rate"] > 0.5 else panel.other
     verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
     if pd.isna(row["p"]):
-        return f"no test ({row['reason']}): {verdict}"
+        return f"no test ({row['reason'].replace('_', ' ')}): {verdict}"
     error = row["mc_error"]
     drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
     return f"p = {row['p']:.2g}{drawn}: {verdict}"
@@ -459,6 +472,6 @@ def _tested(panel, row):
 def _scope(row):
     """Say what so many raters can and cannot show."""
     if row["reason"] == "fewer_than_three_raters":
-        return "So few raters show nothing of others."
-    few = "" if row["raters"] >= FEWEST else f" From {row['raters']} raters that cannot be checked."
-    return f"This takes the raters for a random draw, their leanings for normal.{few}"
+        return "Fewer than three raters allow no statement about others."
+    few = "" if row["raters"] >= FEWEST else f", which {row['raters']} raters cannot show"
+    return f"This assumes that the raters are a random sample with normally distributed preferences{few}."

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,9 @@ RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
+TELLING, FEWEST_PAIRS = 0.9, 5  # share and number of answers from which on a word of one side tells the system
+_WORD = re.compile(r"\w+")
+NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
 @dataclass(frozen=True)
@@ -210,12 +214,18 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         if changed:
             changes.append({"item": item, "column": column, "changes": changed})
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
+    answers_by_system = [[texts[item, name] for item in items] for name in systems]
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "balance": balance(design, systems).to_dict("records"),
         "text_changes": changes,
         "texts_with_a_system_name": [{"item": i, "column": c} for (i, c), text in texts.items() if names.search(text)],
+        "words_of_one_system": [
+            {"systems": [systems[a], systems[b]], "word": word, "items": count}
+            for a, b in itertools.combinations(range(len(systems)), 2)
+            for word, count in one_sided_words(answers_by_system[a], answers_by_system[b])
+        ],
         "identical_answers": _identical(texts, items, systems),
     }
     forms = {rater: _paired_form(form, texts, secret) for rater, form in design.groupby("rater", sort=False)}
@@ -233,6 +243,17 @@ def _check(plan, focus, systems):
         raise InputError(f"margin must be below 0.5, not {plan.margin}")
     if plan.guess and len(systems) > 2:
         raise InputError("the guess column needs exactly two systems")
+
+
+def one_sided_words(one, other):
+    """Find words that stand in exactly one of two answers nearly always: they tell systems apart, whatever their names.
+
+    Gives the ten most frequent, with the number of pairs of answers in which they do so.
+    """
+    pairs = [set(_WORD.findall(a.lower())) ^ set(_WORD.findall(b.lower())) for a, b in zip(one, other, strict=True)]
+    counts = Counter(word for words in pairs for word in words)
+    found = [(word, count) for word, count in counts.items() if count >= max(FEWEST_PAIRS, TELLING * len(pairs))]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:10]
 
 
 def _identical(texts, items, systems):
@@ -501,9 +522,40 @@ PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allow
 
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
-    if not files:
-        raise InputError("give the answers of two systems or more, each with its name")
     read = {name: _read_answers(Path(path), fields or Fields()) for name, path in files.items()}
+    return _joined_answers(read, files, common)
+
+
+def answers_of_log(log, systems=None, *, common=False, stratum=None):
+    """Arrange a log (`casebook.assistant.log.read_log`) as `make_forms` takes it: the frame, and an account.
+
+    ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names a column of it.
+    """
+    source = ", ".join(log.attrs.get("files", ())) or "the log"
+    known = list(dict.fromkeys(log["system"]))
+    unknown = [name for name in systems or () if name not in known]
+    if unknown:
+        raise InputError(f"{source}: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
+    if stratum and stratum not in log:
+        raise InputError(f"{source}: has no column {stratum!r} to stratify by; give group")
+    table = pd.DataFrame(
+        {"item": log["id"], "prompt": log["question"], "answer": log["answer"], "system": log["system"]}
+    )
+    table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
+    table["stratum"] = log[stratum].astype(str) if stratum else "all"
+    read = {name: table[table["system"] == name].set_index("item") for name in systems or known}
+    joined, account = _joined_answers(read, dict.fromkeys(read, source), common)
+    empty = {name: int((frame["answer"] == NO_ANSWER).sum()) for name, frame in read.items()}
+    return joined, account | {"no_answer": {name: count for name, count in empty.items() if count}}
+
+
+def _joined_answers(read, files, common):
+    """Join the answers of systems by item; ``files`` says where each was read."""
+    if len(read) < 2:
+        remedy = "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
+        raise InputError(
+            f"{next(iter(files.values()))}: holds one system, {next(iter(read))}; {remedy}" if read else remedy
+        )
     every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
     missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}
     missing = {name: items for name, items in missing.items() if items}

@@ -77,7 +77,7 @@ def read_forms(paths, columns=None):
 
     Parameters
     ----------
-    paths : sequence of path-like
+    paths : path-like or sequence of path-like
         Workbooks (.xlsx, .xlsm), CSV, or folders of them.
     columns : dict of str, optional
         Documented column to its name in the files, such as ``{"preferred": "choice"}``.
@@ -115,8 +115,8 @@ def read_forms(paths, columns=None):
 
 
 def expand(paths):
-    """List the forms among files and folders."""
-    files = []
+    """List the forms among files and folders, or of a single one."""
+    files, paths = [], [paths] if isinstance(paths, str | Path) else list(paths)
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else ()
         # Spreadsheets leave a lock file beside an open workbook.
@@ -315,6 +315,7 @@ class Votes:
     raters: tuple
     defects: tuple
     absent: tuple = ()
+    margin: tuple | None = None  # win rates that count as no difference, if they were registered
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
@@ -325,7 +326,7 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     forms : list of ReturnedForm
         As `read_forms` gives them.
     key : path-like, optional
-        The sealed key, or the folder of the study.
+        The sealed key, or the folder of the study; by default the key that lies with the forms.
     side_column : str, optional
         Column that says on which side, S1 or S2, the system under study stands; the documented one by default.
     last_column : bool, default False
@@ -354,11 +355,33 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     ...     open_forms(read_forms([form])).frame[["item_id", "left", "choice"]].values.tolist()
     [['Why?', 'BASE', 'BASE'], ['How?', 'RAG', 'Tie']]
     """
+    for form in forms:
+        if form.layout.name != "paired":
+            raise InputError(f"{form.path}: is a Likert form; give forms that ask for a preference")
+    if not (side_column or last_column):
+        key = key or key_beside(forms)
     if key is not None:
-        return unblind(forms, find_key(key), force=force)
-    if any(form.about for form in forms) and not side_column:
-        raise InputError("these forms are blind: give the sealed key with --key")
-    return read_votes(forms, side_column, last_column=last_column)
+        votes = replace(unblind(forms, find_key(key), force=force), margin=registered_margin(key))
+    elif any(form.about for form in forms) and not side_column:
+        raise InputError(f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study")
+    else:
+        votes = read_votes(forms, side_column, last_column=last_column)
+    if votes.frame["choice"].isna().all():
+        raise InputError(f"{forms[0].path}: no form holds a judgement; are they filled?")
+    return votes
+
+
+def key_beside(forms):
+    """Find the key of a study in the folder of its forms, or above it; forms that carry their key need none."""
+    if any(SIDE_COLUMN in form.rows for form in forms):
+        return None
+    for folder in dict.fromkeys(
+        place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])
+    ):
+        for file in (folder / KEY, folder / SEALED / KEY):
+            if file.is_file():
+                return file
+    return None
 
 
 def read_key(path):
@@ -401,7 +424,7 @@ def find_key(path):
 
 def registered_margin(path):
     """Give the range of no difference that was fixed beforehand, or None."""
-    found = _registration(path).get("primary", {}).get("no_difference") if path is not None else None
+    found = _registration(path).get("primary", {}).get("no_difference")
     return tuple(found) if found else None
 
 

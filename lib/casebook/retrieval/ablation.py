@@ -11,18 +11,21 @@ from casebook.data import load
 from casebook.data.cards import may_show
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import BETTER, WORSE, compare_systems, estimates, tie_classes
+from casebook.frames import CONTRASTS, compare_systems, estimates, tie_classes
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
+from casebook.plugins import callable_plugin, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import DEPTH, HybridRetriever
+from casebook.retrieval.settings import named
 from casebook.runs.manifest import Preprocessing, write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 from casebook.stats.intervals import bounds_text, mean_intervals
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
+RETRIEVES = "(queries, k) -> ids, scores"
 CONTROLS = ("random", "constant")
 CONTROL = "random"  # whose score stands beside every number
 
@@ -78,7 +81,25 @@ def retrieve(dataset, system):
         pools = [dataset.candidates[query] for query in queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    return Answers(*system(texts, DEPTH), pools)
+    name, answer = getattr(system, "__qualname__", type(system).__name__), system(texts, DEPTH)
+    try:
+        ids, scores = ([list(row) for row in part] for part in answer)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected two lists, the ids and the scores for each question") from None
+    if [len(texts)] * 2 != [len(ids), len(scores)] or [*map(len, ids)] != [*map(len, scores)]:
+        raise InputError(f"{name}: expected ids and scores of equal lengths for each of {len(texts)} questions")
+    if any(len(set(row)) < len(row) for row in ids):
+        raise InputError(f"{name}: a document is given twice for one question")
+    unknown = set(itertools.chain(*ids)) - set(dataset.documents["doc_id"])
+    if unknown:
+        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}")
+    return Answers(ids, scores, pools)
+
+
+def load_retriever(name, documents=None):
+    """Import a retriever of the user's own; of a class an object is made with the documents (doc_id, title, text)."""
+    found = callable_plugin(name, RETRIEVES)
+    return instance(name, found, RETRIEVES, documents) if isinstance(found, type) and documents is not None else found
 
 
 @dataclass(frozen=True)
@@ -129,20 +150,23 @@ class ScoredSystems:
         rows.insert(1, "group", rows["query_id"] if groups is None else rows["query_id"].map(groups))
         return rows
 
-    def compare(self, measure, focus, n_boot=10_000, seed=0):
-        """Compare all pairs on one measure, controls left out: those of `focus` are one family, all others another."""
+    def compare(self, measure, focus, planned=None, margin=0.0, n_boot=10_000, seed=0):
+        """Compare all pairs on one measure, controls left out: those `planned` (or of `focus`) are one family."""
         frame = self.scores[measure]
         rest = [name for name in frame if name not in self.controls and name != focus]
         frame = frame[[focus, *rest]]
-        families = {"planned": [(focus, name) for name in rest], "other": list(itertools.combinations(rest, 2))}
-        options = {"clusters": self.clusters, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
+        planned = [(focus, name) for name in rest] if planned is None else list(planned)
+        known = set(map(frozenset, planned))
+        other = [pair for pair in itertools.combinations(frame, 2) if frozenset(pair) not in known]
+        families = {"planned": planned, "other": other}
+        options = {"clusters": self.clusters, "margin": margin, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
         parts = {name: compare_systems(frame, pairs=pairs, **options) for name, pairs in families.items()}
         found = [part.pairs.assign(family=name) for name, part in parts.items()]
         pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
         systems = parts["planned"].systems
         place = {name: k for k, name in enumerate(systems["system"])}
         apart = np.zeros((len(place), len(place)), dtype=bool)
-        for a, b in pairs.loc[pairs["verdict"].isin([BETTER, WORSE]), ["system_a", "system_b"]].to_numpy():
+        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - parts["planned"].level, ["system_a", "system_b"]].to_numpy():
             apart[place[a], place[b]] = apart[place[b], place[a]] = True
         systems = systems.assign(tie_class=tie_classes(apart))
         return replace(parts["planned"], systems=systems, pairs=pairs)
@@ -169,6 +193,11 @@ class Ablation(ScoredSystems):
     control = CONTROL
     controls = CONTROLS
 
+    def joined(self, other):
+        """Add the systems of another ablation of the same queries."""
+        scores = {measure: frame.join(other.scores[measure]) for measure, frame in self.scores.items()}
+        return Ablation(self.dataset, self.results | other.results, scores)
+
 
 def means_table(numbers, measures=MEASURES):
     """Means of `ScoredSystems.numbers` as a table: system, n, and value, low and high of each measure."""
@@ -183,45 +212,32 @@ def means_table(numbers, measures=MEASURES):
     return table.astype(dict.fromkeys(table.columns[2:], float))  # None, for no interval, becomes NaN
 
 
+def planned_contrasts(comparison):
+    """The planned family of `compare`, as `casebook.contrasts` gives it."""
+    pairs = comparison.pairs[comparison.pairs["family"] == "planned"]
+    names = {"system_a": "system", "system_b": "against", "ci_low": "low", "ci_high": "high"}
+    return pairs.rename(columns=names | {"p_randomisation": "p", "p_max_t": "p_adjusted"})[CONTRASTS]
+
+
 def best_sentence(comparison, where):
-    """Name the best system, whichever it is, and those it is not told apart from."""
+    """Name the best system, whichever it is, and those that cannot be distinguished from it."""
     table = comparison.systems
     best, classes = table.iloc[0], table["tie_class"].str.split(",").map(set)
-    tied = table["system"].iloc[1:][[bool(classes[0] & other) for other in classes.iloc[1:]]].tolist()
-    groups = f" in {int(best['groups'])} groups of dependent ones" if best["groups"] < best["n"] else ""
-    text = (
-        f"On {int(best['n'])} queries{groups} of {where} the best of {len(table)} systems is "
-        f"**{best['system']}**, nDCG@10 {mean_text(best)}"
-    )
+    tied = table["system"].iloc[1:][[bool(classes[0] & other) for other in classes.iloc[1:]]].map(named).tolist()
+    interval = bounds_text(best["ci_low"], best["ci_high"])
+    text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
+    text += f" (nDCG@10 {best['mean']:.3f} {interval})"
     if len(table) == 1:
         return f"{text}."
     shown = "all others" if 1 < len(tied) == len(table) - 1 else ", ".join(tied) or "none"
-    return f"{text}; not told apart from it: {shown}."
-
-
-def contrast_sentence(comparison, focus, other):
-    """Say the planned contrast with another system: interval, corrected p and verdict."""
-    pairs = comparison.pairs
-    pair = pairs[(pairs["system_a"] == focus) & (pairs["system_b"] == other)].iloc[0]
-    bounds, why = bounds_text(pair["ci_low"], pair["ci_high"], "+z.3f"), ""
-    if pd.isna(pair["ci_low"]):
-        bounds, why = bounds.strip("[]"), f": {str(pair['reason']).replace('_', ' ')}"
-    return (
-        f"{focus.capitalize()} minus {other}: {pair['difference']:+z.3f} {bounds}, "
-        f"corrected p {pair['p_max_t']:.2g}, {pair['verdict']}{why}"
-    )
-
-
-def mean_text(row):
-    """A mean with its interval, from a row of `compare`'s systems."""
-    return f"{row['mean']:.3f} {bounds_text(row['ci_low'], row['ci_high'])}"
+    return f"{text}. Not distinguishable from it: {shown}."
 
 
 def halves(data):
-    """Divide a dataset's queries into two halves that share no group."""
+    """Divide a dataset's queries into two halves that share no group; none if there is a single group."""
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
-        raise InputError(f"{data.name}: too few groups of queries for two halves")
+        return []  # a single group
     names = ("first", "second")
     return [data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)]
 

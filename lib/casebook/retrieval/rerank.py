@@ -8,10 +8,13 @@ passages (`casebook.retrieval.index.Passages`) into `RERANKERS` and name it: ``H
 
 import numpy as np
 
+from casebook.errors import InputError
+from casebook.plugins import callable_plugin, instance, is_plugin
 from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import RankedLists
 
 CROSS_ENCODER = "cross-encoder:"
+RERANKS = "(query, texts) -> scores"
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 
@@ -47,13 +50,38 @@ RERANKERS = {
 
 
 def build_reranker(name, passages):
-    """Build a reranker of `RERANKERS`, or a cross-encoder that reads the nearest passages."""
+    """Build a reranker of `RERANKERS`, or a cross-encoder or a plugin that reads the nearest passages."""
+    if is_plugin(name):
+        return _plugged(name, passages.texts)
     if not name.startswith(CROSS_ENCODER):
         return RERANKERS[name](passages)
     from casebook.models.rerankers import CrossEncoderReranker
 
     model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts)
     return lambda queries, documents, nearest: (model.scores(queries, nearest), nearest)
+
+
+def load_reranker(name):
+    """Import a reranker of the user's own: ``(query, texts) -> scores``, or a class of such."""
+    found = callable_plugin(name, RERANKS)
+    return instance(name, found, RERANKS) if isinstance(found, type) else found
+
+
+def _plugged(name, texts):
+    score = load_reranker(name)
+
+    def scores(queries, documents, nearest):
+        found = np.full(nearest.shape, -np.inf)
+        for row, query in enumerate(queries):
+            places = np.flatnonzero(nearest[row] >= 0)
+            read = [texts[passage] for passage in nearest[row, places]]
+            values = np.asarray(score(query, read), dtype=float)
+            if values.shape != (len(read),) or not np.isfinite(values).all():
+                raise InputError(f"{name}: expected {len(read)} finite scores for {len(read)} texts")
+            found[row, places] = values
+        return found, nearest
+
+    return scores
 
 
 def rerank(config, reranker, given, fused, nearest, queries, trust, similarity):

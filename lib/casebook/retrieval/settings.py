@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.plugins import is_plugin
 from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
 from casebook.stats.samples import check_choice
 
@@ -56,6 +57,7 @@ MODES = {
         "the documented combination: rank fusion of bm25 and dense_chunked, marginal "
         "relevance, reranker, the same weights whatever the query",
     ),
+    "fused": (_FIRST_STAGE, "the first stage of the full system: its lists fused, nothing after it"),
     "no_mmr": ({"mmr": False}, "the full system without marginal relevance"),
     "no_reranker": ({"reranker": None}, "the full system without reranker: the order of marginal relevance"),
     "reranker_only": (
@@ -66,6 +68,30 @@ MODES = {
     "random": ({"lists": ("random",), **_FIRST_STAGE}, "control: seeded random order"),
     "constant": ({"lists": ("constant",), **_FIRST_STAGE}, "control: equal scores, so corpus order by the tie rule"),
 }
+
+#: What readers call the systems.
+NAMES = {
+    "full": "Full pipeline",
+    "bm25": "BM25",
+    "bm25_stemmed": "Stemmed BM25",
+    "bm25_chunked": "BM25 on passages",
+    "dense": "Dense",
+    "dense_chunked": "Dense on passages",
+    "rrf": "Rank fusion",
+    "rrf_chunked": "Rank fusion on passages",
+    "weighted_sum": "Full, scaled scores",
+    "constant_weights": "Full, constant weights",
+    "fused": "First stage alone",
+    "no_mmr": "Full without diversity",
+    "no_reranker": "Full without reranker",
+    "reranker_only": "Reranker's order alone",
+    "no_chunking": "Full without passages",
+    "full_tuned": "Full pipeline, tuned",
+    "random": "Random order",
+    "constant": "Equal scores",
+}
+#: Systems of one list and one search, which every other has to beat.
+SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 
 _WHOLE_NUMBERS = {"top_k": 1, "pool": 1, "mmr_pool": 1, "max_words": 1, "max_passages": 1, "overlap": 0, "seed": 0}
 
@@ -83,7 +109,7 @@ class PipelineConfig:
     mmr: bool = True
     mmr_lambda: float = 0.7
     mmr_pool: int = 50  # documents that marginal relevance keeps
-    reranker: str | None = "maxsim"  # or maxsim-mean, cross-encoder:NAME, pass-through
+    reranker: str | None = "maxsim"  # or maxsim-mean, pass-through, cross-encoder:NAME, module:object
     first_stage_weight: float = 1 / 3  # share of the fused score in the final one
     agreement: tuple | None = (0.5, 0.8)  # correlations with the encoder: from where, and from where fully, it is heard
     chunking: bool = True
@@ -99,6 +125,8 @@ class PipelineConfig:
         object.__setattr__(self, "lists", lists)
         if self.reranker == "none":
             object.__setattr__(self, "reranker", None)
+        if "/" in (self.reranker or "") and not self.reranker.startswith(CROSS_ENCODER):
+            object.__setattr__(self, "reranker", CROSS_ENCODER + self.reranker)  # a model of the hub, or a folder
         self._check_names()
         self._check_numbers()
 
@@ -111,9 +139,7 @@ class PipelineConfig:
         check_choice("BM25 preset", self.bm25_preset, tuple(PRESETS))
         if self.reranker == CROSS_ENCODER:
             raise InputError(f"name the model: reranker {CROSS_ENCODER}NAME")
-        if not (self.reranker or "").startswith(CROSS_ENCODER):
-            if "/" in (self.reranker or ""):
-                raise InputError(f"a model as reranker is named {CROSS_ENCODER}{self.reranker}")
+        if not (self.reranker or "").startswith(CROSS_ENCODER) and not is_plugin(self.reranker):
             check_choice("reranker", self.reranker, (*RERANKERS, None))
 
     def _check_numbers(self):
@@ -159,6 +185,11 @@ class PipelineConfig:
             return np.ones(tokens.shape)
         trust = np.minimum(1.0, self.question_tokens / tokens)
         return np.where(trust < LEAST_TRUST, 0.0, trust)
+
+
+def named(system):
+    """Give what readers call a system; one of the user's own keeps its name."""
+    return NAMES.get(system, system)
 
 
 def config_for(mode, **settings):

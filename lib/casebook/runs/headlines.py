@@ -1,4 +1,4 @@
-"""Headlines: the one to three answers of a chapter, which the front page shows and nothing else computes."""
+"""Headlines: the one to three answers of a chapter. The front page shows them; nothing else computes them."""
 
 import json
 import math
@@ -23,8 +23,8 @@ ANSWERS = {
 class Headline:
     """A question, the effect that answers it, and the verdict that follows from its interval.
 
-    ``value`` is an effect around zero: a difference from the strongest simple baseline, or a value minus the one that
-    means nothing (``null``: .5 of a win rate or an AUROC). It is never compared with chance, which is only a tick.
+    ``value`` is an effect around zero: a difference from the strongest simple baseline, or a value minus ``null``
+    (.5 of a win rate or an AUROC). It is never compared with chance, which is drawn as a tick only.
     """
 
     question: str
@@ -43,10 +43,10 @@ class Headline:
     null: float = 0.0  # what was subtracted, to print the value itself
     level: float | None = None  # the system's own mean, and the baseline's
     baseline: float | None = None
-    chance: float | None = None  # the effect that a scorer which knows nothing would have
+    chance: float | None = None  # the effect of a random scorer
     reason: str | None = None  # why there is no interval
     answers: dict | None = None  # verdict -> opening words, where "Yes" and "No" do not fit the question
-    words: dict | None = None  # verdict -> word of the front page
+    words: dict | None = None  # verdict -> word of the front page, where "helps" and "hurts" do not fit
     method: str | None = None  # page below methods/, with anchor; else the experiment's
 
     @classmethod
@@ -79,6 +79,11 @@ class Headline:
     def answer(self):
         """The opening words of the answer."""
         return (self.answers or {}).get(self.verdict, ANSWERS[self.verdict])
+
+    @property
+    def word(self):
+        """The verdict as the front page writes it."""
+        return (self.words or {}).get(self.verdict, self.verdict)
 
     @property
     def effect(self):

@@ -14,17 +14,6 @@ from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
-HEADLINES = {
-    "audits": ("labels", "flagged"),
-    "retrieval_ablation": ("full", "nDCG@10"),
-    "embedding_shift": ("posneg-uniform", "nDCG@10"),
-    "counterfactual_sensitivity": ("bm25", "auroc"),
-    "explanation_quality": ("corrected", "AUROC"),
-    "rater_agreement": ("panel", "win rate, ties as half, this panel"),
-    "factcheck_confusion": ("pipeline", "f1_macro"),
-    "query_length": ("full, short", "nDCG@10"),
-}
-"""Experiment to the system and measure that answer its question. A new experiment is added here."""
 
 
 class RunOutputs:
@@ -71,9 +60,13 @@ class RunOutputs:
         """Write measurements of time, apart from what reruns must reproduce."""
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
-    def figure(self, name, figure, caption=None, data=None, alt=None):
-        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from."""
-        path, drawn = self._path("figures", name, "svg"), as_svg(figure)
+    def figure(self, name, figure, caption=None, data=None, alt=None, timed=False):
+        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from.
+
+        A figure of measured times is kept apart from what reruns must reproduce.
+        """
+        kind = "timings" if timed else "figures"
+        path, drawn = self._path(kind, name, "svg"), as_svg(figure)
         with replacing(path) as temporary:
             temporary.write_bytes(drawn)
         if caption is None:
@@ -85,7 +78,8 @@ class RunOutputs:
             files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
         text = inline(drawn, figure, f"{self.cell}-{name}", alt or caption)
         pyplot.close(figure)
-        downloads = {kind: f"../../figures/{file.name}" for kind, file in files.items()}  # from the page of the cell
+        # From the page of the cell.
+        downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
         return Figure(text, caption, alt or caption, downloads)
 
     def items(self, found):
@@ -114,10 +108,8 @@ class RunOutputs:
         """Write one to three `Headline`, the answers of a chapter, and give their sentences to show."""
         rounded = [replace(each, **_rounded(asdict(each))) for each in found]
         write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
-        first, *rest = rounded
-        return Markdown(
-            "\n".join([f"**{first.sentence}**", "", *(f"- {each.question} {each.sentence}" for each in rest)])
-        )
+        first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
+        return Markdown("\n".join([f"**{first}**", "", *(f"- {text}" for text in rest)]))
 
 
 class Markdown(str):
@@ -164,6 +156,12 @@ def read_numbers(run, cell):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
+def read_contrasts(run, cell):
+    """Read the contrasts that a cell reported."""
+    path = run_dir(run) / "contrasts" / f"{cell}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def merge_numbers(run):
     """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
     merged, owners = {}, {}
@@ -197,15 +195,6 @@ def _numbers(tree, names=()):
             yield from _numbers(inner, (*names, name))
         else:
             yield (*names, name), inner
-
-
-def headlines(run, cell, chosen=None):
-    """Give the numbers that answer the question of a cell: experiment, dataset, system, measure, number."""
-    for experiment, datasets in read_numbers(run, cell).items():
-        system, measure = (HEADLINES if chosen is None else chosen).get(experiment, (None, None))
-        for dataset, systems in datasets.items():
-            if measure in systems.get(system, {}):
-                yield experiment, dataset, system, measure, systems[system][measure]
 
 
 # --- single items: what a page needs to show each of them

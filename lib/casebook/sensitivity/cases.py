@@ -15,6 +15,9 @@ from casebook.sensitivity.facts import FACT_TYPES, FactSheet, from_dict, present
 CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 GOLD = paths.DATA / "counterfactual" / "extraction"
 DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
+KEYS = ("case_id", "fact_sheet", DECIDES, NOT, RANKING, "title", "citation", "court", "jurisdiction", "facts")
+KEYS += ("rationale", "annotation", "split")
+"""What a line of a file of cases may hold; the first two it must."""
 
 
 # ---- cases: what decides them
@@ -49,10 +52,10 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseSet:
-    """Annotated cases, and the names of those left out for want of annotations."""
+    """Annotated cases, and those that nobody annotated."""
 
     cases: tuple
-    excluded: tuple
+    unannotated: tuple
 
     def annotations(self):
         """The annotations in rows."""
@@ -61,9 +64,9 @@ class CaseSet:
     def account(self):
         """Count what was read."""
         return {
-            "read": len(self.cases) + len(self.excluded),
+            "read": len(self.cases) + len(self.unannotated),
             "annotated": len(self.cases),
-            "excluded_without_annotations": len(self.excluded),
+            "without annotations": len(self.unannotated),
             "pairs": sum(len(c.dispositive) + len(c.non_dispositive) for c in self.cases),
             "untestable_types": sum(len(case.untestable) for case in self.cases),
         }
@@ -71,13 +74,14 @@ class CaseSet:
 
 def read_cases(path=CASES, documented=False):
     """Read annotated cases from JSON lines; errors name file, line and field."""
-    cases, excluded, seen = [], [], set()
+    cases, unannotated, seen = [], [], set()
     for number, record in read_jsonl(path, {"case_id": str, "fact_sheet": dict}):
         name = record["case_id"]
+        if problem := _annotation_problem(record, documented):
+            raise InputError.at(path, number, problem)
         sheet = from_dict({"case_id": name, **record["fact_sheet"]}, f"{path}:{number}", documented)
-        problem = _annotation_problem(record)
-        if problem or sheet.case_id in seen:
-            raise InputError.at(path, number, problem or f"case {name!r} comes twice")
+        if sheet.case_id in seen:
+            raise InputError.at(path, number, f"case {name!r} comes twice")
         seen.add(sheet.case_id)
         told = [str(record.get(f) or "") for f in ("title", "citation", "facts", "rationale", "jurisdiction")]
         sides = [tuple(record.get(side) or ()) for side in (DECIDES, NOT)]
@@ -86,16 +90,16 @@ def read_cases(path=CASES, documented=False):
             annotation_frame([case.record])
         except InputError as error:
             raise InputError.at(path, number, str(error)) from error
-        if any(sides) or case.ranking:
-            cases.append(case)
-        else:
-            excluded.append(sheet.case_id)
+        (cases if any(sides) or case.ranking else unannotated).append(case)
     if not seen:
         raise InputError(f"{path}: holds no cases")
-    return CaseSet(tuple(cases), tuple(excluded))
+    return CaseSet(tuple(cases), tuple(unannotated))
 
 
-def _annotation_problem(record):
+def _annotation_problem(record, documented):
+    unknown = [key for key in record if key not in KEYS]
+    if unknown and not documented:
+        return f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}"
     for side in (DECIDES, NOT):
         types = record.get(side) or []
         if not isinstance(types, list) or not all(isinstance(t, str) for t in types):

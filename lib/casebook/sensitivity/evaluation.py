@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import auroc, formulas
+from casebook.measures.classification import auroc, auroc_difference, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
@@ -126,6 +126,18 @@ def coverage(edges, cases, least=1):
     count = np.vstack([count.fillna(0), np.zeros((cases - len(count), len(FACT_TYPES)))])
     frame = pd.DataFrame({"fact type": FACT_TYPES, "assessed": (count >= least).sum(0), "cases": cases})
     return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
+
+
+def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
+    """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
+    used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
+    groups = {
+        "facts that decide": used[used["dispositive"].eq(True)],
+        "other facts": used[used["dispositive"].eq(False)],
+    }
+    groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
+    shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    return pd.DataFrame(shares).astype(float)
 
 
 # ---- scores against annotations
@@ -278,6 +290,25 @@ def score_pairs(scores, annotations):
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
+
+
+def auroc_contrasts(scores, against, annotations, level=0.95):
+    """Contrast the AUROC of one system with that of simple ones, on the pairs that both assessed.
+
+    ``scores`` and the values of ``against`` are cases x fact types; the intervals hold together (Bonferroni).
+    """
+    rows = []
+    for name, simple in against.items():
+        pairs = score_pairs(scores, annotations).assign(simple=score_pairs(simple, annotations)["score"])
+        pairs = pairs.dropna(subset=["score", "simple", "dispositive"])
+        truth, cases = pairs["dispositive"].astype(bool), pairs["case_id"].tolist()
+        sides = [pairs[column].to_numpy(float) for column in ("score", "simple")]
+        found = auroc_difference(truth, *sides, level=1 - (1 - level) / len(against), clusters=cases)
+        areas = [auroc(truth, side).estimate for side in sides]
+        bounds = (np.nan if bound is None else bound for bound in (found.low, found.high))
+        rows.append((name, found.estimate, *bounds, found.n, len(set(cases)), *areas, found.reason))
+    columns = ["against", "difference", "low", "high", "n", "groups", "level", "baseline", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"reason": object})
 
 
 def type_scores(scores, annotations):

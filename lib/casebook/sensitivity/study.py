@@ -3,12 +3,15 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
+from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
+from casebook.frames import estimates
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
@@ -16,11 +19,14 @@ from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
 from casebook.sensitivity.cases import annotation_frame, annotations_of_weights, read_cases
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.evaluation import (
+    THRESHOLD,
+    auroc_contrasts,
     case_scores,
     development_threshold,
     evaluate,
     placebo_threshold,
     sensitivity,
+    shares_above,
     type_scores,
 )
 from casebook.sensitivity.extract import extract_sheet
@@ -28,12 +34,14 @@ from casebook.sensitivity.facts import FACT_TYPES, contradictions, present_types
 from casebook.sensitivity.placebo import LEAST_TERMS, Vocabulary, inert_words
 from casebook.sensitivity.planted import plant_cases
 from casebook.sensitivity.plausibility import rules
-from casebook.sensitivity.tree import PRIMARY, CaseSearch, TreeSettings, edge_frame, grow_trees, placebo_frame
+from casebook.sensitivity.tree import OK, PRIMARY, CaseSearch, TreeSettings, edge_frame, grow_trees, placebo_frame
 
 SYSTEMS = ("bm25", "dense", "full")
 CONTROL = "random"
 PLANTED = "planted"
 TYPE_ALONE = "type alone"
+SIMPLE = "bm25"  # the simple system that others are compared with
+ABOVE = f"share of placebos above {THRESHOLD}"
 
 
 # ---- cases and the collection that they are run against
@@ -102,6 +110,15 @@ def annotated_collection(documents, name):
     return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, found.annotations(), neighbours, account)
 
 
+def own_collection(cases, corpus):
+    """Take cases from a file, annotated or not, against the documents of a folder."""
+    if corpus is None:
+        raise InputError(f"{cases}: the cases need documents to search: name their folder too (corpus)")
+    found, documents = read_cases(cases), read_collection(corpus)
+    sheets, account = [case.sheet for case in (*found.cases, *found.unannotated)], found.account()
+    return CaseCollection(Path(cases).stem, sheets, documents, found.annotations(), neighbours_or_next, account)
+
+
 # ---- the study
 
 
@@ -140,6 +157,20 @@ class SensitivityStudy:
         """Score one system against the annotations; see `evaluation.evaluate`."""
         scores = self.scores(system, over_placebo=over_placebo)
         return evaluate(scores, self.annotations, threshold, **self.options)
+
+    def against_simple(self, system):
+        """Contrast the AUROC of a system with the simple baselines, the best first; see `auroc_contrasts`."""
+        scores = self.scores(system)
+        simple = {TYPE_ALONE: type_scores(scores, self.annotations)}
+        if SIMPLE in self.edges and system != SIMPLE:
+            simple[SIMPLE] = self.scores(SIMPLE)
+        found = auroc_contrasts(scores, simple, self.annotations)
+        found.insert(0, "system", system)
+        return found.sort_values("baseline", ascending=False, kind="stable").reset_index(drop=True)
+
+    def shares_above(self, system, threshold=THRESHOLD):
+        """Give the share of edits above a displacement, case by case; see `evaluation.shares_above`."""
+        return shares_above(self.edges[system], self.placebos[system], self.annotations, threshold)
 
     def agreement(self):
         """Score every system against the annotations, and a control that knows the fact type alone; empty without any.
@@ -193,6 +224,11 @@ class SensitivityStudy:
             fields = ("value", "ci", "n", "control", "reason")
             known = {name: number for name, number in found.items() if number["value"] is not None}
             table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
+            shares, used = self.shares_above(system)[["placebos"]].dropna(), self.placebos[system]["status"] == OK
+            for row in estimates(shares, **self.options).to_dict("records") if len(shares) else ():
+                above = {"edges": int(used.sum()), "above": row["value"], "above low": row["low"]}
+                above |= {"above high": row["high"], "reason": row["reason"]}
+                table[system][ABOVE] = number_of(above, "above", 0.0)
             for row in self.sensitivity(system).to_dict("records"):
                 label = f"{PRIMARY} {row['fact type']}"
                 table[system][label] = number_of(row, "sensitivity", row["placebo"])

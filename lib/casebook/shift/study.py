@@ -103,12 +103,12 @@ def oracle_scale(data, fit, measures=MEASURES):
     return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
 
 
-def gains(study, measure=SELECTION, n_resamples=10_000):
+def gains(study, measure=SELECTION, n_resamples=10_000, margin=0.0):
     """Compare every system with no shift, over groups of queries; the learned shifts are one family."""
     frame, options = study.scores[measure], {"n_resamples": n_resamples, "seed": study.seed}
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     alone = difference_intervals(differences, study.clusters, **options)
-    family = contrasts(frame, [(name, BASELINE) for name in study.fits], study.clusters, **options)
+    family = contrasts(frame, [(name, BASELINE) for name in study.fits], study.clusters, margin=margin, **options)
     family = family.set_index("system").rename(columns={"low": "gain low", "high": "gain high"})
     rows = [(one.estimate, one.low, one.high, one.n, one.reason) for one in alone]
     table = pd.DataFrame(rows, differences.columns, ["gain", "gain low", "gain high", "n", "reason"], dtype=object)

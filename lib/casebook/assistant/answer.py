@@ -1,0 +1,202 @@
+"""Answers of a language model to a list of questions, with retrieval and without, as a log."""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+from casebook.assistant.log import ALIASES, documents_of, read_log
+from casebook.errors import BatchFailed, InputError
+from casebook.files import locked, refuse_overwriting, write_text
+from casebook.models.language import Endpoint, NoAnswer
+from casebook.progress import clock
+from casebook.readers import OPENERS, read_lines, read_records
+
+PROMPTS = {
+    "retrieval": (
+        "Answer the question from the passages below, and only from them. Give the number of each passage that you use "
+        "in square brackets, such as [1]. If the passages do not answer the question, say that you do not know.\n\n"
+        "{passages}\n\nQuestion: {question}\nAnswer:"
+    ),
+    "no retrieval": (
+        "Answer the question in a few sentences. If you do not know the answer, say so.\n\n"
+        "Question: {question}\nAnswer:"
+    ),
+}
+"""What the model is asked, with passages of the collection (RAG) and without (base)."""
+IN_A_ROW = 3  # failures after which the rest is not tried
+KEPT = ("reference", "relevant", "group")  # of a question, if it has them
+
+
+def read_asked(path):
+    """Read questions: one a line of text, or records with ``question`` (or ``text``) and what a log may hold."""
+    path = Path(path)
+    plain = path.with_suffix("") if path.suffix in OPENERS else path
+    if plain.suffix.lower() not in (".csv", ".json", ".jsonl"):
+        rows = [(number, {"question": line.strip()}) for number, line in read_lines(path) if line.strip()]
+    else:
+        rows = read_records(path)[0]
+    asked, places = [], {}
+    for place, record in rows:
+        text = next((record[name] for name in (*ALIASES["question"], "text") if record.get(name)), None)
+        if not isinstance(text, str) or not text.strip():
+            raise InputError.at(path, place, "has no question: name a field question, or text")
+        name = next((str(record[key]) for key in ("_id", *ALIASES["id"]) if record.get(key) not in (None, "")), text)
+        if name in places:
+            raise InputError.at(path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one")
+        places[name] = place
+        kept = {key: record[key] for key in KEPT if record.get(key) not in (None, "")}
+        asked.append({"id": name, "question": text} | kept)
+    if not asked:
+        raise InputError(f"{path}: holds no questions")
+    return asked
+
+
+def answer_questions(
+    questions,
+    out,
+    model,
+    corpus=None,
+    *,
+    url=None,
+    k=3,
+    mode="full",
+    timeout=60.0,
+    retries=4,
+    max_tokens=512,
+    prices=None,
+    report=print,
+):
+    """Ask a model every question, with retrieval (if there is a corpus) and without, and keep each answer at once.
+
+    Parameters
+    ----------
+    questions : path-like
+        Questions, see `read_asked`.
+    out : path-like
+        Log in JSON lines. If it exists, only the questions that it lacks are asked.
+    model : str
+        Name of a model behind an OpenAI-compatible endpoint.
+    corpus : str or path-like, optional
+        Folder or data set to retrieve from; without one the model answers on its own only.
+    url : str, optional
+        Address of the endpoint; ``CASEBOOK_LLM_URL`` by default. The key is that of ``OPENAI_API_KEY`` and never kept.
+    k : int, default 3
+        Passages that the model is given.
+    mode : str, default "full"
+        Retrieval system, see `casebook.HybridRetriever`.
+    timeout, retries : float, int
+        Seconds for one answer, and how often a busy or broken server is asked again.
+    max_tokens : int, default 512
+        Longest answer.
+    prices : (float, float), optional
+        Price of a million tokens of prompt and of answer, from which ``cost`` is computed.
+    report : callable
+        Takes a line on the progress.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The log, as `casebook.assistant.log.read_log` reads it.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be read, or ``out`` was made with other settings.
+    BatchFailed
+        If some questions have no answer; the same call asks them again.
+
+    Examples
+    --------
+    >>> from casebook.assistant.answer import answer_questions
+    >>> log = answer_questions("questions.txt", "answers.jsonl", "my-model", url="http://127.0.0.1:8000/v1"
+    ... )  # doctest: +SKIP
+    """
+    out, asked = Path(out), read_asked(questions)
+    refuse_overwriting(out, questions)
+    endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
+    documents = None if corpus is None else documents_of(corpus)
+    settings = json.dumps([model, k, mode, max_tokens, PROMPTS, documents is not None and documents["text"].tolist()])
+    settings = hashlib.sha256(settings.encode()).hexdigest()[:12]
+    kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
+    with locked(out.with_name(f".{out.name}.lock"), lambda owner: f"{out}: is being written by {owner}: wait for it"):
+        done = _done(out, settings)
+        left = [(one, kind) for one in asked for kind in kinds if (one["id"], f"{model}, {kind}") not in done]
+        if done:
+            report(f"{out}: {len(done)} answers are there, {len(left)} are left")
+        failures = _ask(
+            left, out, endpoint, _found(left, documents, k, mode), (model, settings, max_tokens, prices), report
+        )
+    if failures:
+        causes = "; ".join(dict.fromkeys(failures.values()))
+        missing = len(asked) * len(kinds) - len(_done(out, settings))
+        raise BatchFailed(
+            f"{missing} of {len(asked) * len(kinds)} answers are missing: {causes}; the same command asks again"
+        )
+    return read_log(out)
+
+
+def _found(left, documents, k, mode):
+    """Documents for each question that is asked with retrieval."""
+    texts = {one["id"]: one["question"] for one, kind in left if kind == "retrieval"}
+    if not texts:
+        return {}
+    from casebook.retrieval.pipeline import HybridRetriever
+
+    found = HybridRetriever(documents, mode=mode).retrieve_many(list(texts.values()), k)
+    return {name: found.hits(row)[:k] for row, name in enumerate(texts)}
+
+
+def _done(out, settings):
+    """Questions and systems that a log has; a last line that broke off is taken out of it."""
+    if not out.exists() or not out.stat().st_size:
+        return set()
+    rows, broken = read_records(out, tolerate_truncation=True) if _whole_lines(out) else ([], 1)
+    if broken:
+        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for _, row in rows))
+    other = next((place for place, row in rows if row.get("settings") != settings), None)
+    if other is not None:
+        raise InputError.at(out, other, "was made with another model, corpus, prompt or setting: name another file")
+    return {(row["id"], row["system"]) for _, row in rows}
+
+
+def _whole_lines(out):
+    with out.open("rb") as stream:
+        return b"\n" in stream.read()
+
+
+def _ask(left, out, endpoint, hits, settings, report):
+    """Ask what is left, write each answer, and give the causes of those that failed."""
+    model, fingerprint, max_tokens, prices = settings
+    failures, row_of_failures, started, told = {}, 0, time.monotonic(), time.monotonic()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("a", encoding="utf-8") as stream:
+        for number, (one, kind) in enumerate(left):
+            found = hits.get(one["id"], []) if kind == "retrieval" else []
+            passages = "\n\n".join(f"[{place}] {hit.text}" for place, hit in enumerate(found, 1))
+            began = time.monotonic()
+            try:
+                reply = endpoint.reply(PROMPTS[kind].format(passages=passages, question=one["question"]), max_tokens)
+            except NoAnswer as error:
+                failures[one["id"], kind] = str(error)
+                row_of_failures += 1
+                report(f"no answer to {one['id'][:60]!r}: {error}")
+                if row_of_failures == IN_A_ROW:
+                    report(f"{IN_A_ROW} failures in a row: the other {len(left) - number - 1} are not asked")
+                    break
+                continue
+            row_of_failures = 0
+            row = one | {"answer": reply.text.strip(), "system": f"{model}, {kind}"}
+            if kind == "retrieval":
+                row |= {"contexts": [hit.text for hit in found], "context_ids": [hit.doc_id for hit in found]}
+            row |= {"seconds": round(time.monotonic() - began, 3), "settings": fingerprint, "cut_off": reply.cut_off}
+            row |= {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+            if prices and None not in (reply.prompt_tokens, reply.completion_tokens):
+                row["cost"] = (prices[0] * reply.prompt_tokens + prices[1] * reply.completion_tokens) / 1e6
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            stream.flush()
+            if time.monotonic() - told > 5 or number + 1 == len(left):
+                told = time.monotonic()
+                pause = (told - started) / (number + 1) * (len(left) - number - 1)
+                report(f"{number + 1} of {len(left)} answers" + (f", about {clock(pause)} left" if pause else ""))
+    return failures

@@ -1,0 +1,158 @@
+"""The front page: what this is and how to cite it, and the answers of all chapters, which they wrote themselves."""
+
+import html
+import math
+import subprocess
+
+from casebook import __version__
+from casebook.book.chapters import reproduce_line
+from casebook.book.items import items_file
+from casebook.book.titles import dataset_name, experiment_of
+from casebook.paths import ROOT, run_dir
+from casebook.readers import read_yaml
+from casebook.run import stored_record
+from casebook.runs.headlines import HELPS, HURTS, NO_BETTER, NO_EFFECT, NOT_MEASURED, UNDECIDED, read_headlines
+
+VISIBLE = 3  # answers of one experiment; the others are folded
+METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
+_CLASSES = {
+    HELPS: "helps",
+    HURTS: "hurts",
+    NO_EFFECT: "no-effect",
+    NO_BETTER: "no-better",
+    UNDECIDED: "undecided",
+    NOT_MEASURED: "not-measured",
+}
+_STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
+
+
+# --- what this is, in one line
+
+
+def completed(run, cells):
+    """Give the day on which the last chapter of a run was completed, in words."""
+    days = [record.completed for cell in cells if (record := stored_record(run, cell)) and record.completed]
+    return f"{max(days):%d %B %Y}".lstrip("0") if days else None
+
+
+def masthead(run, cells):
+    """Write date, version, commit, repository, licence and how to cite."""
+    cited = read_yaml(ROOT / "CITATION.cff", "citation") if (ROOT / "CITATION.cff").is_file() else {}
+    day, commit, place = completed(run, cells), _commit(), cited.get("repository-code")
+    parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
+    parts += [f"Commit {html.escape(commit)}"] if commit else []
+    parts += [f'<a href="{html.escape(place)}">Repository</a>'] if place else []
+    if cited:
+        parts.append(f"Licence {html.escape(str(cited['license']))}")
+        who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
+        text = f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
+        parts[-1] += f"<br>Cite as: {html.escape(text)}"
+    return f'<p class="masthead">{" · ".join(parts)}</p>'
+
+
+def _commit():
+    """Give the commit of a checkout, marked where files differ from it; nothing outside a checkout."""
+    if not (ROOT / ".git").exists():
+        return None
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=, with changes", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+# --- the answers
+
+
+def answers(run, cells, up="", visible=VISIBLE):
+    """Write a row for each headline of some cells; of one experiment only so many are visible at first."""
+    rows = [(cell, experiment_of(run, cell), headline) for cell in cells for headline in read_headlines(run, cell)]
+    if not rows:
+        return "<p>No chapter of this run has reported an answer yet.</p>"
+    limits = {}
+    for *_, each in rows:
+        ends = [x for x in (each.value, each.low, each.high, each.margin) if x is not None]
+        limits[each.measure, each.null] = max([limits.get((each.measure, each.null), 0), *map(abs, ends)])
+    written = {}
+    for cell, experiment, each in rows:
+        limit = _nice(limits[each.measure, each.null])
+        written.setdefault(experiment, []).append(_row(run, cell, experiment, each, limit, up))
+    shown = [row for found in written.values() for row in found[:visible]]
+    more = [row for found in written.values() for row in found[len(found[:visible]) :]]
+    text = f'<ul class="answers">{"".join(shown)}</ul>'
+    if more:
+        text += f'<details class="more-answers"><summary>{len(more)} more answer{"s" * (len(more) > 1)}</summary>'
+        text += f'<ul class="answers">{"".join(more)}</ul></details>'
+    return text
+
+
+def method_page(experiment, named=None):
+    """Give the address of the page on the method of an experiment."""
+    page, _, anchor = (named or METHODS.get(experiment, experiment)).partition("#")
+    page = page.removesuffix(".html").removesuffix(".md")
+    page = page if (ROOT / "book" / "methods" / f"{page}.md").is_file() else "measures"
+    return f"methods/{page}.html{f'#{anchor}' if anchor else ''}"
+
+
+def _row(run, cell, experiment, each, limit, up):
+    """Write the row of one headline."""
+    names = f"{each.system} against {each.against}" if each.against else each.system
+    about = f"{names}, {each.measure}; {dataset_name(each.dataset)}"
+    if each.value is None:
+        answer, picture = f"{each.answer}: {each.reason}", ""
+    else:
+        answer, picture = f"{each.answer}: {each.effect}", effect_drawing(each, limit)
+        if each.low is None and each.reason:
+            about += f". No interval: {each.reason.replace('_', ' ')}"
+    links = {"chapter": f"run/notebooks/{cell}.html", "method": method_page(experiment, each.method)}
+    if (run_dir(run) / "rows" / f"{cell}.csv.gz").is_file():
+        links["rows"] = f"rows/{cell}.csv.gz"
+    if items_file(run, cell).is_file():
+        links["item by item"] = f"generated/items/{cell}.html"
+    linked = " ".join(f'<a href="{up}{html.escape(place)}">{label}</a>' for label, place in links.items())
+    within = f" (within ±{each.margin:.3g})" if each.verdict == NO_EFFECT and each.margin else ""
+    return (
+        f'<li class="answer-row"><div class="answer-text"><strong>{html.escape(each.question)}</strong> '
+        f"{html.escape(answer)}<br><small>{html.escape(about)}</small></div>"
+        f'<div class="answer-effect">{picture}</div>'
+        f'<div class="answer-count"><span class="verdict verdict-{_CLASSES[each.verdict]}">'
+        f"{html.escape(each.word + within)}</span><br><small>{html.escape(each.count)}</small></div>"
+        f'<div class="answer-links">{linked} {reproduce_line(run, cell, up)}</div></li>\n'
+    )
+
+
+def _nice(limit):
+    """Round the end of an axis up to a number that is easily read."""
+    if not limit:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(limit))
+    return next(step * power for step in _STEPS if step * power >= limit * (1 - 1e-9))
+
+
+def effect_drawing(each, limit):
+    """Draw an effect with its interval on an axis around zero; chance is a tick, the margin a band."""
+
+    def x(value):
+        return f"{130 + 105 * value / limit:.1f}"
+
+    marks = []
+    label = f"{each.effect} on an axis from {each.null - limit:.3g} to {each.null + limit:.3g}"
+    if each.margin:
+        width = 210 * each.margin / limit
+        marks.append(f'<rect class="margin" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
+        label += f"; differences below {each.margin:.3g} do not matter"
+    marks.append('<path class="axis" d="M25 12H235M130 3V21"/>')
+    if each.chance is not None:
+        label += f"; chance {each.chance + each.null:.3g}"
+        if abs(each.chance) <= limit:
+            marks.append(f'<path class="chance" d="M{x(each.chance)} 5V19"/>')
+    if each.low is not None and each.high is not None:
+        marks.append(f'<path class="interval" d="M{x(max(each.low, -limit))} 12H{x(min(each.high, limit))}"/>')
+    marks.append(f'<circle class="value" cx="{x(each.value)}" cy="12" r="4"/>')
+    for place, value in ((25, -limit), (130, 0), (235, limit)):
+        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:.3g}</text>')
+    label = html.escape(label)
+    return (
+        f'<svg class="effect" viewBox="0 0 260 36" role="img" aria-label="{label}"><title>{label}</title>'
+        f"{''.join(marks)}</svg>"
+    )

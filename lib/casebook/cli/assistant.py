@@ -1,0 +1,84 @@
+"""``casebook answer`` and ``casebook gate --log``: make a log of answers, and hold a new one against an old one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli.common import Json, print_frame, print_json, say
+from casebook.errors import InputError
+
+
+def answer(
+    questions: Annotated[Path, typer.Argument(help="Questions: .jsonl, .json, .csv, or one a line.")],
+    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Log to write, or to complete: .jsonl.")],
+    corpus: Annotated[str | None, typer.Option(help="Folder or data set to retrieve from.")] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the endpoint; default: CASEBOOK_LLM_URL.")] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Passages that the model is given.")] = 3,
+    mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one answer.")] = 60.0,
+    retries: Annotated[int, typer.Option(min=0, help="For a busy or broken server.")] = 4,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer.")] = 512,
+    price_in: Annotated[float | None, typer.Option(min=0, help="Of a million prompt tokens.")] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help="Of a million answer tokens.")] = None,
+    as_json: Json = False,
+):
+    """Ask a model every question, with retrieval and without, and keep the answers as a log.
+
+    The API key comes from OPENAI_API_KEY. The same command again asks only what is missing; exit 3 if something is.
+
+    Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini --out answers.jsonl
+    """
+    from casebook.assistant.answer import answer_questions
+
+    if out.suffix != ".jsonl":
+        raise InputError(f"{out}: name a .jsonl file")
+    if (price_in is None) != (price_out is None):
+        raise InputError("give both --price-in and --price-out, or neither")
+    prices = None if price_in is None else (price_in, price_out)
+    how = {"url": url, "k": k, "mode": mode, "timeout": timeout, "retries": retries, "max_tokens": max_tokens}
+    log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
+    table = log.groupby("system", sort=False).agg(
+        answers=("id", "size"), empty=("answer", lambda x: int((x == "").sum())), seconds=("seconds", "median")
+    )
+    table["cost"] = log.groupby("system", sort=False)["cost"].sum(min_count=1)
+    table = table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
+    if as_json:
+        print_json({"log": str(out), "systems": table})
+        return
+    print_frame(table, digits=".3g")
+    typer.echo(f"next: casebook run assistant --run mine -p log={out}")
+
+
+def gate_log(log, against, measures, margin, common, collection, as_json):
+    """Decide on two logs; ends with the exit code of the verdict."""
+    from casebook.assistant.study import MARGIN, gate_logs
+    from casebook.runs.decide import settle
+
+    if against is None:
+        raise InputError("--log needs the log that it is held against: --against FILE")
+    margin = MARGIN if margin is None else margin
+    found = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
+    if as_json:
+        print_json(found | {"passed": found["verdict"] == "pass", "margin": margin})
+    else:
+        for note in found["notes"]:
+            typer.echo(note)
+        if len(found["rows"]):
+            several = len(set(found["rows"]["system"])) > 1
+            columns = [
+                *(["system"] if several else []),
+                "measure",
+                "level",
+                "baseline",
+                "difference",
+                "low",
+                "high",
+                "n",
+                "groups",
+                "verdict",
+            ]
+            print_frame(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}), digits="z.3f")
+            typer.echo(f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}")
+    settle(found["verdict"], f"gate: {found['verdict']}")

@@ -1,0 +1,142 @@
+"""Every term of the four documents is on its page; what the pages name exists."""
+
+import html
+import importlib
+import json
+import re
+import shlex
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from typer.testing import CliRunner
+
+import casebook
+from casebook.book import concordance
+from casebook.book.concordance import FIELDS, concordance_page, documents, read_concordance
+from casebook.cli import app
+from casebook.errors import InputError
+from casebook.paths import ROOT
+
+ALL = [(name, row) for name in documents() for row in read_concordance(name)["rows"]]
+CODE = re.compile(r"`([^`]+)`")
+NAME = re.compile(
+    r"(?:casebook|measures|retrieval|sensitivity|explain|factcheck|raters|shift|audits|runs|data)(?:\.\w+)+"
+)
+
+
+def spans(row):
+    """Give what a row names as code of ours."""
+    return CODE.findall(str(row["here"]))
+
+
+def test_the_four_documents_have_pages_with_their_terms_in_order():
+    assert documents() == ["countercase", "embeddingshift", "factchecker", "pdpabench"]
+    for name in documents():
+        page = concordance_page(name)
+        heads = [line.removeprefix("## ").strip("` ") for line in page.splitlines() if line.startswith("## ")]
+        assert heads == [str(row["term"]) for row in read_concordance(name)["rows"]]
+        assert len(heads) == len(set(heads)), "a term twice"
+
+
+COMMANDS = sorted({span for _, row in ALL for span in spans(row) if span.startswith("casebook ")})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_exists_with_its_options(command):
+    words = shlex.split(command)[1:]
+    group = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)][:2]
+    found = CliRunner().invoke(app, [*group, "--help"])
+    if found.exit_code and len(group) > 1:  # the second word is an argument
+        found = CliRunner().invoke(app, [group[0], "--help"])
+    assert found.exit_code == 0, found.output
+    text = re.sub(r"\x1b\[[0-9;]*m", "", found.output)
+    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+        assert option in text, f"{command}: no option {option}"
+
+
+PYTHON = sorted(
+    {span.partition("(")[0] for _, row in ALL for span in spans(row) if NAME.fullmatch(span.partition("(")[0])}
+)
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_every_python_name_can_be_imported(name):
+    parts = name.removeprefix("casebook.").split(".")
+    if len(parts) == 1 and hasattr(casebook, parts[0]):
+        return
+    found = casebook
+    for place, part in enumerate(parts):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = importlib.import_module(".".join(["casebook", *parts[: place + 1]]))
+
+
+def test_every_link_leads_to_a_page_of_the_book():
+    for name, row in ALL:
+        text = " ".join(str(row[field]) for field in FIELDS)
+        for target in re.findall(r"\]\(([^)#]+)", text):
+            assert (ROOT / "book" / "documents" / target).resolve().is_file(), f"{name}: {row['term']}: {target}"
+
+
+def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
+    table = {"title": "T", "about": "A", "rows": [ALL[0][1] | {"more": 1}]}
+    (tmp_path / "x.yml").write_text(yaml.safe_dump(table))
+    monkeypatch.setattr(concordance, "TABLES", tmp_path)
+    with pytest.raises(InputError, match=r"x\.yml: row 1: give section"):
+        concordance_page("x")
+
+
+# --- in the rendered site
+
+
+@pytest.fixture(scope="module")
+def site():
+    from casebook.book import build_book
+
+    return build_book("smoke").parent
+
+
+def words(text):
+    """Split a query as the search page does."""
+    return [word for word in re.split(r"[^\w]+", text.lower()) if word]
+
+
+@pytest.mark.slow
+def test_search_finds_every_term_and_alias_on_its_page(site):
+    from sphinx.search.en import SearchEnglish
+
+    language = SearchEnglish({})
+    index = json.loads((site / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+
+    def pages_with(word):
+        found = set()
+        for key in {word, language.stem(word)}:
+            for part in ("terms", "titleterms"):
+                places = index[part].get(key, [])
+                found |= {places} if isinstance(places, int) else set(places)
+        return found
+
+    lost = []
+    for name, row in ALL:
+        page = index["docnames"].index(f"documents/{name}")
+        for term in (row["term"], *row["aliases"]):
+            missing = [
+                word for word in words(str(term)) if word not in language.stopwords and page not in pages_with(word)
+            ]
+            lost += [(name, str(term), missing)] if missing else []
+    assert lost == []
+
+
+@pytest.mark.slow
+def test_every_link_of_the_pages_resolves_in_the_site(site):
+    for name in documents():
+        path = site / "documents" / f"{name}.html"
+        for link in BeautifulSoup(path.read_text(), "html.parser").select("article a[href]"):
+            target, _, anchor = html.unescape(link["href"]).partition("#")
+            if "://" in target:
+                continue
+            place = (path.parent / target).resolve() if target else path
+            assert place.is_file(), (name, link["href"])
+            assert not anchor or f'id="{anchor}"' in place.read_text(), (name, link["href"])

@@ -1,0 +1,210 @@
+"""Figures and tables as a page of the book shows them: light, dark, desktop, phone and print."""
+
+import csv
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from tabs import SIZES
+
+from casebook import paths, plots
+from casebook.runs.outputs import RunOutputs
+from casebook.tables import Table, with_intervals
+
+ROWS = pd.DataFrame(
+    {
+        "row": ["Full pipeline, held-out half", "BM25", "Random order of the same documents"],
+        "value": [0.031, -0.02, 0.001],
+        "low": [0.02, -0.03, -0.004],
+        "high": [0.041, -0.01, 0.006],
+        "n": [198, 198, 1198],
+        "address": ["items.html#q=1", "items.html#q=2", None],
+    }
+)
+STAGES = pd.DataFrame(
+    {
+        "stage": ["Dense list, fused", "Reranker"],
+        "change": [0.05, 0.01],
+        "low": [0.02, -0.01],
+        "high": [0.08, 0.03],
+        "milliseconds": [3.4, 120.0],
+    }
+)
+AUDITED = pd.DataFrame(
+    {
+        "check": ["order", "order", "length leak", "length leak"],
+        "audited": ["Insurance", "Own"] * 2,
+        "verdict": ["passed", "flagged", "passed", "not applicable"],
+        "value": [0.5, 0.9, 0.6, np.nan],
+        "chance": [0.5, 0.5, 0.55, np.nan],
+    }
+)
+WIDE = pd.DataFrame(
+    {"system": ["a", "b"], "nDCG@10": [0.5, 0.25], "nDCG@10 low": [0.4, 0.2], "nDCG@10 high": [0.6, 0.3]}
+)
+WIDE = WIDE.assign(n=[1198.0, np.nan], split="test", **{f"measure {place}": [place / 9, 1.0] for place in range(8)})
+
+
+@pytest.fixture(scope="module")
+def page_of_figures(site, tmp_path_factory):
+    """Give the address of a page of the book whose article holds figures and tables of ours."""
+    with pytest.MonkeyPatch.context() as patch, mpl.rc_context():
+        patch.setattr(paths, "RESULTS", tmp_path_factory.mktemp("results"))
+        plots.use_style()
+        outputs = RunOutputs("mine", "cell")
+        shown = [
+            outputs.figure("gain", plots.effects(ROWS, "change in nDCG@10", margin=0.01), "Gains.", ROWS),
+            outputs.figure("cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES),
+            outputs.figure("audit", plots.audit_matrix(AUDITED), "Audits.", AUDITED, alt="Two checks of two sets"),
+            Table(with_intervals(WIDE), "Systems"),
+            Table(WIDE[:0], "Nothing"),
+        ]
+    cells = "".join(
+        f'<section><h2>Part {place}</h2><div class="cell docutils container"><div class="cell_output docutils '
+        f'container"><div class="output text_html">{each._repr_html_()}</div></div></div></section>'
+        for place, each in enumerate(shown)
+    )
+    page = (site / "grid.html").read_text(encoding="utf-8")
+    page = page.replace("<head>", f'<head><base href="{site.as_uri()}/">', 1)
+    page = re.sub(
+        r"(<article class=\"bd-article\"[^>]*>).*(</article>)",
+        lambda found: found[1] + cells + found[2],
+        page,
+        flags=re.S,
+    )
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(page, encoding="utf-8")
+    return path.as_uri()
+
+
+# Of every letter in a figure: how it stands out from the page, and how high it is in pixels.
+LETTERS = """() => {
+  const parse = (text) => [...text.matchAll(/[\\d.]+/g)].map((found) => Number(found[0]));
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const shade = (colour) => colour.map((v) => linear(v / 255))
+    .reduce((sum, v, place) => sum + v * [0.2126, 0.7152, 0.0722][place], 0);
+  const over = (top, alpha, ground) => top.map((v, place) => alpha * v + (1 - alpha) * ground[place]);
+  const paper = parse(getComputedStyle(document.body).backgroundColor).slice(0, 3);
+  return [...document.querySelectorAll("figure.drawn svg text")].map((text) => {
+    const box = text.getBoundingClientRect();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const behind = [...text.ownerSVGElement.querySelectorAll("path")].filter((path) => {
+      const at = path.getBoundingClientRect();
+      const style = getComputedStyle(path);
+      return style.fill !== "none" && at.left < x && x < at.right && at.top < y && y < at.bottom;
+    });
+    const ground = behind.reduce((colour, path) => {
+      const style = getComputedStyle(path);
+      return over(parse(style.fill).slice(0, 3), Number(style.fillOpacity) * Number(style.opacity), colour);
+    }, paper);
+    const [a, b] = [shade(parse(getComputedStyle(text).fill).slice(0, 3)), shade(ground)].sort((p, q) => q - p);
+    const scale = text.ownerSVGElement.getBoundingClientRect().width / text.ownerSVGElement.viewBox.baseVal.width;
+    return [text.textContent, (a + 0.05) / (b + 0.05), parseFloat(getComputedStyle(text).fontSize) * scale];
+  });
+}"""
+
+
+SIZES_OF_MARKS = """[...document.querySelectorAll("svg rect:has(title)")].map((e) => e.getBoundingClientRect())
+  .map((e) => Math.min(e.width, e.height))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_letters_of_figures_are_legible_and_no_page_scrolls_sideways(page_of_figures, tab, size, scheme):
+    tab.open(page_of_figures, size=size, scheme=scheme)
+    assert tab.problems + tab.faults_of_layout() == []
+    letters = tab.page.evaluate(LETTERS)
+    assert len(letters) > 30
+    assert [each for each in letters if each[1] < 4.5 or each[2] < 9.5] == []
+
+
+def test_the_ground_of_a_figure_follows_the_theme(page_of_figures, tab):
+    ground = "getComputedStyle(document.querySelector('figure.drawn svg path')).fill"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    seen = set()
+    for scheme in ("light", "dark"):
+        tab.open(page_of_figures, scheme=scheme)
+        tab.page.wait_for_selector(f"html[data-theme={scheme}]")
+        tab.page.wait_for_timeout(300)  # the theme fades from one to the other
+        assert tab.page.evaluate(ground) == tab.page.evaluate(paper)
+        seen.add(tab.page.evaluate(ground))
+    assert len(seen) == 2
+
+
+def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
+    tab.open(page_of_figures)
+    gain, cost, audit = tab.page.locator("figure.drawn").all()
+    titles = gain.locator("rect > title").all_text_contents()
+    assert titles[0] == "Full pipeline, held-out half (n = 198): 0.031 [0.020, 0.041]"
+    assert [gain.locator("svg a").nth(place).get_attribute("href") for place in (0, 1)] == [
+        "items.html#q=1",
+        "items.html#q=2",
+    ]
+    assert gain.locator("svg").get_attribute("role") == "group"
+    assert "Reranker: 120.0 ms a question" in cost.locator("title").all_text_contents()
+    assert "order, Own: flagged, 0.90 ! (0.50)" in audit.locator("title").all_text_contents()
+    assert audit.locator("svg").get_attribute("aria-label") == "Two checks of two sets"
+    sizes = tab.page.evaluate(SIZES_OF_MARKS)
+    assert min(sizes) >= 14
+    gain.locator("rect").last.dispatch_event("pointerdown")
+    assert gain.locator("output").text_content().startswith("Random order of the same documents")
+    ids = tab.page.evaluate("[...document.querySelectorAll('figure.drawn [id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids)) > 0
+
+
+def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded(page_of_figures, tab):
+    tab.open(page_of_figures)
+    table = tab.page.locator("table.data-table")
+    assert table.count() == 1  # nothing is shown of the empty one
+    assert table.locator("caption").inner_text() == "Systems (in all rows split: test)"
+    heads = table.locator("th:visible")
+    assert heads.count() == 7
+
+    def downloaded():
+        with tab.page.expect_download() as download:
+            tab.page.get_by_role("button", name="Download CSV").click()
+        return list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))
+
+    rows = downloaded()
+    assert rows[0][:5] == ["system", "nDCG@10", "nDCG@10 low", "nDCG@10 high", "n"] and len(rows[0]) == 9
+    assert rows[1][:5] == ["a", "0.500", "0.400", "0.600", "1198"] and rows[2][4] == ""
+    toggle = tab.page.get_by_role("button", name="All 11 columns")
+    toggle.focus()
+    tab.page.keyboard.press("Enter")
+    assert toggle.get_attribute("aria-pressed") == "true"
+    assert heads.count() == 11 and len(downloaded()[0]) == 13
+
+
+def test_the_first_column_stays_in_sight_on_a_phone(page_of_figures, tab):
+    tab.open(page_of_figures, size="phone")
+    tab.page.get_by_role("button", name="All 11 columns").click()
+    left = "document.querySelector('.data-table tbody td').getBoundingClientRect().left"
+    before = tab.page.evaluate(left)
+    assert (
+        tab.page.evaluate("(e => (e.scrollLeft = 200, e.scrollLeft))(document.querySelector('.table-scroll'))") == 200
+    )
+    assert tab.page.evaluate(left) == before
+
+
+PAPER = """() => {
+  const broken = [...document.querySelectorAll("figure.drawn, .table-scroll, .data-table tr")].filter(
+    (e) => getComputedStyle(e).breakInside !== "avoid");
+  const torn = [...document.querySelectorAll("h2")].filter((e) => getComputedStyle(e).breakAfter !== "avoid");
+  const wide = [...document.querySelectorAll("figure.drawn svg")].filter((e) => e.getBoundingClientRect().width > 640);
+  const dark = [...document.querySelectorAll("figure.drawn svg path")].slice(0, 1).filter(
+    (e) => getComputedStyle(e).fill !== "rgb(255, 255, 255)");
+  const buttons = [...document.querySelectorAll("details.hide, .table-tools, figure.drawn small")].filter(
+    (e) => e.checkVisibility());
+  return [...broken, ...torn, ...wide, ...dark, ...buttons].map((e) => e.outerHTML.slice(0, 100));
+}"""
+
+
+def test_print_tears_no_figure_and_needs_no_button(page_of_figures, tab):
+    tab.open(page_of_figures, scheme="dark")
+    tab.page.emulate_media(media="print", color_scheme="dark")
+    tab.page.wait_for_timeout(300)
+    found = tab.page.evaluate(PAPER)
+    tab.page.emulate_media(media="screen")
+    assert found == []
