@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 
 from casebook import paths
+from casebook.runs.headlines import Headline, headlines_text
 from casebook.runs.record import RunRecord, now
 from casebook.runs.registry import locate, record_run
 
@@ -374,3 +375,39 @@ def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook):
+    for run_id, encoder in (("one", "minilm"), ("two", "bge")):
+        parameters = {"dataset": "/somewhere/my folder", "encoder": encoder, "seed": 0}
+        add(run_id, WEAK, Inputs={"parameters": parameters})
+    headline = Headline("Better?", "mine", "a", "b", "nDCG@10", 0.1, 0.05, 0.15, 40)
+    folder = locate(domain="insurance").root / "headlines"
+    folder.mkdir()
+    (folder / "one.json").write_text(headlines_text([headline]))
+    rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
+    assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {"encoder": "bge"}
+    assert {row["dataset"] for row in rows.values()} == {"my folder"}
+    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)" and rows["two"]["headline"] is None
+    out = casebook("runs", "list")[1]
+    assert "my folder" in out and 'encoder="bge"' in out
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        *((f"runs-{name}", f"runs {name}") for name in ("compare", "active", "history", "matrix", "promote", "best")),
+        ("segment-compare", "segments compare"),
+        ("posneg-train", "shift train"),
+        ("posneg-run", "shift run"),
+    ],
+)
+def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook, theirs, ours):
+    code, out, err = casebook(theirs, "--help")
+    assert code == 0 and err == f"note: {theirs} is 'casebook {ours}' here\n"
+    assert out == casebook(*ours.split(), "--help")[1]
+
+
+def test_an_unknown_name_of_a_command_is_refused(casebook):
+    code, _, err = casebook("runs-nothing")
+    assert code == 1 and "nothing" in err

@@ -38,6 +38,9 @@ for name, group in (
 ):
     app.add_typer(group, name=name)
 
+# EmbeddingShift's names of commands, as its users know them; any "runs-..." is a command of "runs".
+ALIASES = {"posneg-train": "shift train", "posneg-run": "shift run", "segment-compare": "segments compare"}
+
 
 def _version(value: bool):
     if value:
@@ -49,7 +52,12 @@ def _version(value: bool):
 def _options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ):
-    """Measure legal and insurance AI systems, and publish the evidence."""
+    """Evaluate legal and insurance AI systems, and publish the evidence.
+
+    Environment: CASEBOOK_ROOT (or EMBEDDINGSHIFT_ROOT) is the folder of results; CASEBOOK_PROJECT
+    the folder of notebooks, data cards and book; CASEBOOK_TENANT (or EMBEDDINGSHIFT_TENANT) limits
+    the registry to one tenant; CASEBOOK_DATA_MIRROR holds local copies of data sets.
+    """
 
 
 def main(arguments=None):
@@ -61,6 +69,7 @@ def _run(words):
     try:
         check_folders()
         _check_words(words)
+        words = _our_command(words)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
@@ -101,6 +110,18 @@ def _check_words(words):
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} must be a finite number, not {value}")
+
+
+def _our_command(words):
+    """Replace EmbeddingShift's name of a command by ours, and say so once."""
+    first = words[0].lower() if words else ""
+    ours = ALIASES.get(first)
+    if first.startswith("runs-") and first != "runs-":
+        ours = f"runs {first.removeprefix('runs-')}"
+    if ours is None:
+        return words
+    typer.echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
+    return [*ours.split(), *words[1:]]
 
 
 def _present(word):

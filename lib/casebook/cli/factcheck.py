@@ -36,7 +36,9 @@ def score(
     nei: Annotated[str, typer.Option(help=f"INSUFFICIENT: {Left}.")] = "exclude",
     conflict: Annotated[str, typer.Option(help=f"CONFLICTING: {Left}.")] = "exclude",
     group: Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Column of GOLD whose equal values are resampled together.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of GOLD whose equal values are resampled together.")
+    ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Predictions of a claim-only model, CSV or JSONL.")] = None,
     label: Spellings = None,
     resamples: Resamples = 1000,

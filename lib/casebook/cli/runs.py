@@ -1,5 +1,6 @@
 """``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs of any experiment."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from casebook.cli.common import (
     table_lines,
 )
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
+from casebook.readers import read_json
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
@@ -108,13 +110,15 @@ def list_(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """List runs, newest first, and files that cannot be read, with the reason.
+    """List runs, newest first: data set, parameters that differ, headline; and files that cannot be read.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
     from casebook.runs.registry import short_key
 
     listing = _registry(domain, tenant, runs_root)
+    chosen = _chosen(listing, workflow, None)
+    varied = _varied(chosen)
     rows = [
         {
             "completedUtc": run.completed,
@@ -124,15 +128,58 @@ def list_(
             "metrics": len(run.metrics),
             "comparability": short_key(run.key),
             "path": run.path,
+            "dataset": _data_of(run),
+            "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
+            "headline": _headline(listing.folder(run)),
         }
-        for run in _chosen(listing, workflow, None)
+        for run in chosen
     ]
-    lines = list(table_lines(rows, list(rows[0]))) if rows else ["no readable run"]
+    shown = [
+        {
+            "completed": row["completedUtc"][:16].replace("T", " "),
+            "run": row["path"],
+            "data": row["dataset"] or "",
+            "headline": row["headline"] or "",
+            "parameters that differ": ", ".join(f"{name}={json.dumps(v)}" for name, v in row["parameters"].items()),
+            "comparability": row["comparability"],
+        }
+        for row in rows
+    ]
+    lines = list(table_lines(shown, list(shown[0]))) if shown else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
     show(value, as_json, lines + _unreadable(listing))
+
+
+def _varied(runs):
+    """For each workflow, the parameters that its runs do not all share, apart from the data."""
+    values = {}
+    for run in runs:
+        known = values.setdefault(run.workflow, {})
+        for name, value in run.parameters.items():
+            if name not in ("dataset", "run", "cell"):
+                known.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return {workflow: sorted(n for n, found in known.items() if len(found) > 1) for workflow, known in values.items()}
+
+
+def _data_of(run):
+    """The data set of a run, by its parameter, or else as its metrics name it."""
+    named = run.parameters.get("dataset")
+    names = sorted({key.partition(".")[0] for key in run.metrics if key.count(".") > 1})
+    return Path(named).name if isinstance(named, str) else ", ".join(names[:3]) or None
+
+
+def _headline(folder):
+    """The first headline of an executed notebook, as one short text."""
+    from casebook.runs.headlines import Headline
+
+    path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
+    if not path.is_file():
+        return None
+    first = Headline(**read_json(path)[0])
+    return f"{first.effect} {first.measure} ({first.word})".strip()
 
 
 @app.command()
@@ -168,7 +215,7 @@ def compare(
     listing = _registry(domain, tenant, runs_root)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
-        _compare_two(listing, pair, measure, top, force, collection, as_json)
+        _compare_two(listing, pair, measure, top, force, as_json)
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")

@@ -61,6 +61,7 @@ class Run:
     success: bool = True
     metrics: dict = field(default_factory=dict)
     key: str | None = None
+    parameters: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -192,10 +193,18 @@ def discover(layout, include=()):
             success=record.success,
             metrics=record.metrics,
             key=comparability_key(record.labels),
+            parameters=_parameters(record.labels),
         )
         runs.append(run)
     runs.sort(key=lambda run: (run.completed, run.run_id, run.path), reverse=True)
     return Listing(root, runs, unreadable)
+
+
+def _parameters(labels):
+    """Give the parameters of an executed notebook; a record of another program has none."""
+    inputs = labels.get("Inputs")
+    found = inputs.get("parameters") if isinstance(inputs, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _records_below(root):
