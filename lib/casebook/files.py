@@ -135,7 +135,7 @@ def refuse_overwriting(output, *inputs):
     """Refuse to write where the command reads."""
     for source in map(Path, filter(None, inputs if output else ())):
         path, place = Path(output).resolve(), source.resolve()
-        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*")]
+        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*"), *place.rglob("*.txt"), *place.rglob("*.md")]
         same = path in (place, *(file.resolve() for file in below))
         with contextlib.suppress(OSError):  # of hard links, only one name may be known
             same |= any(path.samefile(file) for file in (place, *below))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from pathlib import Path
 
 import platformdirs
@@ -60,8 +61,10 @@ def data_folder(name):
     if not isinstance(name, Path) and not {"/", os.sep} & set(place):
         return None
     folder = Path(place).expanduser()
+    # "Meine Fälle" is called Meine_Falle
+    plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
     try:
-        return valid_name(given or folder.resolve().name, "dataset folder"), folder
+        return valid_name(given or re.sub(r"[^A-Za-z0-9_.-]+", "_", plain).strip("_."), "dataset folder"), folder
     except InputError as error:
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 

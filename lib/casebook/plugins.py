@@ -7,13 +7,14 @@ from pathlib import Path
 
 from casebook.errors import InputError
 
+PREFIXES = ("entailment", "model")  # of names of ours: entailment:FOLDER, model:NAME
 CALLER = "CASEBOOK_CALLER"  # set for a kernel, which works in another folder: that of the command's caller
 
 
 def is_plugin(name):
     """Tell a name like ``my.module:Search`` from a name of ours, a path or a prefix of ours."""
     module, colon, target = str(name).partition(":")
-    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
+    return bool(colon) and module not in PREFIXES and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
 
 
 def plugin(name):

@@ -46,10 +46,12 @@ READERS = {
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
+    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
     "encoder": "casebook.models.encoders:load_encoder",
     "measures": "casebook.measures.ranking:parse_measure",
     "reranker": "casebook.retrieval.rerank:load_reranker",
     "retriever": "casebook.retrieval.ablation:load_retriever",
+    "stance": "casebook.factcheck.stance:PluginStance",
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
 _POLL = 0.5
@@ -216,6 +218,8 @@ def _check_data(cell):
             plugin(READERS[name])(Path(path))
     if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
         plugin("casebook.raters.analysis:check_parameters")(values)
+    if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
+        raise InputError("your own claims need the folder to check them against: give both claims=FILE and corpus=FOLDER")
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
@@ -461,7 +465,7 @@ def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     found = {}
     for cell in read_planned(run).values():
-        for value in cell["parameters"].values():
+        for value in (cell["parameters"].get(name) for name in DATA):
             for name in value if isinstance(value, list) else [value]:
                 own = data_folder(name) if isinstance(name, str) else None
                 if own and own[1].is_absolute():

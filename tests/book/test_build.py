@@ -8,7 +8,7 @@ import yaml
 
 from casebook import paths
 from casebook.book import build
-from casebook.book.chapters import titles
+from casebook.book.titles import titles
 from casebook.errors import CasebookError, InputError
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline

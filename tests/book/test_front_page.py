@@ -8,7 +8,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from casebook import paths
-from casebook.book.front import answers, dataset_name, masthead, method_page
+from casebook.book.front import answers, masthead, method_page
+from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers

@@ -73,7 +73,7 @@ def test_the_page_names_data_and_licence_and_what_is_missing(runs):
     found = kept([0]) | {"texts": [], "card": None, "asked": 2}
     write(runs / "new", found)
     text = item_pages("new", [CELL])[PAGE]
-    assert "All 2 questions" in text and "by their ids" in text
+    assert "all 2 questions" in text and "by their ids" in text
 
 
 def test_systems_of_another_run_stand_beside(runs):
@@ -107,7 +107,7 @@ def test_other_data_or_nothing_kept_is_said(runs):
     path.write_text(json.dumps(record))
     files = item_pages("new", [CELL], "old")
     assert loaded(files)["layout"][1]["heads"] == ["Document", "full", "random"]
-    assert "had other data" in files[PAGE]
+    assert "used other data" in files[PAGE]
     (runs / "old" / "items" / f"{CELL}.json").unlink()
     assert "kept no questions" in item_pages("new", [CELL], "old")[PAGE]
 

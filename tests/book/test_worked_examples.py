@@ -25,6 +25,7 @@ REQUIRED = {
     "agreement": "fleiss_kappa krippendorff_alpha gwet_ac1 scott_pi cohen_kappa",
     "preference": "documented_sign_test exact_sign_test win_rate",
     "factcheck": "mcnemar documented_metrics score_predictions at_prevalence degree_of_support documented_performance",
+    "assistant": "grounding token_f1 abstains",
     "audits": "split leak: test with train",
     "rater_agreement": "blinding_index length_effect order_drift rating_agreement",
 }

@@ -14,7 +14,7 @@ AXE = """async (options) => {
   return Object.fromEntries(found.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]));
 }"""
 # Contrast is the slowest rule, and depends on colours and on the size of letters alone:
-# what looks the same, on one page or on many, is measured twice and then left out.
+# what looks the same, on one page or on many, on this screen or that, is measured twice and then left out.
 SHOW_ALIKE = "document.querySelectorAll('[data-alike]').forEach((e) => delete e.dataset.alike)"
 HIDE_ALIKE = """(seen) => {
   const grounds = new Map([[null, ""]]);
@@ -58,7 +58,7 @@ def pale(page, seen):
 
 def test_every_page_is_accessible_in_both_themes_on_both_screens(site, tab, server, axe):
     apart = [CONTRAST, *THEME_OWNED]
-    found, seen = {}, {size: {} for size in SIZES}
+    found, seen = {}, {}
     for name in pages_of(site):
         tab.open(f"{server}/{name}")
         tab.page.evaluate(axe)
@@ -71,6 +71,6 @@ def test_every_page_is_accessible_in_both_themes_on_both_screens(site, tab, serv
             for scheme in SCHEMES:
                 tab.look(size, scheme)
                 tab.page.wait_for_selector(f"html[data-theme={scheme}]")
-                found[f"{name}, {scheme} {size}"] = pale(tab.page, seen[size])
+                found[f"{name}, {scheme} {size}"] = pale(tab.page, seen)
         found[name] = tab.problems.copy()
     assert {name: bad for name, bad in found.items() if bad} == {}

@@ -1,6 +1,8 @@
 """Every page of the smoke book in headless Chromium: silent, offline, printable."""
 
-from tabs import STILL, pages_of
+import re
+
+from tabs import SIZES, STILL, pages_of
 
 
 def test_every_page_opens_from_disk_on_a_phone(site, tab):
@@ -73,7 +75,7 @@ def test_tables_sort_by_keyboard_and_download(site, tab):
     assert download.value.suggested_filename.endswith(".csv")
 
 
-def test_the_filter_of_the_grid_stands_in_the_address(site, tab):
+def test_the_address_keeps_the_filter_of_the_configurations(site, tab):
     tab.open(f"{(site / 'grid.html').as_uri()}#filter-1=audits")
     rows = tab.page.locator("table.data-table tbody tr:visible")
     assert rows.count() == 1 and "audits-smoke" in rows.inner_text()
@@ -103,8 +105,57 @@ def test_search_finds_every_measure_from_disk(site, tab):
         except Late:
             lost.append(name)
     assert lost == []
+
+
+def test_search_ranks_measures_first_and_shows_the_data_set(site, tab):
+    address = (site / "search.html").as_uri()
     tab.page.goto(f"{address}?q=nDCG")
-    tab.page.wait_for_selector("#search-results li:has-text('Measures')")
+    tab.page.wait_for_selector("#search-results li:has-text('Measures')", timeout=60_000)
+    tab.page.wait_for_function("document.querySelector('#search-results')?.innerText.includes('Search finished')")
+    found = tab.page.locator("#search-results li > a").all_inner_texts()
+    assert found[0] == "Measures"
+    assert any(re.fullmatch(r"Retrieval .+: Smoke", title) for title in found)
+
+
+def test_titles_name_experiment_and_data_set(site, tab):
+    path = next((site / "run" / "notebooks").glob("retrieval_ablation*.html"))
+    tab.open(path.as_uri())
+    assert re.fullmatch(r".+: Smoke — Casebook", tab.page.title())
+    assert tab.page.locator("h1").inner_text().rstrip("#").strip().endswith(": Smoke")
+    near = tab.page.locator(".prev-next-area .prev-next-title").all_inner_texts()
+    assert len(near) == 2 and any("Smoke" in title for title in near)
+
+
+def test_the_front_page_answers_on_its_first_screen(site, tab):
+    for size in SIZES:
+        tab.open((site / "index.html").as_uri(), size=size)
+        rows = tab.page.locator("li.answer-row")
+        assert rows.count() and tab.faults_of_layout() == []
+        below = rows.first.bounding_box()
+        assert below["y"] + below["height"] < SIZES[size]["height"]
+        assert "Cite as:" in tab.page.locator(".masthead").inner_text()
+    assert tab.problems == []
+
+
+def test_reproduce_opens_the_command_and_copies_it(site, server, tab):
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    tab.open(f"{server}/index.html")
+    line = tab.page.locator("details.reproduce").first
+    line.locator("summary").click()
+    command = line.locator("code.command").inner_text()
+    assert line.get_attribute("open") is not None and command.startswith("casebook run ")
+    tab.page.wait_for_selector("details.reproduce [role=status]")
+    assert tab.page.evaluate("navigator.clipboard.readText()") == command
+
+
+def test_print_has_a_footer_with_data_set_and_version(site, tab):
+    path = next((site / "run" / "notebooks").glob("retrieval_ablation*.html"))
+    tab.open(path.as_uri())
+    footer = tab.page.locator(".print-footer")
+    assert not footer.is_visible()
+    tab.page.emulate_media(media="print")
+    assert re.search(r": Smoke · Run smoke · 1 January 2026 · Casebook \d", footer.inner_text())
+    tab.page.emulate_media(media="screen")
 
 
 def test_the_site_is_small(site):

@@ -9,8 +9,7 @@ import sys
 
 import pytest
 
-from casebook.book.chapters import command
-from casebook.book.pages import chapters
+from casebook.book.chapters import command, titles
 from casebook.errors import InputError
 from casebook.grid import Cell, check_parameters, load_grid, path_parameters, resolved, select
 from casebook.paths import DATA, NOTEBOOKS, data_folder
@@ -58,8 +57,8 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     assert numbers["contracts"] != numbers["contracts-2"]
     monkeypatch.setattr("casebook.paths.RESULTS", results)
     cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
-    titles = chapters("mine", sorted(cells))
-    assert set(titles.values()) == {"Query length: contracts", "Query length: contracts-2"}
+    named = titles("mine", sorted(cells))
+    assert set(named.values()) == {"Query length: contracts", "Query length: contracts-2"}
     for cell in cells:
         record = stored_record("mine", cell)
         assert str(folders) not in " ".join(record.metrics)
@@ -68,7 +67,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         done = elsewhere(folders / "empty", *line[1:])
         assert done.stderr.startswith(f"cached  {cell}: unchanged"), done.stderr
     for cell in cells:
-        if "contracts-2" in titles[cell]:
+        if "contracts-2" in named[cell]:
             done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{cell}")
             assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 
@@ -80,14 +79,14 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("dataset=./empty", "is no BEIR folder: it has no corpus.jsonl"),
         ("dataset=./a/contracts/queries.jsonl", "no such folder"),
         ("dataset=nowhere", "dataset 'nowhere': no card and no folder"),
-        ("dataset=./my data", "or call it: NAME=my data"),
+        ("dataset=./…", "or call it: NAME=…"),
         ("dataset=a b=./a/contracts", "no such folder"),
         ("encoder=./none", "does not exist"),
         ("encoder=./empty", "is no model folder"),
         ("encoder=nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_OFFLINE=0"),
         ("reranker=cross-encoder:./none", "does not exist"),
         ("reranker=cross-encoder:nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_"),
-        ("reranker=cross-encoder/some", "is named cross-encoder:cross-encoder/some"),
+        ("reranker=cross-encoder/some", "model 'cross-encoder/some' is neither a folder"),
         ("development=none", "none.tsv: no such file; splits here: test"),
         ("resamples=99", "at least 100"),
     ],

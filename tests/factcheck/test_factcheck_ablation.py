@@ -93,14 +93,26 @@ def test_an_effect_that_is_there_is_found_and_the_others_are_not():
 
 def test_resamples_reach_the_tests_of_the_report():
     """199 sign patterns and the one observed give p in two-hundredths."""
-    report = Ablation(None, {0.0: answers(40, 3)}, None, {"n_resamples": 199, "seed": 1})
-    p = report.effects["p"].to_numpy() * 200
-    assert np.allclose(p, p.round())
-    reported = report.reported().set_index("configuration")
-    without = report.effects.query("kind == 'without'").set_index("effect")
-    assert reported.loc["k=1", "p_adjusted"] == without.loc["diversity", "p_adjusted"]
-    assert reported.loc["k=1", "ours"] == pytest.approx(-100 * without.loc["diversity", "value"])
-    assert reported.loc["k=1", "ours low"] == pytest.approx(-100 * without.loc["diversity", "high"])
+    right = answers(40, 3)
+    configs = {"full": FULL, "no FOL": "diversity+weighting+three-stage", "k=1": "decomposition+weighting+three-stage"}
+    configs |= {"no credibility": "decomposition+diversity+three-stage", "no gate": FULL}
+    configs |= {"no 3-stage": "decomposition+diversity+weighting"}
+    rows = [
+        {"config": name, "id": claim, "right": right.loc[claim, cell]}
+        for name, cell in configs.items()
+        for claim in right.index
+    ]
+    report = Ablation(pd.DataFrame(rows), {0.0: right}, None, {"n_resamples": 199, "seed": 1})
+    for table in (report.effects, report.parts()):
+        p = table["p"].to_numpy() * 200
+        assert np.allclose(p, p.round())
+    parts, reported = report.parts().set_index("against"), report.reported().set_index("configuration")
+    row = parts.loc["without query diversity"]
+    assert row["difference"] == pytest.approx(right[FULL].mean() - right[configs["k=1"]].mean())
+    assert parts.loc["without credibility gate", "verdict"] == "same"
+    assert reported.loc["k=1", "p_adjusted"] == row["p_adjusted"]
+    assert reported.loc["k=1", "ours"] == pytest.approx(-100 * row["difference"])
+    assert reported.loc["k=1", "ours low"] == pytest.approx(-100 * row["high"])
 
 
 def test_bad_tables_and_claims_are_refused(base, stance, some):
@@ -125,7 +137,7 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
 
 
 def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
-    report = ablate(base, stance, some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000)
+    report = ablate(FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000)
     right = report.right[1.0].mean()
     assert right[FULL] > right["decomposition+diversity+three-stage"] + 0.2
     main = report.effects.query("kind == 'main' and effect == 'weighting'").set_index("rate")

@@ -24,7 +24,8 @@ from casebook.factcheck.evidence import (
     read_ratings,
     unwrap,
 )
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig, outcomes
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
+from casebook.factcheck.report import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.retrieval.fuse import reciprocal_rank_fusion

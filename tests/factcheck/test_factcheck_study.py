@@ -102,7 +102,8 @@ def test_shuffled_evidence_leaves_nothing(own):
 
 
 def test_our_claims(study):
-    assert list(study.verdicts) == ["pipeline", FITTED_ON_OWN, "documented", CLAIM_ONLY]
+    systems = ["pipeline", "gold evidence", FITTED_ON_OWN, "documented", "shuffled evidence", CLAIM_ONLY]
+    assert list(study.verdicts) == systems
     assert set(study.verdicts["documented"]) == {N}
     assert study.facts["documents that pass the documented gate"] == 0
     twins = [n for n, atoms in enumerate(study.decisive) if atoms]
@@ -111,6 +112,73 @@ def test_our_claims(study):
     assert len(twins) == 88 and 0.4 < right.mean() < 0.62
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
+    # Better evidence helps, and that of other claims supports nothing.
+    assert study.right("gold evidence").mean() > study.right("pipeline").mean()
+    assert S not in study.verdicts["shuffled evidence"]
+    compared = study.comparisons(n_boot=500).set_index("rival")
+    assert study.baseline(compared.reset_index())["rival"] == CLAIM_ONLY
+    assert compared.loc["majority", "rival accuracy"] == max(study.rows["label"].value_counts()) / len(study.rows)
+
+
+RECIPES = {
+    "pancakes.txt": "Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.",
+    "crème brûlée.md": "Bake the cream at 150 degrees. Use 6 egg yolks.",
+    "soup.txt": "The soup serves 4 people. The soup is made with 9 onions.",
+}
+
+
+@pytest.fixture
+def recipes(tmp_path):
+    """Claims of a user about a folder of texts: of each true one there is a false twin."""
+    folder = tmp_path / "my recipes"
+    folder.mkdir()
+    for name, text in RECIPES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    true = ["The batter needs 3 eggs.", "The batter rests for 30 minutes.", "The cream is baked at 150 degrees."]
+    true += ["The cream needs 6 egg yolks.", "The soup serves 4 people.", "The soup is made with 9 onions."]
+    rows = []
+    for group, claim in enumerate(true):
+        number = next(word for word in claim.split() if word.isdigit())
+        rows.append({"claim": claim, "label": S, "group": group, "id": f"{group}a"})
+        rows.append({"claim": claim.replace(number, "77"), "label": N, "group": group, "id": f"{group}b"})
+    quote = {"doc_id": "pancakes.txt", "quote": "3 eggs"}
+    rows[0]["evidence"] = rows[1]["evidence"] = [quote]
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, folder
+
+
+def test_a_users_claims_about_a_users_folder(recipes):
+    path, folder = recipes
+    study = run_study(claims=path, corpus=folder, resamples=500)
+    assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 3)
+    assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
+    assert {FITTED_ON_OWN} & set(study.verdicts) == set() and "gold evidence" in study.verdicts
+    assert study.found[:3] == [True, True, None]
+    assert study.ablation.parts()["n"].eq(12).all()
+    assert transfer(study)[0].empty
+
+
+def test_a_users_judge_and_decomposer_take_part(recipes, tmp_path, monkeypatch):
+    (tmp_path / "own_judge.py").write_text(
+        "def judge(claim, passages):\n    return [('refutes', 0.1) for _ in passages]\n\n\n"
+        "def split(claim):\n    return [claim, claim]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    path, folder = recipes
+    own = {"stance": "own_judge:judge", "decomposition": "own_judge:split"}
+    study = run_study(claims=path, corpus=folder, ablation=False, **own)
+    assert set(study.verdicts["pipeline"]) == {N}
+    assert [len(result.subclaims) for result in study.pipeline.results] == [2] * 12
+
+
+def test_claims_need_their_folder_and_their_labels(recipes, tmp_path):
+    with pytest.raises(InputError, match="give claims and corpus"):
+        run_study(claims=recipes[0])
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text('{"claim": "The soup serves 4 people."}\n')
+    with pytest.raises(InputError, match="1 of 1 claims have no label"):
+        run_study(claims=bare, corpus=recipes[1])
 
 
 @pytest.mark.data
@@ -187,7 +255,7 @@ def test_sets_that_are_absent_are_named(study, monkeypatch):
     table, _, missing = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]
     assert FITTED_ON_OWN not in set(table["system"])
-    assert "is not on this machine" in missing["feverous_s"]
+    assert missing == {"feverous_s": "not on this machine"}
 
 
 def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
@@ -218,8 +286,9 @@ def kept(study):
 
 def test_items_add_up_to_the_chapters_tables(study, kept):
     assert len(kept["items"]) == kept["asked"] == len(study.rows)
-    assert (kept["systems"], kept["controls"]) == (list(study.verdicts), [CLAIM_ONLY])
-    for place, name in enumerate(kept["systems"]):
+    assert kept["controls"] == ["Given the evidence of other claims", "Claim-only model"]
+    assert len(kept["systems"]) == len(study.verdicts)
+    for place, name in enumerate(study.verdicts):
         assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(True).sum()
     assert [item["missed"] for item in kept["items"]] == [None if f is None else not f for f in study.found]
 

@@ -91,7 +91,7 @@ def test_the_answer_says_number_interval_and_scope(example):
         "Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706]",
         "p = 0.0043: RAG is preferred",
         "For new raters as well: 0.625 [0.407, 0.843]; p = 0.17: undecided",
-        "From 4 raters that cannot be checked",
+        "which 4 raters cannot show",
         "176 untied",
     ):
         assert part in text

@@ -3,7 +3,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.retrieval.settings import PipelineConfig, config_for
+from casebook.retrieval.settings import MODES, NAMES, PipelineConfig, config_for, named
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from casebook.retrieval.settings import PipelineConfig, config_for
         *({"rrf_k": 0}, {"rrf_k": float("inf")}, {"question_tokens": 0}, {"pool": 9}, {"mmr_pool": 9}),
         *({"agreement": (0.8, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
-        *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}, {"reranker": "some/model"}),
+        *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}),
     ],
 )
@@ -61,3 +61,13 @@ def test_trust_falls_with_length_and_needs_bm25():
     assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
     assert (PipelineConfig(question_tokens=None).trust([9999]) == 1).all()
     assert (PipelineConfig(lists=("dense",)).trust([9999]) == 1).all()
+
+
+@pytest.mark.parametrize("name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"])
+def test_a_model_as_reranker_needs_no_prefix(name):
+    assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")
+
+
+def test_every_system_has_a_readers_name():
+    assert {*MODES} <= {*NAMES} and len({*NAMES.values()}) == len(NAMES)
+    assert named("bm25") == "BM25" and named("my.module:search") == "my.module:search"

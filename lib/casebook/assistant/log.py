@@ -87,8 +87,8 @@ def read_log(paths, collection=None):
     given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
     if given and not collection and not any(text.strip().count(" ") for _, text in given):
         raise InputError(
-            f"{given[0][0]}: contexts such as {given[0][1][:40]!r} are no texts: name the data set or folder that they are "
-            "ids of as collection, or write the texts"
+            f"{given[0][0]}: contexts such as {given[0][1][:40]!r} are no texts: write the texts, or name the data set "
+            "or folder that they are ids of as collection"
         )
     kept, copies = _distinct(rows)
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])

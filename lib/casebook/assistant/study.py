@@ -408,7 +408,7 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     ----------
     new, old : path-like
         Logs of the same questions, see `casebook.assistant.log.read_log`; paired by id where both name ids, else by
-        question. With several systems those of one name are compared.
+        question. With several systems those of one name are compared, or of one ending after the last comma.
     measures : sequence of str, optional
         Keys of `MEASURES`; by default those of `GATED` that both logs have. All must pass.
     margin : float, default 0.05
@@ -453,8 +453,11 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     matched = [(one, one) for one in names[0] if one in names[1]]
     if not matched and len(names[0]) == len(names[1]) == 1:
         matched = [(names[0][0], names[1][0])]
-    if len(names[0]) + len(names[1]) > 2:
-        notes += [f"system {one!r} is in one log only" for one in sorted({*names[0]} ^ {*names[1]})]
+    elif not matched:  # another model with and without retrieval
+        ends = {name.rpartition(", ")[2]: name for name in names[1]}
+        matched = [(one, ends[end]) for one in names[0] if (end := one.rpartition(", ")[2]) in ends]
+    paired = {name for pair in matched for name in pair}
+    notes += [f"system {one!r} has no partner in the other log" for one in (*names[0], *names[1]) if one not in paired]
     if not matched:
         return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
     found = []

@@ -14,9 +14,10 @@ import yaml
 
 from casebook import __version__
 from casebook.book import items, pages
-from casebook.book.chapters import data_title, experiment_title, for_readers, titles
+from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
 from casebook.book.front import completed
+from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import locked, naming, write_text
@@ -24,7 +25,6 @@ from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.record import digest, lock_digest, tree_digest
 
-MOST_WORDS = 4  # of an entry of the sidebar
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
@@ -123,12 +123,6 @@ def _chapter(run, cell, title):
     if below := items.items_title(run, cell):
         entry["sections"] = [{"file": f"generated/items/{cell}", "title": below}]
     return entry
-
-
-def short(title):
-    """Cut an entry of the sidebar after four words."""
-    words = title.split()
-    return " ".join(words[:MOST_WORDS]).rstrip(":,") + "…" * (len(words) > MOST_WORDS)
 
 
 def _copy_folder(source, target):

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import shlex
-from collections import Counter
 from functools import lru_cache
 
 import nbformat
@@ -14,7 +13,6 @@ from casebook.data.cards import card_of, cards
 from casebook.grid import DEFAULT_GRID, defaults, load_grid
 from casebook.paths import NOTEBOOKS, data_folder, run_dir
 from casebook.run import stored_record
-from casebook.runs.headlines import read_headlines
 from casebook.runs.outputs import read_numbers
 from casebook.runs.record import digest
 from casebook.tables import Markup
@@ -34,46 +32,6 @@ def for_readers(path, run, cell, title):
             each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
-
-
-# --- what a chapter is called
-
-
-def titles(run, cells):
-    """Name the chapters of a run: experiment and data set, no two alike."""
-    found = {}
-    for cell in cells:
-        name, data = experiment_title(run, cell), data_title(run, cell)
-        found[cell] = f"{name}: {data}" if data else name
-    counts = Counter(found.values())
-    for cell, title in found.items():
-        if counts[title] > 1:
-            record = stored_record(run, cell)
-            own = cell.removeprefix(record.workflow).lstrip("-") if record else cell
-            found[cell] = f"{title} ({own})"
-    return found
-
-
-def experiment_title(run, cell):
-    """Read the name of an experiment, which is the title of its notebook."""
-    path = run_dir(run) / "notebooks" / f"{cell}.ipynb"
-    first = nbformat.read(path, 4).cells[:1] if path.is_file() else []
-    line = first[0].source.partition("\n")[0] if first else ""
-    return line.removeprefix("# ").strip() if line.startswith("# ") else cell
-
-
-def data_title(run, cell):
-    """Give the name of the data of a chapter, by its headlines or its parameter; None for several."""
-    record = stored_record(run, cell)
-    named = {each.dataset for each in read_headlines(run, cell)}
-    keys = {card.key if (card := card_of(name)) else name for name in named}
-    dataset = record.labels["Inputs"]["parameters"].get("dataset") if record else None
-    if len(keys) == 1:
-        (dataset,) = keys
-    if not isinstance(dataset, str):
-        return None
-    own, card = data_folder(dataset), card_of(dataset)
-    return own[0] if own else card.title.partition(",")[0] if card else dataset
 
 
 # --- the order of a chapter

@@ -7,7 +7,7 @@ import subprocess
 from casebook import __version__
 from casebook.book.chapters import reproduce_line
 from casebook.book.items import items_file
-from casebook.data.cards import card_of
+from casebook.book.titles import dataset_name, experiment_of
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_yaml
 from casebook.run import stored_record
@@ -84,21 +84,6 @@ def answers(run, cells, up="", visible=VISIBLE):
         text += f'<details class="more-answers"><summary>{len(more)} more answer{"s" * (len(more) > 1)}</summary>'
         text += f'<ul class="answers">{"".join(more)}</ul></details>'
     return text
-
-
-def experiment_of(run, cell):
-    """Give the experiment of a cell, from its record; without one, the cell's own name."""
-    record = stored_record(run, cell)
-    return record.workflow if record else cell
-
-
-def dataset_name(dataset):
-    """Give the reader's name of a data set or of a part of one."""
-    card = card_of(dataset)
-    if card is None:
-        return dataset
-    part = dataset.removeprefix(card.key).lstrip("_.").replace("_", " ")
-    return f"{card.title.partition(',')[0]}{f', {part} part' if part else ''}"
 
 
 def method_page(experiment, named=None):

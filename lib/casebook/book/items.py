@@ -1,4 +1,4 @@
-"""A page per chapter on which a reader looks at single items: questions, edits, votes, claims.
+"""A page per chapter that shows its single items: questions, edits, votes, claims.
 
 One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether it is wrong, and
 the content of the page's parts, in the order of its layout: facts, a marked change, tables. A cell is text; a number,
@@ -11,6 +11,7 @@ import json
 from itertools import combinations, zip_longest
 
 from casebook.book.markup import raw
+from casebook.book.titles import titles
 from casebook.data.cards import cards
 from casebook.paths import run_dir
 from casebook.readers import read_json
@@ -43,7 +44,7 @@ def item_links(run, cell):
 
 def item_pages(run, cells, compare=None):
     """Write the pages of all cells that kept items, and the data that they load."""
-    files = {}
+    files, named = {}, titles(run, cells)
     for cell in cells:
         found = kept_items(run, cell)
         if not found:
@@ -56,7 +57,7 @@ def item_pages(run, cells, compare=None):
         # A script, because a page that was opened from disk may not fetch JSON.
         script = json.dumps(view(found | {"cell": cell}), separators=(",", ":"))
         files[f"items/{cell}.js"] = f"window.casebookItems = {script};\n"
-        files[f"items/{cell}.md"] = _markdown(found, kind, cell, notes)
+        files[f"items/{cell}.md"] = _markdown(found, kind, cell, notes, named[cell])
     return files
 
 
@@ -69,9 +70,9 @@ def view(found):
 def _count(found, kind):
     kept, asked, noun = len(found["items"]), found["asked"], kind["noun"]
     if kept == asked:
-        return f"All {asked} {noun}s are here."
+        return f"The page shows all {asked} {noun}s."
     left_out = "the others are left out to keep the page small"
-    return f"Here are the {kept} of {asked} {noun}s {kind['left_out']}; {left_out}."
+    return f"The page shows the {kept} of {asked} {noun}s {kind['left_out']}; {left_out}."
 
 
 def _texts(found, kind):
@@ -80,23 +81,25 @@ def _texts(found, kind):
         return kind["shown"]
     who = "Documents" if "items" in found["texts"] else f"{kind['noun']}s and documents".capitalize()
     none = "" if found["card"] else ", or none is known"
-    return f"{who} are named by their ids: the licence of the data does not let their texts be passed on{none}."
+    return (
+        f"{who} are shown by their ids only: the licence of the data does not allow their texts to be passed on{none}."
+    )
 
 
-def _markdown(found, kind, cell, notes):
+def _markdown(found, kind, cell, notes, title):
     card, source = cards().get(found["card"]), ""
     if card:
         citation = " ".join(card.citation.split())
         source = f" Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
     viewer = (
-        f'<div class="items"><p>Single {kind["noun"]}s are shown by a script, which does '
-        "not run here; the chapter's rows hold the same results.</p></div>\n"
+        f'<div class="items"><p>This page needs JavaScript to show single {kind["noun"]}s. '
+        "The rows of the chapter hold the same results.</p></div>\n"
         f'<script defer src="{html.escape(cell)}.js"></script>\n'
         '<script defer src="../../_static/items.js"></script>'
     )
     return (
-        f"# {kind['title']}{f': {card.title}' if card else ''}\n\n"
-        f"What stands behind the means of [the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
+        f"# {title}, {kind['title'].lower()}\n\n"
+        f"The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
         f"{' '.join(filter(None, notes))}{source}\n\n{raw(viewer)}"
     )
 
@@ -158,18 +161,18 @@ def whole(value):
     return None if value is None else str(value)
 
 
-# --- the systems of another run beside those of this one, item by item
+# --- the systems of another run next to those of this one
 
 
 def _put_beside(found, kind, cell, run, other):
     """Add the other run's systems to the items of a page, or say why not."""
     noun, parts, before = kind["noun"], kind["by_system"], kept_items(other, cell)
     if not parts:
-        return f"The {noun}s of the run {other} are not shown beside these."
+        return f"The {noun}s of the run {other} are not shown here."
     if before is None or before["kind"] != found["kind"]:
         return f"The run {other} kept no {noun}s of this chapter."
     if not same_data(run, other, cell):
-        return f"The run {other} had other data and is not shown beside this one."
+        return f"The run {other} used other data and is not shown here."
     places = {name: place for place, (name, _) in enumerate(found["documents"])}
 
     def place(past):
@@ -194,7 +197,7 @@ def _put_beside(found, kind, cell, run, other):
             one[part] = [both[n] for n in order]
     missing = sum(one["id"] not in past for one in found["items"])
     lost = f"; it did not keep {missing} of the {noun}s" if missing else ""
-    return f"The systems of the run {other} stand beside those of this run{lost}."
+    return f"The systems of the run {other} are shown next to those of this run{lost}."
 
 
 # --- questions of a retrieval chapter
@@ -263,12 +266,12 @@ def _edits(found):
             missing="not tried or without placebo",
         ),
         table(
-            f"Cases that ought to be found: how many are in the first {depth}, and the best rank",
+            f"Cases that should be found: how many are in the first {depth}, and the best rank",
             ["System", "Before the edit", "After the edit", "After placebos"],
             missing="not tried",
         ),
         table(
-            f"Cases that left and entered the first {depth}, with their rank there; ✓ ought to be found",
+            f"Cases that left and entered the first {depth}, with their rank there; ✓ should be found",
             [f"{systems[place]}: {what}" for place in tested for what in ("left", "entered")],
             missing="none",
         ),
@@ -326,7 +329,7 @@ def _precedents(result):
 
 def _best_and_count(found):
     if found is None:
-        return "nobody knows any"
+        return "none known"
     best, count = found
     return f"{count}, best at rank {best}" if count else "none"
 
@@ -399,9 +402,7 @@ def _item(one, systems):
 
 def _claims(found):
     main = found["systems"][0]
-    decides = (
-        f"Evidence that decides; ✓ was found by {main}, ✗ was not" if found["searched"] else "Evidence that decides"
-    )
+    decides = f"Decisive evidence; ✓ was found by {main}, ✗ was not" if found["searched"] else "Decisive evidence"
     layout = [
         facts(),
         table(
@@ -412,12 +413,12 @@ def _claims(found):
         table(
             f"Sub-claims that {main} judged",
             ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"],
-            missing="none: nothing takes a side",
+            missing="none: no passage takes a side",
             cards=True,
         ),
         table(decides, ["Passage", "Decides", "Gold label"], missing="none", cards=True),
         table(
-            f"Evidence that {main} found; ✓ holds words that decide",
+            f"Evidence that {main} found; ✓ contains decisive words",
             ["Passage", "For", "Stance", "Probability of support", "Credibility"],
             missing="none",
             cards=True,
@@ -513,11 +514,11 @@ KINDS = {
         "by_system": ("scores", "top"),
         "past": _past_question,
         "about": (
-            "each question, what was judged relevant to it, and what the systems returned "
-            "first. One question has a score but no interval; the chapter has the means with "
-            "theirs. The measures are defined [here](../../methods/measures.md)."
+            "each question, its relevant documents, and the first documents that each system returned. "
+            "A single question has a score but no interval; the chapter has means with intervals. "
+            "The measures are defined [here](../../methods/measures.md)."
         ),
-        "shown": "Of documents the beginning is shown, except of those that only a control returned.",
+        "shown": "Documents are shown by their beginning, except those that only the random baseline returned.",
         "left_out": "on which the systems' nDCG@10 differs most",
     },
     "edits": {
@@ -527,14 +528,14 @@ KINDS = {
         "by_system": ("results",),
         "past": _past_edit,
         "about": (
-            "each edit of one fact, the query before and after it, which cases entered and "
-            "left the list, and beside it what placebos did, edits of as many words that mean "
-            "nothing. One edit has no interval; the chapter has the means with theirs. The "
+            "each edit of one fact, the query before and after it, the cases that entered and left the list, and "
+            "the effect of placebos: edits of as many words without legal meaning. "
+            "A single edit has no interval; the chapter has means with intervals. The "
             "measures are defined [here](../../methods/counterfactual_sensitivity.md)."
         ),
-        "shown": "Of documents the beginning is shown, or their facts.",
+        "shown": "Documents are shown by their beginning or their facts.",
         "left_out": (
-            "that change the cases themselves, and for each case those of an edited case that "
+            "that change an original case, and for each case the edits of an edited case that "
             "moved the first system most beyond their placebos"
         ),
     },
@@ -544,12 +545,12 @@ KINDS = {
         "view": _votes,
         "by_system": (),
         "about": (
-            "each item with the vote of every rater, the side on which the systems stood, the "
-            "place in the rater's form and the ratings of both. One item has no interval; the "
-            "chapter has win rate and agreement with theirs, defined "
+            "each item with the vote of every rater, the side of each system, the position in the rater's form "
+            "and the ratings of both systems. A single item has no interval; the "
+            "chapter has win rate and agreement with intervals, defined "
             "[here](../../methods/rater_agreement.md)."
         ),
-        "shown": "The texts that were judged are not kept, nor are comments.",
+        "shown": "The rated texts and the comments are not kept.",
         "left_out": "on which the raters agree least",
     },
     "claims": {
@@ -559,14 +560,14 @@ KINDS = {
         "by_system": ("verdicts", "right", "stated"),
         "past": _past_claim,
         "about": (
-            "each claim with its gold label, what every system and control says of it, and for "
-            "the first system the sub-claims that it judged and the passages that it read, "
-            "beside the evidence that decides. One claim has no interval; the chapter has the "
-            "means with theirs. Stance, support and credibility are defined "
+            "each claim with its gold label, the verdict of every system and baseline, and for "
+            "the first system the sub-claims that it judged, the passages that it read and "
+            "the decisive evidence. A single claim has no interval; the chapter has "
+            "means with intervals. Stance, support and credibility are defined "
             "[here](../../methods/factcheck.md)."
         ),
-        "shown": "Of passages the beginning is shown.",
-        "left_out": "that the first system has wrong or whose evidence it missed, and some more",
+        "shown": "Passages are shown by their beginning.",
+        "left_out": "that the first system got wrong or whose evidence it missed, and some more",
     },
     "answers": {
         "noun": "question",
@@ -583,4 +584,4 @@ KINDS = {
         "left_out": "on which the systems differ most",
     },
 }
-"""What each kind of items is called, and what of it goes into which part of the page."""
+"""Names of each kind of items, and the parts of its page."""

@@ -8,12 +8,13 @@ import platform
 
 import pandas as pd
 
-from casebook.book.chapters import SHOWN, cards_of, command, experiment_title, hashes, titles
+from casebook.book.chapters import SHOWN, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
-from casebook.book.front import answers, experiment_of, masthead, method_page
+from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
 from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.stated import stated_section
+from casebook.book.titles import experiment_of, experiment_title, titles
 from casebook.data.cards import as_markdown, cards, licence_table
 from casebook.errors import InputError
 from casebook.grid import DATA, defaults
@@ -46,7 +47,7 @@ def generated(run, cells, compare=None):
             "stated.md": stated_section(run),
             "measures.md": raw(_measures()),
             "systems.md": raw(_systems()),
-            "licences.md": raw(to_html(licence_table(), "Licences of the data")),
+            "licences.md": raw(to_html(_licences(), "Licences of the data")),
             "changes.md": changes(run, cells),
             "grid.md": raw(grid_page(run, cells)),
             "provenance.md": provenance(run, [r for cell in cells if (r := stored_record(run, cell))]),
@@ -84,6 +85,22 @@ def _used(run, cells, key):
     named = titles(run, cells) if using else {}
     links = "".join(f"- [{named[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in using)
     return f"\n## Chapters that use it\n\n{links}" if using else ""
+
+
+def _licences():
+    """Give the licences of all data sets under readers' names."""
+    table = licence_table()
+    rows = zip(table["dataset"], table["title"], strict=True)
+    links = [Markup(f'<a href="generated/cards/{key}.html">{html.escape(title)}</a>') for key, title in rows]
+    names = {
+        "dataset": "Key",
+        "licence": "Licence",
+        "non_commercial": "Non-commercial use only",
+        "citation": "Citation",
+    }
+    shown = table.drop(columns="title").rename(columns=names)
+    shown.insert(0, "Data set", links)
+    return shown
 
 
 def _measures():

@@ -7,7 +7,7 @@
 import html
 from types import SimpleNamespace
 
-from casebook.book.front import dataset_name
+from casebook.book.titles import dataset_name
 from casebook.errors import InputError
 from casebook.paths import DATA, run_dir
 from casebook.readers import read_yaml

@@ -14,7 +14,20 @@ import warnings
 import typer
 
 from casebook import __version__
-from casebook.cli import assistant, audit, corpus, data, factcheck, raters, report, runs, scores, sensitivity, shift
+from casebook.cli import (
+    assistant,
+    audit,
+    corpus,
+    data,
+    explain,
+    factcheck,
+    raters,
+    report,
+    runs,
+    scores,
+    sensitivity,
+    shift,
+)
 from casebook.cli.common import OLD_NAMES
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders
@@ -35,6 +48,7 @@ for name, group in (
     ("factcheck", factcheck.app),
     ("raters", raters.app),
     ("sensitivity", sensitivity.app),
+    ("explain", explain.app),
 ):
     app.add_typer(group, name=name)
 

@@ -1,6 +1,8 @@
 """``casebook raters forms | simulate | audit | analyse``: double-blind human evaluation."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +42,7 @@ def forms(
     ] = None,
     explanations: Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")] = None,
     rater: Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")] = None,
-    study: Annotated[str | None, typer.Option(help="Name of the study that raters read.")] = None,
+    study: Annotated[str | None, typer.Option(help="Name that raters read; default: the folder's.")] = None,
     items: Annotated[int | None, typer.Option(min=1, help="Number of items to draw; default: all.")] = None,
     per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison; default: all.")] = None,
     pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems compared on each item.")] = None,
@@ -70,7 +72,8 @@ def forms(
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name, formats, secret = study or folder.name, tuple(format_ or ["xlsx"]), _secret(secret_file)
+    name = study or (folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study")
+    formats, secret = tuple(format_ or ["xlsx"]), _secret(secret_file)
     if explanations:
         table = _table(explanations)
         try:
@@ -127,6 +130,10 @@ def _table(path):
     return pd.DataFrame([record for _, record in read_records(path)[0]])
 
 
+def _some(items):
+    return ", ".join(item if len(item) <= 30 else f"{item[:29]}…" for item in list(items)[:3])
+
+
 def _show_forms(folder, report):
     registered = report["preregistration"]
     for name, value in registered["design"].items():
@@ -142,13 +149,13 @@ def _show_forms(folder, report):
         named.setdefault(text["column"], []).append(text["item"])
     for column, found in named.items():
         text = "questions name" if column == "prompt" else f"answers of {column} name"
-        say(f"warning: {len(found)} {text} a system (items {', '.join(found[:5])} ...): raters may recognise it")
-    for row in report.get("words_of_one_system", []):
-        systems = " and ".join(row["systems"])
-        say(f"warning: {row['word']!r} occurs in only one of the answers of {systems} to {row['items']} items")
+        say(f"warning: {len(found)} {text} a system (items {_some(found)} ...): raters may recognise it")
+    telling = list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", [])))
+    if telling:
+        say(f"warning: words that nearly always stand in one of two answers only: {', '.join(telling[:10])}")
     if alike := report.get("identical_answers"):
-        some = ", ".join(dict.fromkeys(row["item"] for row in alike[:5]))
-        say(f"warning: {len(alike)} pairs of answers are the same (items {some} ...): votes on them are uninformative")
+        items = dict.fromkeys(row["item"] for row in alike)
+        say(f"warning: {len(alike)} pairs of answers are the same (items {_some(items)} ...), which no vote can tell")
     for name, count in report.get("account", {}).get("no_answer", {}).items():
         say(f"warning: {name} gave no answer to {count} questions; raters read '(no answer)'")
     typer.echo(f"hand out   {folder / 'for_raters'}")
@@ -157,7 +164,7 @@ def _show_forms(folder, report):
     typer.echo(f"key        {registered['key_sha256']}")
     typer.echo(
         "next: hand the forms out, put those that come back into one folder, then "
-        f"'casebook raters analyse FOLDER --key {folder}'"
+        f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
 
 
@@ -204,13 +211,17 @@ def audit(
     Example: casebook raters audit returned --key pilot
     """
     from casebook.raters.blinding import scan_forms
-    from casebook.raters.read import find_key, key_beside, open_forms, read_forms
+    from casebook.raters.read import SIDE_COLUMN, find_key, key_beside, open_forms, read_forms
 
     mapped = _mapping(columns)
     returned = read_forms(files, mapped)
     key = key or (None if side_col or last_column else key_beside(returned))
     opened, names = None, word or []
-    if any(form.rows["preferred"].notna().any() for form in _paired(returned)):
+    carried = side_col or last_column or any(SIDE_COLUMN in form.rows for form in returned)
+    judged = any(form.rows["preferred"].notna().any() for form in _paired(returned))
+    if judged and not (key or carried):
+        say("note: to audit the judgements too, give the sealed key with --key")
+    elif judged:
         opened = open_forms(returned, key, side_col, last_column, force)
         names = [*names, *opened.systems]
     elif key:

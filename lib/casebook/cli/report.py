@@ -15,6 +15,7 @@ from casebook.cli.common import Json, RunName, Scheduler, Timeout, Workers, excl
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
+MOST_ANSWERS = 3  # experiments whose answers a run prints
 Grid = Annotated[Path | None, typer.Option(help="Grid file instead of notebooks/experiments.yml.")]
 Tag = Annotated[str, typer.Option(help="Cells to run: smoke, default, permissive or full.")]
 Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a kernel or worker is lost.")]
@@ -66,9 +67,14 @@ def run(
     Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
     """
     exclusive(context, "scheduler", "workers")
+    from casebook.runs.headlines import read_headlines
+
     planned = _plan(run, tuple(experiments or ()), grid, tag, force, _overrides(parameter or []))
     if not dry_run:
         _execute(planned, run, workers, scheduler, timeout, retries)
+        for item in planned if len(planned) <= MOST_ANSWERS else ():
+            for headline in read_headlines(run, item.cell.name):
+                typer.echo(f"{headline.question}\n    {headline.sentence}")
         typer.echo(f"results/{run}: next, casebook build --run {run}")
         return
     for item in planned:

@@ -1,14 +1,22 @@
-"""``casebook sensitivity run | report``: which facts of a case move its results."""
+"""``casebook sensitivity run | report | evaluate``: which facts of a case change its results."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Out, Seed, exclusive, print_json
+from casebook.cli.common import Json, Original, Out, Resamples, Seed, exclusive, plain, print_json
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Edit the facts of a case one by one and see what retrieval does.", no_args_is_help=True)
+app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
+
+Mode = Annotated[str, typer.Option(help="Retrieval system, or module:object of your own.")]
+Encoder = Annotated[str | None, typer.Option(help="Model of the dense list.")]
+K = Annotated[int, typer.Option("--k", min=1, help="Length of the result lists compared.")]
+Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
+Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
+Placebos = Annotated[int, typer.Option(min=0, help="Placebo edits per state and size of edit.")]
+Judge = Annotated[str | None, typer.Option(help="endpoint:MODEL judges whether edits are plausible; default: rules.")]
 
 
 @app.command()
@@ -16,24 +24,25 @@ def run(
     context: typer.Context,
     case: Annotated[Path, typer.Argument(help="Fact sheet (.json) or judgment text.")],
     dataset: Annotated[str, typer.Argument(help="Data set, or a BEIR folder.")],
-    mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
-    encoder: Annotated[str | None, typer.Option(help="Model of the dense list.")] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Cases compared.")] = 10,
-    depth: Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")] = 2,
-    children: Annotated[int, typer.Option(min=1, help="Edits tried per state.")] = 5,
-    threshold: Annotated[float, typer.Option(min=0, help="Least displacement to go on from a state.")] = 1.0,
-    budget: Annotated[str, typer.Option(help="stratified or first.")] = "stratified",
-    placebos: Annotated[int, typer.Option(min=0, help="Placebos per state and size of edit.")] = 4,
-    validator: Annotated[str | None, typer.Option(help="endpoint:MODEL judges edits; default: rules.")] = None,
+    mode: Mode = "full",
+    encoder: Encoder = None,
+    k: K = 10,
+    depth: Depth = 2,
+    children: Children = 5,
+    threshold: Annotated[float, typer.Option(min=0, help="Least displacement at which a state is edited again.")] = 1.0,
+    budget: Annotated[str, typer.Option(help="stratified (fact types in turn) or first.")] = "stratified",
+    placebos: Placebos = 4,
+    validator: Judge = None,
+    extractor: Annotated[str | None, typer.Option(help="endpoint:MODEL reads the judgment; default: rules.")] = None,
     original: Original = False,
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
 ):
-    """Grow the tree of one case and report the sensitivity to each fact type.
+    """Edit one case step by step and report the sensitivity to each fact type.
 
-    The report tells why each case was found and what each edit did, with the words of
-    the documents that say so; `casebook sensitivity report` writes it as Markdown.
+    The report gives the reason why each document was found and what each edit did, with the words of
+    the documents that support it; `casebook sensitivity report` writes it as Markdown.
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
@@ -51,7 +60,7 @@ def run(
         settings = TreeSettings.documented(**limits)
     else:
         settings = TreeSettings(**limits, budget=budget, placebo_draws=placebos)
-    sheet, notes = read_case(case)
+    sheet, notes = read_case(case, extractor)
     judge = validator_for(validator, original)
     data = load(dataset)
     tree = run_case(sheet, data.documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k)
@@ -85,6 +94,61 @@ def _line(score):
         value = "undefined" if number["value"] is None else f"{number['value']:.3f}"
         cells.append(f"{name.replace('_', ' ')} {value} {bounds_text(*number['ci'])}")
     return "  ".join([*cells, score["reason"] or ""]).rstrip()
+
+
+@app.command()
+def evaluate(
+    context: typer.Context,
+    cases: Annotated[Path, typer.Argument(help="Annotated cases, JSON lines as in data/counterfactual/cases.jsonl.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of documents: corpus.jsonl (BEIR), or .txt and .md files.")],
+    mode: Mode = "full",
+    encoder: Encoder = None,
+    k: K = 10,
+    depth: Annotated[int | None, typer.Option(min=1, max=5, help="Edits in a row; default 1, original: 2.")] = None,
+    children: Annotated[
+        int | None, typer.Option(min=1, help="Edits tried per state; default: all, original: 5.")
+    ] = None,
+    placebos: Placebos = 4,
+    validator: Judge = None,
+    original: Original = False,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: Json = False,
+):
+    """Compare the sensitivity of a retriever with annotated cases.
+
+    Prints COUNTERCASE's dispositive and non-dispositive accuracy at 1.5, its mean Spearman correlation and accept
+    rate, then the standard measures: AUROC beyond placebo edits, against simple baselines, with intervals over cases.
+
+    Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
+    """
+    from casebook.files import write_json
+    from casebook.sensitivity.report import evaluation_lines, evaluation_report, validator_for
+    from casebook.sensitivity.study import own_collection, run_study
+    from casebook.sensitivity.tree import TreeSettings
+
+    refuse_overwriting(out, cases, corpus)
+    if original:
+        exclusive(context, "original", "placebos", "validator")
+        settings = TreeSettings.documented(max_depth=depth or 2, children=children or 5, seed=seed)
+    else:
+        settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
+    collection = own_collection(cases, corpus)
+    judge = validator_for(validator, original)
+    options = {"encoder": encoder, "n_boot": resamples, "chunking": False}
+    report = evaluation_report(run_study(collection, [mode], settings, validator=judge, k=k, **options), mode)
+    report |= {"corpus": str(corpus), "k": k, "counts": {"documents": len(collection.documents), **collection.account}}
+    report = plain(report)
+    if out is not None:
+        write_json(out, report)
+    if as_json:
+        print_json(report)
+        return
+    for line in evaluation_lines(report):
+        typer.echo(line)
+    if out is not None:
+        typer.echo(str(out))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Dataset cards: YAML files that say what a dataset is, how to know it again, and what may be done with it."""
+"""Data cards: YAML files with the content, checksums and licence of each data set."""
 
 from functools import cache
 from pathlib import PurePosixPath
@@ -61,7 +61,7 @@ class _Strict(pydantic.BaseModel):
 
 
 class Licence(_Strict):
-    """What the data may be used for: the data's own licence, not the package's."""
+    """Licence of the data themselves, not of the package that carries them."""
 
     name: Text
     spdx: Text | None = None
@@ -71,7 +71,7 @@ class Licence(_Strict):
 
 
 class FileSpec(_Strict):
-    """How one file is known again: its SHA-256 and, for a quick check, its size."""
+    """Identity of one file: its SHA-256 and, for a quick check, its size."""
 
     sha256: Sha256 | None = None
     bytes: Count | None = None
@@ -107,7 +107,7 @@ class Source(_Strict):
 
 
 class Split(_Strict):
-    """What one split must hold."""
+    """Counts that a split must have."""
 
     documents: Count
     queries: Count
@@ -116,7 +116,7 @@ class Split(_Strict):
 
 
 class Card(_Strict):
-    """Everything that is known about one dataset before it is read."""
+    """Everything that is known about a data set before it is read."""
 
     key: Annotated[str, AfterValidator(_name)]
     title: Text
@@ -209,7 +209,7 @@ def may_show(card):
 
 
 def licence_table():
-    """What each dataset may be used for, one row each."""
+    """Licences of all data sets, a row each."""
     return pd.DataFrame(
         {
             "dataset": key,
@@ -223,7 +223,7 @@ def licence_table():
 
 
 def as_markdown(card):
-    """A card as Markdown; that its licence forbids commercial use is said aloud."""
+    """A card as Markdown."""
     licence = card.licence
     lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
     lines += [f"- Licence: {licence.name}" + (f" ({licence.url})" if licence.url else "")]
@@ -238,12 +238,12 @@ def as_markdown(card):
     lines += ["", *(f"- `{name}`: {_one_line(note)}" for name, note in notes.items())]
     lines += ["", "## Files", ""]
     for name, file in card.files.items():
-        lines.append(f"- `{name}`: " + (f"sha256 `{file.sha256}`" if file.sha256 else "known by its content"))
+        lines.append(f"- `{name}`: " + (f"sha256 `{file.sha256}`" if file.sha256 else "identified by its content"))
     if card.fingerprint:
-        lines.append(f"- content of whichever files: sha256 `{card.fingerprint}`")
-    lines += ["", f"Taken from, in this order: {', '.join(map(str, card.sources))}."]
+        lines.append(f"- content of these files: sha256 `{card.fingerprint}`")
+    lines += ["", f"Sources, in this order: {', '.join(map(str, card.sources))}."]
     if card.caveats:
-        lines += ["", "## Caveats", "", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
+        lines += ["", "## Limits", "", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
     return "\n".join(lines) + "\n"
 
 

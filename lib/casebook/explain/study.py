@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -33,8 +32,8 @@ from casebook.measures.quotations import STATES, find_citations, find_quotes, qu
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.intervals import clustered_wilson
-from casebook.stats.samples import stream
+from casebook.stats.intervals import Interval, clustered_wilson, estimate_text
+from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
 
 LEAST_SOURCES = 5
@@ -106,11 +105,11 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
         explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
         found = [_sentences_of(explainer, row, document) for row, document in pairs]
     else:
-        return _drawn(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
+        return limited(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
     made = {row["query_id"]: text for (row, _), text in zip(pairs, found, strict=True) if text is not None}
     own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
     left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
-    return _drawn(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
+    return limited(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
 
 
 KEYS = ("id", "explanation", "source", "sources", "contexts")
@@ -147,12 +146,13 @@ def read_explanations(path):
 def own_explanations(path, folder=None):
     """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
     records = read_explanations(path)
-    texts = {} if folder is None else _column(SimpleNamespace(documents=read_collection(folder)), "text")
+    documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
+    texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
     explanations, own, sources = {}, {}, dict(texts)
     for record in records:
         key, ids = record["id"], record.get("ids", ())
         if lost := [one for one in ids if one not in texts]:
-            where = f"{folder} has no such document" if folder else "name the folder of the sources too"
+            where = f"{folder} has no such document with text" if folder else "name the folder of the sources too"
             raise InputError.at(path, record["line"], f"source {lost[0]!r}: {where}")
         explanations[key] = record["explanation"]
         own[key] = ids[0] if len(ids) == 1 else "\0".join(ids or record["contexts"])
@@ -210,13 +210,53 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
         claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
         means = claims.groupby(["explanation", "condition"], sort=False)["grounded"].mean().unstack()  # noqa: PD010
         grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        if claims.empty:
+            numbers[rule] = dict.fromkeys(
+                ("AUROC", "faithfulness"), Interval(None, None, None, 0.95, 0, "", "no_claim").number()
+            )
+            continue
         clusters = [explained.own[key] for key in grounded[rule].index]
         frame = estimates(grounded[rule], clusters, MISMATCHED, n_boot=n_boot, seed=seed).set_index("system")
-        own = frame.loc[MATCHED].astype(object).where(frame.loc[MATCHED].notna(), None)
-        number = {"value": own["value"], "ci": [own["low"], own["high"]], "n": int(own["n"])}
-        number |= {"control": own["control"], "reason": own["reason"]}
+        own = frame.loc[MATCHED]
+        value, low, high, control = (number_or_none(own[name]) for name in ("value", "low", "high", "control"))
+        number = {"value": value, "ci": [low, high], "n": int(own["n"]), "control": control}
+        number |= {"reason": own["reason"] if isinstance(own["reason"], str) else None}
         numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": number}
     return Scored(rows, grounded, numbers)
+
+
+def score_report(explained, found):
+    """Give scores of explanations as plain data: the two rules, then each explanation with its sentences."""
+    items, rows = [], found.rows[found.rows["condition"] == MATCHED]
+    parts = {key: part.groupby("rule")["share"].apply(list).to_dict() for key, part in rows.groupby("explanation")}
+    for key in explained.explanations:
+        item = {"id": key, "source": explained.own[key].split("\0")}
+        for rule, means in found.grounded.items():
+            held = {side: number_or_none(means[side].get(key)) for side in (MATCHED, MISMATCHED)}
+            shares = [number_or_none(share) for share in parts[key].get(rule, ())]
+            item[rule] = {"faithfulness": held[MATCHED], "foreign": held[MISMATCHED], "shares": shares}
+        items.append(item)
+    return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
+
+
+def score_lines(report):
+    """Write the scores of explanations for people."""
+    yield f"{report['explanations']}: {len(report['items'])} explanations, sentences grounded at {THRESHOLD:.0%} of words"
+    for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
+        for measure, number in report[rule].items():
+            value = "undefined" if number["value"] is None else estimate_text(number)
+            against = {"faithfulness": "foreign sources", "AUROC": "chance"}[measure]
+            control = "undefined" if number["control"] is None else f"{number['control']:.3f}"
+            why = f", no interval: {number['reason'].replace('_', ' ')}" if number["reason"] else ""
+            yield f"  {name:20} {measure:13} {value}  ({against}: {control}, n = {number['n']}{why})"
+    for item in report["items"]:
+        cells = []
+        for rule, name in (("documented", "COUNTERCASE"), ("corrected", "standard")):
+            own, other = ("-" if x is None else f"{x:.2f}" for x in (item[rule]["faithfulness"], item[rule]["foreign"]))
+            cells.append(f"{name} {own} (foreign {other})")
+        below = [n for n, share in enumerate(item["corrected"]["shares"], 1) if share is not None and share < THRESHOLD]
+        cells += [f"not grounded: sentence {', '.join(map(str, below))}"] if below else []
+        yield f"  {item['id']}: {', '.join(cells)}"
 
 
 def _first_relevant(dataset):
@@ -234,8 +274,8 @@ def _column(dataset, name):
     return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
 
 
-def _drawn(made, limit, seed):
-    """At most `limit` explanations, of enough sources."""
+def limited(made, limit, seed):
+    """Draw at most so many explanations, of enough sources to compare."""
     keys = list(made.explanations)
     if limit is not None and len(keys) > limit:
         order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
@@ -420,7 +460,8 @@ def detect(scored):
                 found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
                 row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
             rows.append(row)
-    return pd.DataFrame(rows)
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)
+    return pd.DataFrame(rows).assign(reason=reasons).astype(dict.fromkeys(("auroc", "low", "high"), float))
 
 
 def detection_contrasts(scored, detector="corrected", against="documented", level=0.95):

@@ -67,9 +67,7 @@ def read_claims(documents=None, split="all"):
     texts, path = dict(zip(documents["doc_id"], documents["text"], strict=True)), FOLDER / "claims.jsonl"
     found = []
     for number, row in read_jsonl(path, {}):
-        atoms = [
-            _atom(path, number, atom["text"], atom["label"], atom["evidence"], texts) for atom in row["atoms"]
-        ]
+        atoms = [_atom(path, number, atom["text"], atom["label"], atom["evidence"], texts) for atom in row["atoms"]]
         known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
         found.append(Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known))
     return [claim for claim in found if split in ("all", claim.split)]

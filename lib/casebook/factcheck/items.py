@@ -3,7 +3,7 @@
 import math
 
 from casebook.data.cards import card_of, may_show
-from casebook.factcheck.study import touches
+from casebook.factcheck.study import SYSTEMS, touches
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 
 
@@ -23,8 +23,8 @@ def drill_down(study, most_bytes=MOST_BYTES):
         "dataset": study.name,
         "card": card.key if card else None,
         "texts": sorted(shown),
-        "systems": list(study.verdicts),
-        "controls": list(study.blind),
+        "systems": [SYSTEMS[name] for name in study.verdicts],
+        "controls": [SYSTEMS[name] for name in study.blind if name in study.verdicts],
         "searched": study.cited is not None,
         "asked": len(items),
     }

@@ -327,7 +327,14 @@ def decomposers_of(name):
 
 
 def checker_of(
-    documents, *, mode="bm25_stemmed", stance="public", decomposition="rules", documented=False, ratings=None, **settings
+    documents,
+    *,
+    mode="bm25_stemmed",
+    stance="public",
+    decomposition="rules",
+    documented=False,
+    ratings=None,
+    **settings,
 ):
     """A fact-checker by the names that commands and notebooks know."""
     base = EvidenceBase(documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None)

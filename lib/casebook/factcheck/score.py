@@ -247,7 +247,9 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
     if not places or table.empty:
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
-    found = contrasts(table, [(0, place) for place in places], groups, margin=margin, n_resamples=n_resamples, seed=seed)
+    found = contrasts(
+        table, [(0, place) for place in places], groups, margin=margin, n_resamples=n_resamples, seed=seed
+    )
     found = found.rename(columns={"low": "difference low", "high": "difference high"})
     ours, alone = table[0], groups is None or groups.is_unique
     found = found.assign(

@@ -344,7 +344,9 @@ class PluginStance:
         for one in answers:
             p = one[1] if len(one) == 2 else math.nan
             if one[0] not in STANCES or not (p is None or 0 <= p <= 1):
-                raise InputError(f"{self._name} gave {one!r}: give one of {', '.join(STANCES)}, and a probability or None")
+                raise InputError(
+                    f"{self._name} gave {one!r}: give one of {', '.join(STANCES)}, and a probability or None"
+                )
         return answers
 
 

@@ -204,7 +204,7 @@ def run_study(
     ('pipeline', 100)
     """
     if (claims is None) != (corpus is None):
-        raise InputError("own claims need the folder to search: give both claims=FILE and corpus=FOLDER")
+        raise InputError("your own claims need the folder to check them against: give claims and corpus")
     if dataset == OWN or claims is not None:
         own = OwnClaims(claims, corpus, stance, decomposition)
         return _own_claims(own, ablation, noise_rates, folds, seed, resamples)

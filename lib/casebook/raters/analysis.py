@@ -170,9 +170,9 @@ def analyse(votes, other=None, options=None):
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
         win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise,
         leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
-        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates and shares lie in
-        [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined is missing, with
-        a reason.
+        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates
+        and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined
+        is missing, with a reason.
 
     Raises
     ------
@@ -421,25 +421,25 @@ def answer(analysis):
         f"{int(naive['ties'])} ties; chance is 0.5); {_tested(panel, these)}.",
         f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. "
         f"{_scope(new)}",
-        f"The pooled sign test says p = {naive['p_sign']:.2g}, as if all "
-        f"{int(naive['n'])} untied votes were independent, which they are not.",
-        f"Against a range of {held['range from']:g} to {held['range to']:g} that would "
-        f"count as no difference, ties as half, these raters: {held['verdict']}.",
+        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {int(naive['n'])} untied votes as "
+        "independent.",
+        f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "
+        f"equivalence for these raters: {held['verdict']}.",
     ]
     row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     if pd.isna(row["estimate"]):
         lines.append(f"Agreement on the preference is undefined: {row['reason']}.")
     else:
         lines.append(
-            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for this "
-            f"panel, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for a new one; "
-            "0 is chance, 1 agreement."
+            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for "
+            f"these raters, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for new ones; 0 is chance, 1 is "
+            "complete agreement."
         )
     for row in tables["rating_tests"].to_dict("records"):
         if row["n"]:
             lines.append(
                 f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} "
-                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, with other raters too "
+                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, for new raters too "
                 f"{bounds_text(row['both low'], row['both high'], '+z.2f')} ({row['n']} items)."
             )
     side = tables["position"].set_index("rater").loc["all"]
@@ -463,7 +463,7 @@ def _tested(panel, row):
     winner = panel.focus if row["win_rate"] > 0.5 else panel.other
     verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
     if pd.isna(row["p"]):
-        return f"no test ({row['reason']}): {verdict}"
+        return f"no test ({row['reason'].replace('_', ' ')}): {verdict}"
     error = row["mc_error"]
     drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
     return f"p = {row['p']:.2g}{drawn}: {verdict}"
@@ -472,6 +472,6 @@ def _tested(panel, row):
 def _scope(row):
     """Say what so many raters can and cannot show."""
     if row["reason"] == "fewer_than_three_raters":
-        return "So few raters show nothing of others."
-    few = "" if row["raters"] >= FEWEST else f" From {row['raters']} raters that cannot be checked."
-    return f"This takes the raters for a random draw, their leanings for normal.{few}"
+        return "Fewer than three raters allow no statement about others."
+    few = "" if row["raters"] >= FEWEST else f", which {row['raters']} raters cannot show"
+    return f"This assumes that the raters are a random sample with normally distributed preferences{few}."

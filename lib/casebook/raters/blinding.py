@@ -67,9 +67,12 @@ def _scan_rows(form, alone, anywhere):
         for word in _words(alone, "\n".join(cells)):
             count = int(cells.str.contains(word, regex=False).sum())
             yield f"column {name}", "word_in_text", f"{word}, {count} rows"
-    if form.layout.name == "paired":
-        for word, count in one_sided_words(*(form.rows[name] for name in form.layout.texts[1:])):
-            yield "both answers", "word_of_one_side", f"{word}, in one of the two answers of {count} rows"
+    found = (
+        one_sided_words(*(form.rows[name] for name in form.layout.texts[-2:])) if form.layout.name == "paired" else ()
+    )
+    if found:
+        words = ", ".join(word for word, _ in found)
+        yield "both answers", "word_of_one_side", f"{words}: in one of two answers of {found[-1][1]} rows or more"
 
 
 def _scan_parts(path, alone):

@@ -14,17 +14,6 @@ from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
-HEADLINES = {
-    "audits": ("labels", "flagged"),
-    "retrieval_ablation": ("full", "nDCG@10"),
-    "embedding_shift": ("posneg-uniform", "nDCG@10"),
-    "counterfactual_sensitivity": ("bm25", "auroc"),
-    "explanation_quality": ("corrected", "AUROC"),
-    "rater_agreement": ("panel", "win rate, ties as half, this panel"),
-    "factcheck_confusion": ("pipeline", "f1_macro"),
-    "query_length": ("full, short", "nDCG@10"),
-}
-"""Experiment to the system and measure that answer its question. A new experiment is added here."""
 
 
 class RunOutputs:
@@ -208,15 +197,6 @@ def _numbers(tree, names=()):
             yield from _numbers(inner, (*names, name))
         else:
             yield (*names, name), inner
-
-
-def headlines(run, cell, chosen=None):
-    """Give the numbers that answer the question of a cell: experiment, dataset, system, measure, number."""
-    for experiment, datasets in read_numbers(run, cell).items():
-        system, measure = (HEADLINES if chosen is None else chosen).get(experiment, (None, None))
-        for dataset, systems in datasets.items():
-            if measure in systems.get(system, {}):
-                yield experiment, dataset, system, measure, systems[system][measure]
 
 
 # --- single items: what a page needs to show each of them

@@ -19,6 +19,12 @@ SWAPS = (
     ("Tenant", "Licensee"),
     ("Individual", "Corporation"),
     ("State", "UnionOfIndia"),
+    ("Policyholder", "Beneficiary"),
+    ("Insured", "Claimant"),
+    ("Insurer", "Reinsurer"),
+    ("Broker", "Underwriter"),
+    ("Adjuster", "Broker"),
+    ("Landlord", "Corporation"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
 LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template

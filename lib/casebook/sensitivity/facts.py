@@ -20,7 +20,9 @@ FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 """Canonical fact types, in the documented order."""
 PARTY_TYPES = (
     *("Individual", "Corporation", "State", "UnionOfIndia", "Minor", "Partnership", "ForeignNational"),
-    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee", "Unknown"),
+    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee", "Landlord"),
+    *("Insurer", "Insured", "Policyholder", "Claimant", "Beneficiary", "Broker", "Reinsurer", "Underwriter"),
+    *("Adjuster", "Unknown"),
 )
 EVIDENCE_TYPES = (
     *("DyingDeclaration", "Confession", "MedicalReport", "Document", "Witness", "FIR", "PostMortem"),

@@ -12,13 +12,22 @@ from casebook.readers import read_json
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.citations import neighbours
-from casebook.sensitivity.evaluation import coverage, placebo_threshold, sensitivity
-from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.evaluation import (
+    THRESHOLD,
+    coverage,
+    documented_evaluation,
+    documented_scores,
+    placebo_threshold,
+    sensitivity,
+)
+from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, read_sheet, to_dict
 from casebook.sensitivity.placebo import VACUOUS
-from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, rules
-from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
-from casebook.stats.intervals import estimate_text
+from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
+from casebook.sensitivity.study import ABOVE
+from casebook.sensitivity.tree import INVALID, PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.stats.intervals import bounds_text, estimate_text
+from casebook.stats.samples import number_or_none
 
 LARGEST = 20_000_000  # bytes of a judgment
 FORMAT = "casebook sensitivity tree 1"
@@ -29,8 +38,8 @@ _NAMED = 5  # cases named in a sentence
 # ---- from a file to a tree
 
 
-def read_case(path):
-    """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text."""
+def read_case(path, extractor=None):
+    """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text, by rules or by a model."""
     path = Path(path)
     if path.suffix.lower() == ".json":
         return read_sheet(path), ()
@@ -44,7 +53,9 @@ def read_case(path):
         raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
     if not text.strip():
         raise InputError(f"{path}: is empty: give a fact sheet or a judgment")
-    found = extract_sheet(text, path.stem or "case")
+    name = path.stem or "case"
+    model = extractor and load_language_model(extractor)
+    found = extract_with_model(text, model, name) if model else extract_sheet(text, name)
     if not present_types(found.sheet):
         raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
     return found.sheet, found.notes
@@ -62,6 +73,59 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
     return tree
+
+
+# ---- annotated cases: the original and the standard evaluation
+
+
+def evaluation_report(study, system):
+    """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
+    edges, annotations = study.edges[system], study.annotations
+    rate = accept_rates(study.decisions(system)).iloc[-1]
+    value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
+    standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
+    standard |= {name: number for name, number in study.numbers()[system].items() if name in _STANDARD}
+    report = {"cases": study.name, "mode": system, "threshold": THRESHOLD, "original": None, "standard": standard}
+    if len(annotations):
+        count = int((edges["status"] != INVALID).sum())
+        report["original"] = documented_evaluation(documented_scores(edges), annotations, edges=count)
+        report["against"] = study.against_simple(system).to_dict("records")
+        shown = study.evaluated(system)["spearman"]
+        standard["spearman"] = {name: shown[name] for name in ("value", "ci", "n", "p", "undefined", "reason")}
+    return report | {"fact types": study.sensitivity(system).to_dict("records")}
+
+
+_STANDARD = ("auroc", ABOVE)
+
+
+def evaluation_lines(report):
+    """Write an evaluation for people."""
+    counts, original = report["counts"], report["original"]
+    yield f"{report['cases']}, {report['mode']}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    if original is None:
+        yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
+    else:
+        yield f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']}:"
+        for name, value in original.items():
+            yield f"  {name.replace('_', ' '):28} {'undefined' if value is None else f'{value:.4f}'}"
+    yield "standard measures, 95 % intervals over cases:"
+    for name, number in report["standard"].items():
+        value = "undefined" if number["value"] is None else estimate_text(number)
+        notes = [f"n = {number['n']}"]
+        notes += [f"p = {number['p']:.3f}"] if number.get("p") is not None else []
+        notes += [number["reason"].replace("_", " ")] if number.get("reason") else []
+        label = {"auroc": "AUROC of the excess", "spearman": "mean Spearman", ABOVE: ABOVE}.get(name, name)
+        yield f"  {label:28} {value}  ({', '.join(notes)})"
+    for row in report.get("against", ()):
+        told = "undefined" if row["difference"] is None else f"{row['difference']:+.3f} "
+        told += "" if row["difference"] is None else bounds_text(row["low"], row["high"], "+z.3f")
+        told += "" if row["baseline"] is None else f"  (baseline: {row['baseline']:.3f})"
+        yield f"  AUROC minus {row['against']:16} {told}"
+    yield "excess over placebo edits, normalised footrule:"
+    for row in report["fact types"]:
+        told = row["reason"] if row["excess"] is None else f"{row['excess']:+.3f} "
+        told += "" if row["excess"] is None else bounds_text(row["excess low"], row["excess high"], "+z.3f")
+        yield f"  {row['fact type']:28} {told}  ({row['edges']} edits in {row['cases']} cases)"
 
 
 def explained_report(tree, documents, documented=False):

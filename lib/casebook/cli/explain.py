@@ -1,0 +1,53 @@
+"""``casebook explain score``: how far explanations are grounded in their sources."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from casebook.cli.common import Json, Out, Resamples, Seed, print_json
+from casebook.files import refuse_overwriting
+
+app = typer.Typer(help="Measure explanations against their sources.", no_args_is_help=True)
+
+
+@app.callback()
+def _group():
+    """Measure explanations against their sources."""
+
+
+@app.command()
+def score(
+    explanations: Annotated[Path, typer.Argument(help="JSON lines: id, explanation, and source, sources or contexts.")],
+    sources: Annotated[
+        Path | None, typer.Option(help="Folder of documents: corpus.jsonl (BEIR), or .txt and .md files.")
+    ] = None,
+    foreign: Annotated[int, typer.Option(min=1, help="Foreign sources per explanation, as control.")] = 3,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: Json = False,
+):
+    """Score the faithfulness of explanations, as COUNTERCASE defines it and as standard measure.
+
+    Each explanation is also scored against sources that have nothing to do with it: a score means as much as it
+    exceeds that control. Word overlap does not notice a turned negation or most changed numbers.
+
+    Example: casebook explain score explanations.jsonl --sources judgments
+    """
+    from casebook.explain.study import own_explanations, score, score_lines, score_report
+    from casebook.files import write_json
+
+    refuse_overwriting(out, explanations, sources)
+    explained = own_explanations(explanations, sources)
+    found = score(explained, foreign=foreign, pool=explained.sources, n_boot=resamples, seed=seed)
+    report = score_report(explained, found)
+    if out is not None:
+        write_json(out, report)
+    if as_json:
+        print_json(report)
+        return
+    for line in score_lines(report):
+        typer.echo(line)
+    if out is not None:
+        typer.echo(str(out))
