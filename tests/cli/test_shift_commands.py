@@ -209,11 +209,11 @@ BAD = [
     (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
-    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk means nothing"),
-    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
-    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
-    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps means nothing beside --no-baseline"),
-    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale means nothing beside --shift zero"),
+    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk has no effect"),
+    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
+    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
+    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps has no effect with --no-baseline"),
+    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale has no effect with --shift zero"),
 ]
 
 

@@ -58,8 +58,12 @@ def _line(finding):
 def tables(
     source: Annotated[Path, typer.Argument(help="CSV or JSON: row, accuracy, precision, recall, f1, n, positives.")],
     n: Annotated[int | None, typer.Option("--n", help="Number of claims, where the file has no column n.")] = None,
-    positives: Annotated[int | None, typer.Option(help="Number of positive claims, where the file has no such column.")] = None,
-    decimals: Annotated[int | None, typer.Option(min=0, max=12, help="Decimals of all values; default: as shown.")] = None,
+    positives: Annotated[
+        int | None, typer.Option(help="Number of positive claims, where the file has no column positives.")
+    ] = None,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, max=12, help="Decimals of all values; default: as shown.")
+    ] = None,
     rounding: Annotated[str, typer.Option(help="How values were rounded: half, down or either.")] = "either",
     as_json: Json = False,
 ):

@@ -80,7 +80,7 @@ def exclusive(context, one, *others, but=""):
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
     for other in others:
         if given(context, one) and given(context, other):
-            raise InputError(f"{flags[other]} means nothing beside {but or flags[one]}: leave one of them out")
+            raise InputError(f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out")
 
 
 def pairs(texts, mark, form):
