@@ -388,7 +388,8 @@ def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook):
     rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
     assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {"encoder": "bge"}
     assert {row["dataset"] for row in rows.values()} == {"my folder"}
-    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)" and rows["two"]["headline"] is None
+    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)"
+    assert rows["two"]["headline"] == "0.295 original:ndcg@3"  # without a headline, the documented metric
     out = casebook("runs", "list")[1]
     assert "my folder" in out and 'encoder="bge"' in out
 

@@ -65,7 +65,7 @@ def noted(measure):
     key = (measure or "").strip().lower()
     if key in DOCUMENTED:
         text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
-        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        text += f"the key of a standard measure names data set and system, as in smoke.full.{key}"
         warnings.warn(text, MeasureNote, stacklevel=2)
     return measure
 

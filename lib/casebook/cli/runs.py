@@ -130,7 +130,7 @@ def list_(
             "path": run.path,
             "dataset": _data_of(run),
             "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
-            "headline": _headline(listing.folder(run)),
+            "headline": _headline(run, listing.folder(run)),
         }
         for run in chosen
     ]
@@ -145,7 +145,8 @@ def list_(
         }
         for row in rows
     ]
-    lines = list(table_lines(shown, list(shown[0]))) if shown else ["no readable run"]
+    columns = [name for name in (shown[0] if shown else ()) if any(row[name] for row in shown)]
+    lines = list(table_lines(shown, columns)) if shown else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
@@ -171,13 +172,14 @@ def _data_of(run):
     return Path(named).name if isinstance(named, str) else ", ".join(names[:3]) or None
 
 
-def _headline(folder):
-    """The first headline of an executed notebook, as one short text."""
+def _headline(run, folder):
+    """The first headline of an executed notebook as one short text; of a shift run its ndcg@3."""
     from casebook.runs.headlines import Headline
 
     path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
     if not path.is_file():
-        return None
+        score = run.metrics.get("ndcg@3")
+        return None if score is None else f"{score:.3f} original:ndcg@3"
     first = Headline(**read_json(path)[0])
     return f"{first.effect} {first.measure} ({first.word})".strip()
 
