@@ -2,7 +2,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from casebook.book.chapters import answer_first
+from casebook.book.chapters import answer_first, joined
 from casebook.paths import NOTEBOOKS
 
 
@@ -24,6 +24,18 @@ def test_the_answer_follows_the_question_and_settings_come_last():
     assert order(book) == ["# Title", *tail, *leads]
     settings = [cell.source for cell in book.cells].index("## Settings")
     assert "before the answer" in book.cells[settings + 1].source
+
+
+def test_code_that_shows_nothing_is_joined_with_the_code_below():
+    cells = notebook("# Title", "load()", "run()", "show()", "last()", "# More", "after()").cells
+    cells[3].outputs = [{"output_type": "stream", "name": "stdout", "text": "1"}]
+    assert [cell.source for cell in joined(cells)] == [
+        "# Title",
+        "load()\n\nrun()\n\nshow()",
+        "last()",
+        "# More",
+        "after()",
+    ]
 
 
 @pytest.mark.parametrize(
