@@ -67,18 +67,6 @@ def answer_first(notebook):
     notebook.cells = [cells[0], *cells[answer:], *leads]
 
 
-def joined(cells):
-    """Join code cells that show nothing with the code cell below, so that one line of folded code is left."""
-    found = []
-    for cell in cells:
-        before = found[-1] if found else None
-        if before and before.cell_type == cell.cell_type == "code" and not before.outputs:
-            cell.source = f"{before.source}\n\n{cell.source}"
-            found.pop()
-        found.append(cell)
-    return found
-
-
 def _title(cell):
     """Give the title of a section in small letters, or nothing."""
     line = cell.source.lstrip().partition("\n")[0]
