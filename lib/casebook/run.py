@@ -38,7 +38,11 @@ QUIET = {
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
-READERS = {"claims": "casebook.factcheck.claims:read_labelled", "corpus": "casebook.data.folders:read_collection"}
+READERS = {
+    "claims": "casebook.factcheck.claims:read_labelled",
+    "corpus": "casebook.data.folders:read_collection",
+    "reported": "casebook.audits.tables:read_tables",
+}
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",

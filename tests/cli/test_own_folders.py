@@ -102,6 +102,14 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
     assert not list(folders.glob("out/results/mine/notebooks/*"))
 
 
+def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monkeypatch):
+    monkeypatch.chdir(folders)
+    (folders / "scores.csv").write_text("row,acc\nfull,0.9\n")
+    for name, message in (("scores.csv", "none of the columns accuracy"), ("none.csv", "no such file")):
+        code, _, err = casebook("run", "audits", "-p", 'datasets=["./a/contracts"]', "-p", f"reported={name}")
+        assert code == 1 and message in err and err.count("\n") == 1
+
+
 def test_forms_and_keys_count_from_the_callers_folder(casebook, folders, monkeypatch):
     monkeypatch.chdir(folders)
     paths = path_parameters(NOTEBOOKS / "06_rater_agreement.ipynb")
