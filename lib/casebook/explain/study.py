@@ -160,6 +160,11 @@ def own_explanations(path, folder=None):
     return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
 
 
+def check_parameters(values):
+    """Refuse explanations that the chapter cannot use, before a kernel starts."""
+    limited(own_explanations(values["explanations"], values.get("sources")), None, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """Explanations against own and foreign sources, under both rules: sentences, means by explanation, numbers."""
