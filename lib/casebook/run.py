@@ -42,7 +42,6 @@ READERS = {
     "cases": "casebook.sensitivity.cases:read_cases",
     "claims": "casebook.factcheck.claims:read_labelled",
     "corpus": "casebook.data.folders:read_collection",
-    "log": "casebook.assistant.log:read_log",
 }
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
@@ -53,6 +52,7 @@ PLUGINS = {
     "reranker": "casebook.retrieval.rerank:load_reranker",
     "retriever": "casebook.retrieval.ablation:load_retriever",
     "stance": "casebook.factcheck.stance:PluginStance",
+    "systems": "casebook.retrieval.ablation:load_retriever",
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
 _POLL = 0.5
@@ -217,6 +217,8 @@ def _check_data(cell):
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
+    if values.get("log"):
+        plugin("casebook.assistant.log:check_parameters")(values)
     if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
         plugin("casebook.raters.analysis:check_parameters")(values)
     for own in {"cases", "claims"} & values.keys():
@@ -546,6 +548,7 @@ def _record(planned, run, started, attempts):
             "Inputs": planned.inputs,
             "Version": __version__,
             "Environment": records.environment(),
+            **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
         metrics={

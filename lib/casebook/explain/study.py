@@ -246,7 +246,8 @@ def score_report(explained, found):
 
 def score_lines(report):
     """Write the scores of explanations for people."""
-    yield f"{report['explanations']}: {len(report['items'])} explanations, sentences grounded at {THRESHOLD:.0%} of words"
+    count = len(report["items"])
+    yield f"{report['explanations']}: {count} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
     for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
         for measure, number in report[rule].items():
             value = "undefined" if number["value"] is None else estimate_text(number)
