@@ -288,6 +288,8 @@ class CaseSearch:
         try:
             return self._batch(keys)
         except CasebookError as error:
+            if not hasattr(self.retriever, "retrieve_many"):  # a fault of the user's own retriever
+                raise
             if len(keys) == 1:
                 return [Found(error=str(error))]
             return [self._search([key])[0] for key in keys]
