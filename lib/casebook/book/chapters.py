@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from functools import lru_cache
+from pathlib import Path
 
 import nbformat
 
@@ -80,12 +81,13 @@ def _footer(run, cell):
     lines += ["## How to repeat or change this", ""]
     if record:
         again = f"{command(record, run)} --force"
-        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
+        own = record.labels.get("Notebook")
+        source = Path(own) if own else next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
         made_from = ", ".join(f"{name} `{found}`" for name, found in parts.items() if found)
         lines += [
-            f"- Repeat: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
-            f"- Edit: `make lab`, then open `notebooks/{source.name}`.",
+            f"- Repeat: {code(again)}; with other settings: `casebook run {own or record.workflow} -p name=value`.",
+            f"- Edit: `make lab`, then open `{own or f'notebooks/{source.name}'}`.",
             f"- [Inputs](../../provenance.md): {made_from}.",
         ]
     if title := items_title(run, cell):
@@ -151,14 +153,15 @@ def code(text):
 
 def command(record, run):
     """Give the command that executes a cell again with the same parameters."""
-    name = record.labels["Cell"]
+    name, own = record.labels["Cell"], record.labels.get("Notebook")
     cell = _grid(DEFAULT_GRID.stat().st_mtime_ns).get(name)
     known = cell.parameters if cell else {}
     parameters = record.labels["Inputs"]["parameters"]
     if cell is None:  # of another grid, or of -p: its data too, which others differ in
-        values = next(map(defaults, NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")), {})
+        sources = [record.labels["Notebook"]] if own else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
+        values = next(map(defaults, sources), {})
         parameters = {key: values[key] for key in ("dataset", "datasets") if key in values} | parameters
-    words = ["casebook", "run", name if cell else record.workflow, "--run", run]
+    words = ["casebook", "run", name if cell else own or record.workflow, "--run", run]
     for key, value in parameters.items():
         if key not in known or known[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
