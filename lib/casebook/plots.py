@@ -173,16 +173,6 @@ def added_by_stage(frame, measure):
     return figure
 
 
-def interval_rows(frame, xlabel, limits=None):
-    """Draw values with intervals, several series a row; without limits around zero."""
-    if frame.empty:
-        figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
-        axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
-        axes.set_axis_off()
-        return figure
-    return values(frame, xlabel, limits, reference=None if limits else {"zero": 0})
-
-
 def agreement_intervals(table):
     """Draw coefficients with the interval for this panel and for a new one."""
     from casebook.measures.agreement import TITLES
