@@ -28,11 +28,24 @@ def for_readers(path, run, cell, title):
         text = notebook.cells[0].source.partition("\n")[2]
         notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
-    for each in notebook.cells:  # code is one line until a reader opens it
-        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(each.metadata.get("tags", [])):
-            each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
+    fold_code(notebook)
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
+
+
+def fold_code(notebook):
+    """Fold all code, that of cells which show nothing into the line of the cell that they lead to."""
+    cells = []
+    for each in notebook.cells:
+        tags = each.metadata.get("tags", [])
+        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags):
+            each.metadata["tags"] = [*tags, "hide-input"]
+        before = cells[-1] if cells else each
+        if before is not each and before.cell_type == each.cell_type == "code" and not before.outputs:
+            each.source = f"{before.source}\n\n\n{each.source}"
+            cells.pop()
+        cells.append(each)
+    notebook.cells = cells
 
 
 # --- the order of a chapter

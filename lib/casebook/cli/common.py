@@ -63,7 +63,7 @@ def noted(measure):
     key = (measure or "").strip().lower()
     if key in DOCUMENTED:
         text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
-        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        text += f"the key of a standard measure names data set and system, as in smoke.full.{key}"
         warnings.warn(text, MeasureNote, stacklevel=2)
     return measure
 
@@ -78,7 +78,7 @@ def exclusive(context, one, *others, but=""):
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
     for other in others:
         if given(context, one) and given(context, other):
-            raise InputError(f"{flags[other]} means nothing beside {but or flags[one]}: leave one of them out")
+            raise InputError(f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out")
 
 
 def pairs(texts, mark, form):
