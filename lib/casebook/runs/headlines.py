@@ -107,7 +107,9 @@ class Headline:
             return f"{self.answer}: {self.reason}."
         names = f"{self.measure} against {self.against}" if self.against else self.measure
         text = f"{self.answer}: {self.effect} {names} ({self.count})"
-        return f"{text}. No interval: {self.reason.replace("_", " ")}." if self.low is None and self.reason else f"{text}."
+        if self.low is None and self.reason:
+            return f"{text}. No interval: {self.reason}.".replace("_", " ")
+        return f"{text}."
 
     def _repr_markdown_(self):
         return f"**{self.sentence}**"
