@@ -108,7 +108,8 @@ class Headline:
         names = f"{self.measure} against {self.against}" if self.against else self.measure
         text = f"{self.answer}: {self.effect} {names} ({self.count})"
         if self.low is None and self.reason:
-            return f"{text}. No interval: {self.reason}.".replace("_", " ")
+            why = self.reason.replace("_", " ")
+            return f"{text}. No interval: {why}."
         return f"{text}."
 
     def _repr_markdown_(self):
