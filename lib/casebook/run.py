@@ -217,9 +217,7 @@ def _check_data(cell):
     if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
         plugin("casebook.raters.analysis:check_parameters")(values)
     if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
-        raise InputError(
-            "your own claims need the folder to check them against: give both claims=FILE and corpus=FOLDER"
-        )
+        raise InputError("your own claims need the folder to check them against: give claims=FILE and corpus=FOLDER")
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
@@ -542,6 +540,7 @@ def _record(planned, run, started, attempts):
             "Inputs": planned.inputs,
             "Version": __version__,
             "Environment": records.environment(),
+            **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
         metrics={

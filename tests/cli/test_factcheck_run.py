@@ -1,8 +1,11 @@
 """``casebook factcheck run | ablate`` from the command line."""
 
 import json
+import re
 
 import pytest
+
+from casebook.paths import ROOT
 
 
 @pytest.fixture
@@ -93,9 +96,119 @@ def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
     assert first["evidence"][0]["doc_id"] == "d"
 
 
+@pytest.fixture
+def own(tmp_path):
+    """Claims about a folder of plain texts whose name has a blank."""
+    folder = tmp_path / "my recipes"
+    folder.mkdir()
+    (folder / "crème brûlée.md").write_text("Bake the cream at 150 degrees.", encoding="utf-8")
+    (folder / "soup.txt").write_text("The soup serves 4 people.\r\nIt must not boil.", encoding="utf-8")
+    path = tmp_path / "own.csv"
+    rows = ["The soup serves 4 people.,SUPPORTED", "The soup serves 9 people.,NOT_SUPPORTED"]
+    rows += ["The cream is baked at 150 degrees.,SUPPORTED", "The cream is baked at 90 degrees.,"]
+    path.write_text("\n".join(["claim,label", *rows]))
+    return path, folder
+
+
+def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
+    path, folder = own
+    out = tmp_path / "log.jsonl"
+    code, text, _ = casebook("factcheck", "run", path, "--corpus", folder, "--out", out, "--json")
+    report = json.loads(text)
+    assert code == 0 and report["outcomes"] == {"SUPPORTED": 2, "NOT_SUPPORTED": 2}
+    parity = report["labels"]["parity"]
+    assert (parity["tp"], parity["tn"], parity["n"], parity["accuracy"]) == (2, 1, 3, 1.0)
+    log = [json.loads(line) for line in out.read_text().splitlines()]
+    for name, key in (("queries", "queries_per_claim"), ("evidence", "evidence_per_claim")):
+        mean = sum(row[name] for row in log) / len(log)
+        assert report["performance"]["document"][key] == pytest.approx(mean) and mean > 0
+    seconds = sum(row["seconds"] for row in log) / len(log)
+    assert report["performance"]["all_stages"]["mean_processing_time"] == pytest.approx(seconds)
+    assert report["log_accuracy"] == {"right": 3, "labelled": 3, "accuracy": 1.0, "unlabelled": 1}
+    assert {"coverage", "soundness", "readability", "documented: overall"} <= {
+        row["measure"] for row in report["explanations"]
+    }
+    code, text, _ = casebook("factcheck", "run", path, "--corpus", folder)
+    assert code == 0
+    for line in ("Verdicts against the labels", "High-credibility ratio", "Mean processing time", "Overall quality"):
+        assert line in text
+
+
+def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
+    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--original")
+    assert code == 0 and "4 NOT_SUPPORTED" in text
+    assert "note: none of 2 documents passes the credibility gate (medium)" in error
+
+
+def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
+    log = tmp_path / "answers.jsonl"
+    rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
+    rows = [{"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, text, _ = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
+    report = json.loads(text)
+    share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
+    assert code == 0 and len(report["claims"]) == 2
+    assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
+    code, _, error = casebook("factcheck", "run", "--log", log)
+    assert code == 1 and "--log needs --corpus" in error
+    code, _, error = casebook("factcheck", "run", own[0], "--log", log, "--corpus", own[1])
+    assert code == 1 and "give a file of claims, or --log" in error
+
+
+def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypatch):
+    (tmp_path / "refuting.py").write_text(
+        "def judge(claim, passages):\n    return ['refutes' for _ in passages]\n\n\n"
+        "class Sure:\n    def judge(self, claim, passages):\n        return [('supports', 1.0) for _ in passages]\n\n\n"
+        "def maybe(claim, passages):\n    return ['maybe' for _ in passages]\n\n\n"
+        "def split(claim):\n    return [claim, claim]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ("factcheck", "run", own[0], "--corpus", own[1], "--json")
+    code, text, _ = casebook(*command, "--stance", "refuting:judge", "--decomposition", "refuting:split")
+    report = json.loads(text)
+    assert code == 0 and report["outcomes"] == {"NOT_SUPPORTED": 4}
+    assert [row["parts"] for row in report["log"]] == [2] * 4
+    code, text, _ = casebook(*command, "--stance", "refuting:Sure")
+    assert code == 0 and json.loads(text)["outcomes"] == {"SUPPORTED": 4}
+    code, text, error = casebook(*command, "--stance", "refuting:maybe")
+    assert code == 3 and "refuting:maybe gave ('maybe', None): give one of supports" in text
+    code, _, error = casebook(*command, "--stance", "refuting:nothing")
+    assert code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
+
+
+def test_the_judge_and_the_decomposer_of_the_methods_page(casebook, own, tmp_path, monkeypatch):
+    page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    path, folder = own
+    path.write_text(
+        "claim,label\nThe soup serves 4 people and It must not boil.,SUPPORTED\nThe soup serves 9 people.,\n"
+    )
+    (folder / "soup.txt").write_text("The soup serves 4 people. It must not boil.")
+    command = ("factcheck", "run", path, "--corpus", folder, "--stance", "mine:judge", "--decomposition", "mine:split")
+    exit_code, text, _ = casebook(*command, "--json")
+    report = json.loads(text)
+    assert exit_code == 0 and report["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1}
+    assert [row["parts"] for row in report["log"]] == [2, 1]
+
+
+def test_ablation_of_ones_own_claims(casebook, own):
+    path, folder = own
+    code, _, error = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
+    assert code == 1 and "1 of 4 claims have no label (first: '5')" in error
+    path.write_text(path.read_text() + "NOT_SUPPORTED")
+    code, text, _ = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0", "--json")
+    report = json.loads(text)
+    assert code == 0 and {row["n"] for row in report["parts"]} == {4}
+    assert report["parts"][0]["against"] == "without decomposition"
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
+        (["--corpus", "./nowhere"], "nowhere: no such folder"),
         (["--corpus", "nowhere"], "nowhere"),
         (["--stance", "magic"], "unknown stance"),
         (["--decomposition", "magic"], "unknown decomposition"),

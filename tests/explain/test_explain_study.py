@@ -16,6 +16,10 @@ from casebook.explain.study import (
     detect,
     explain,
     explanation_truth,
+    own_explanations,
+    score,
+    score_report,
+    scored_copies,
     scores,
 )
 from casebook.measures.faithfulness import inverse_frequency
@@ -38,7 +42,7 @@ def explained():
 @pytest.fixture(scope="module")
 def detected(explained):
     weights = inverse_frequency([explained.sources[key] for key in sorted(set(explained.own.values()))])
-    return detect(explained, weights).set_index(["defect", "detector"])
+    return detect(scored_copies(explained, weights)).set_index(["defect", "detector"])
 
 
 def test_templates_quote_their_own_source(explained):

@@ -27,6 +27,7 @@ from casebook.factcheck.ablation import (
     simulated_seconds,
 )
 from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.stance import ModelStance
 
 FULL = CELL_NAMES[-1]
@@ -151,7 +152,7 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
     assert compared.loc["binary credibility", "system_only"] == 0
     tables = report.as_dict()
     assert (len(tables["cells"]), len(tables["configurations"])) == (16, 9)
-    assert "Documented impacts (points) and ours" in report.as_text()
+    assert "Impacts that the document states, and ours" in report.as_text()
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):

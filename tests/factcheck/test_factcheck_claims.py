@@ -1,12 +1,14 @@
 """Our claims and claims of any origin, and what is read in their texts."""
 
+import json
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 from casebook.data import load
-from casebook.errors import InputError
-from casebook.factcheck.claims import names, numbers, read_claims, read_plain, sentences
+from casebook.errors import InputError, MeasureNote
+from casebook.factcheck.claims import claims_of_answers, names, numbers, read_claims, read_plain, sentences
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 
 
@@ -51,6 +53,12 @@ def test_plain_claims(tmp_path):
         ('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n', r"jsonl:2: id '1' stood already in line 1"),
         ("", "no records"),
         ('{"claim": 3}\n', "no text in field 'claim'"),
+        ('{"text": "a", "lable": "SUPPORTED"}\n', "its fields: text, lable"),
+        ('{"claim": "a", "id": NaN}\n', "field 'id' is neither text nor a whole number"),
+        ('{"claim": "a", "label": "REFUTES"}\n', r"jsonl:1: label 'REFUTES' is none of .* --label REFUTES="),
+        ('{"claim": "a", "label": ["SUPPORTED"]}\n', "is none of"),
+        ('{"claim": "a", "evidence": "b"}\n', "'evidence' is no list"),
+        ('{"claim": "a", "evidence": [{"doc_id": "d"}]}\n', "needs the texts 'doc_id' and 'quote'"),
     ],
 )
 def test_damaged_claims_are_named(tmp_path, content, message):
@@ -58,6 +66,52 @@ def test_damaged_claims_are_named(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(InputError, match=message):
         read_plain(path)
+
+
+def test_evidence_is_looked_up_in_its_document(tmp_path):
+    documents = pd.DataFrame({"doc_id": ["d"], "text": ["Hail is covered. Frost is not."]})
+    path = tmp_path / "c.jsonl"
+
+    def read(doc_id, quote):
+        row = {"claim": "a", "label": "NOT_SUPPORTED", "evidence": [{"doc_id": doc_id, "quote": quote}]}
+        path.write_text(json.dumps(row))
+        return read_plain(path, documents)[0].atoms[0]
+
+    atom = read("d", "Frost is not")
+    assert documents["text"][0][atom.start : atom.end] == atom.quote == "Frost is not"
+    with pytest.raises(InputError, match="no document 'e'"):
+        read("e", "Frost")
+    with pytest.raises(InputError, match="does not hold the quote 'Snow'"):
+        read("d", "Snow")
+
+
+def test_spellings_missing_labels_and_unread_fields(tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n')
+    assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
+        "NOT_SUPPORTED",
+        "",
+        "",
+    ]
+    path.write_text('{"claim": "a", "lable": "SUPPORTED"}\n')
+    with pytest.warns(MeasureNote, match="not read: lable"):
+        read_plain(path)
+
+
+def test_statements_of_answers_are_claims():
+    log = pd.DataFrame(
+        [
+            {"id": "q1", "system": "a", "answer": "Hail is covered. Is frost? No.", "abstained": False, "group": None},
+            {"id": "q1", "system": "b", "answer": "I do not know.", "abstained": True, "group": None},
+            {"id": "q2", "system": "b", "answer": "Frost is excluded.", "abstained": False, "group": "policy"},
+        ]
+    )
+    found = claims_of_answers(log)
+    assert (found[0].id, found[0].group, found[0].category) == ("q1/a/1", "q1", "a")
+    assert [claim.text for claim in found if claim.category == "b"] == ["Frost is excluded."]
+    assert found[-1].group == "policy" and not any(claim.text.endswith("?") for claim in found)
+    with pytest.raises(InputError, match="nothing to check"):
+        claims_of_answers(log[1:2])
 
 
 def test_numbers_with_units():

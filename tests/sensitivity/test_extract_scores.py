@@ -69,7 +69,7 @@ F1 = {
     "elsewhere": {"Numerical": 0.9787, "Section": 0.9655, "PartyType": 0.4167, "Outcome": 0.9333, "all facts": 0.8571},
     "cases": {"Age": 0.6, "Section": 0.9412, "PartyType": 0.439, "Evidence": 0.4737, "all facts": 0.7523},
 }
-CONTROL = {"dev": 0.0531, "heldout": 0.0653, "elsewhere": 0.0673, "cases": 0.0656}
+CONTROL = {"dev": 0.0531, "heldout": 0.0647, "elsewhere": 0.0673, "cases": 0.0656}
 
 
 def test_rules_read_as_well_as_they_did():

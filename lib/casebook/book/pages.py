@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import math
 import platform
+from pathlib import Path
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from casebook.book.stated import stated_section
 from casebook.book.titles import experiment_of, experiment_title, titles
 from casebook.data.cards import as_markdown, cards, licence_table
 from casebook.errors import InputError
-from casebook.grid import DATA, defaults
+from casebook.grid import DATA, defaults, named_files
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
 from casebook.paths import NOTEBOOKS, data_folder
 from casebook.run import read_failures, read_planned, read_timings, stored_record
@@ -179,25 +180,26 @@ def _lines(texts):
 
 
 def _settings(parameters):
-    """Write parameters in one line; a folder of data goes by its name."""
+    """Write parameters in one line; files and folders of data go by their names."""
 
     def called(value):
+        if isinstance(value, list):
+            return [*map(called, value)]
         own = data_folder(value) if isinstance(value, str) else None
-        return own[0] if own else value
+        return own[0] if own else Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
     parts = []
     for key, value in parameters.items():
-        if key in DATA:
-            value = [*map(called, value)] if isinstance(value, list) else called(value)
-        parts.append(f"{key}={json.dumps(value)}")
+        shown = called(value) if key in DATA or named_files(value) else value
+        parts.append(f"{key}={json.dumps(shown)}")
     return ", ".join(parts).replace('"', "") or None
 
 
-# --- what each notebook of a run was made from, and where
+# --- the inputs of each notebook of a run
 
 
 def provenance(run, records):
-    """Write the page's tables."""
+    """Write the tables of the page."""
     seconds = read_timings(run)
     known = {}
     for path in NOTEBOOKS.glob("[0-9]*.ipynb"):

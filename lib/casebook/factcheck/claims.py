@@ -95,14 +95,14 @@ def read_plain(path, documents=None, spellings=None):
         if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
             raise InputError.at(path, number, "field 'id' is neither text nor a whole number")
         if str(name) in lines:
-            raise InputError.at(path, number, f"id {name!r} stood already in line {lines[str(name)]}")
+            raise InputError.at(path, number, f"id {str(name)!r} stood already in line {lines[str(name)]}")
         lines[str(name)] = number
         label = _label(path, number, row.get("label"), spellings or {})
         quotes = row.get("evidence") or []
         if not isinstance(quotes, list):
             raise InputError.at(path, number, "field 'evidence' is no list of objects with 'doc_id' and 'quote'")
         atoms = tuple(_atom(path, number, row["claim"], label, quote, texts) for quote in quotes)
-        told = {key: str(row.get(key) or "") for key in ("category", "group")}
+        told = {key: "" if row.get(key) is None else str(row[key]) for key in ("category", "group")}
         found.append(Claim(str(name), row["claim"], label, atoms=atoms, **told))
     unread = sorted({str(name) for _, row in rows for name in row} - set(FIELDS))
     if unread:
@@ -150,8 +150,8 @@ def _atom(path, number, text, label, evidence, texts):
 
 def claims_of_answers(log):
     """Claims of a log of answers (`casebook.assistant.log.read_log`): the sentences that state something."""
-    several, found = log["system"].nunique() > 1, []
-    for row in log.itertuples():
+    several, found = len(set(log["system"])) > 1, []
+    for row in log.astype(object).where(log.notna(), None).itertuples():
         for number, (start, end) in enumerate(sentences(row.answer), start=1):
             text = row.answer[start:end]
             if not row.abstained and content(text) and not text.endswith("?"):

@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, PublicJudge, overlap, training_pairs
+from casebook.factcheck.stance import FeatureStance, overlap, training_pairs
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
     NEUTRAL,
@@ -107,7 +107,7 @@ def _contract_gold(dataset):
 
 
 def given(judge, gold, parts=None, rule=None):
-    """Verdict and degree of support of a judge on every claim with its evidence, of the claim's parts if any are given."""
+    """Verdict and degree of support of a judge on every claim, or its parts, with its evidence."""
     rule, rows = rule or Rule(), []
     parts = [{"SC1": claim} for claim in gold.claims["claim"]] if parts is None else parts
     for texts, passages in zip(parts, gold.evidence, strict=True):
