@@ -238,6 +238,8 @@ def test_a_question_is_shown_with_every_answer(tmp_path):
     rows = score_answers(log)
     kept = item_rows(log, rows, ["q1"], 20, True)
     known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": kept}
+    wrong = log.assign(answer="Add yeast, pepper, mustard.").query("id == 'q1' and system == 'good'")
+    assert item_rows(wrong, rows, ["q1"], 80, True)[0]["given"][0]["weak"] == ["Add yeast, pepper, mustard."]
     page = view(known | {"measures": [MEASURES[key] for key in measured(rows)]})
     answers, facts, scores, contexts = page["items"][0]["parts"]
     assert answers == [["good", "Whisk four egg whites until stiff, then…", "no"], ["bad", None, "yes"]]
