@@ -113,6 +113,13 @@ def test_our_claims(study):
     assert len(twins) == 88 and 0.4 < right.mean() < 0.62
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
+    # What is stated is the probability of the verdict, not of support.
+    stated = zip(study.confidence["pipeline"], study.pipeline.results, strict=True)
+    for confidence, result in stated:
+        expected = {S: result.support, N: None if result.support is None else 1 - result.support}.get(result.verdict)
+        assert np.isnan(confidence) if expected is None else confidence == pytest.approx(expected)
+        assert expected is None or 0 <= expected <= 1
+        assert result.confidence is None or 0 <= result.confidence <= 1
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
