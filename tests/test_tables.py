@@ -67,3 +67,32 @@ def test_links_escape_texts_and_addresses():
     page = to_html(shown, "Slices")
     link = '<a href="x.html#only=the hops: &lt;1&gt;&amp;q=">hops: &lt;1&gt;</a>'
     assert link in page and frame["row"][1] == "b"
+
+
+def test_what_is_equal_in_all_rows_stands_in_the_caption():
+    frame = pd.DataFrame({"system": ["a", "b"], "split": ["test"] * 2, "unknown": [None] * 2, "n_kept": [1.0, np.nan]})
+    page = Table(frame, "Systems")._repr_html_()
+    assert "<caption>Systems (in all rows split: test)</caption>" in page
+    assert [word for word in ("split</th>", "unknown", "n kept</th>") if word in page] == ["n kept</th>"]
+    assert "<caption>Systems</caption>" in Table(frame[:1], "Systems")._repr_html_()
+    names = Table(frame[["system", "split"]], "Systems")._repr_html_()
+    assert "split</th>" in names  # a table of names alone says nothing
+
+
+def test_counts_are_whole_and_shares_are_not():
+    frame = pd.DataFrame({"n": [17.0, np.nan], "share": [1.0, 0.0], "milliseconds": [2.0, 2.5], "right": [True, False]})
+    page = to_html(frame, "caption")
+    shown = [text for text in Cells(page).text if text.strip()][5:]
+    assert shown == ["17", "1.000", "2.000", "yes", "–", "0.000", "2.500", "no"]
+
+
+def test_a_table_without_rows_is_nothing():
+    frame = pd.DataFrame({"a": []})
+    assert to_html(frame, "caption") == Table(frame, "caption")._repr_html_() == repr(Table(frame, "caption")) == ""
+
+
+def test_a_wide_table_says_how_many_columns_to_show():
+    frame = pd.DataFrame(np.arange(16).reshape(2, 8)).rename(columns=str)
+    assert 'data-shown="7"' in to_html(frame, "caption") and "data-shown" not in to_html(
+        frame[list("0123456")], "caption"
+    )

@@ -28,6 +28,8 @@ _PUBLIC = {
     "factcheck.pipeline": ["FactChecker"],
     "factcheck.evidence": ["EvidenceBase"],
     "factcheck.score": ["score_files"],
+    "assistant.log": ["read_log"],
+    "assistant.study": ["gate_logs", "score_answers"],
     "raters.forms": ["make_forms"],
     "raters.analysis": ["analyse"],
     "shift.learn": ["learn_posneg"],

@@ -3,6 +3,7 @@
 import html
 import io
 import re
+import zlib
 from xml.etree import ElementTree
 
 import numpy as np
@@ -60,19 +61,16 @@ def as_svg(figure):
 
 def inline(svg, figure, name, alt):
     """Turn a drawn figure into SVG for a page, its ids unlike those of any other figure."""
-    root = ElementTree.fromstring(svg)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in {f"{_SVG}metadata", f"{_SVG}style"}:
-                parent.remove(child)
+    root, prefix = ElementTree.fromstring(svg), f"f{zlib.crc32(name.encode()):x}"
     used = {link for e in root.iter() for value in e.attrib.values() for link in re.findall(r"#([\w-]+)", value)}
     named = {}
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
         if (known := element.attrib.pop("id", None)) in used:
-            element.set("id", named.setdefault(known, f"{name}-{len(named)}"))
+            element.set("id", named.setdefault(known, f"{prefix}-{len(named)}"))
     for element in root.iter():
         _for_page(element, named)
+    _flatten(root)
     width, height = (float(number) for number in root.get("viewBox").split()[2:])
     marks = list(_marks(figure, height))
     root.attrib = {
@@ -89,6 +87,17 @@ def inline(svg, figure, name, alt):
         mark = ElementTree.SubElement(within, "rect", shape)
         ElementTree.SubElement(mark, "title").text = str(title)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _flatten(parent):
+    """Leave out what describes the file, and groups that say nothing of what they hold."""
+    held = []
+    for child in list(parent):
+        _flatten(child)
+        bare = child.tag == "g" and not child.attrib
+        if child.tag not in {"metadata", "style"} and (len(child) or not bare and child.tag != "defs"):
+            held += list(child) if bare else [child]
+    parent[:] = held
 
 
 def _for_page(element, named):

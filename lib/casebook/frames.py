@@ -50,7 +50,7 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
         Case, policy, clause or person that a unit belongs to; whole clusters are
         drawn.
     control : label, optional
-        System that knows nothing; its mean stands beside every other.
+        Baseline whose mean is shown with every other.
     level : float, default 0.95
         Coverage of the intervals.
     n_boot : int, default 10000

@@ -163,6 +163,10 @@ def select(cells, names=(), tag="default", overrides=None):
 
 
 def _by_name(cells, name, tag, overrides):
+    if name.endswith(".ipynb"):  # a notebook of the user's own
+        source = Path(name).expanduser().resolve()
+        parameter_names(source)
+        return [Cell(valid_name(f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem), str(source))]
     exact = [cell for cell in cells if cell.name == name]
     group = [cell for cell in cells if cell.experiment == name]
     if not exact and not group:
@@ -182,7 +186,7 @@ def _declared(source):
     """Give the statements of a notebook's parameters, by name."""
     source = Path(source)
     if not source.is_file():
-        raise InputError(f"{source}: no such notebook; see notebooks/experiments.yml")
+        raise InputError(f"{source}: no such notebook")
     try:
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
         tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]

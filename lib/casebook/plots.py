@@ -1,5 +1,6 @@
 """Figures in one style, legible on a phone: intervals, matrices, lines, bars, trees."""
 
+import re
 from textwrap import wrap
 
 import matplotlib as mpl
@@ -53,7 +54,10 @@ def use_style():
 
 def _rows_figure(height, labels):
     """A figure with one named row per label, the first on top; long names take two lines or more."""
-    labels = ["\n".join(part for line in str(label).split("\n") for part in wrap(line, 24)) for label in labels]
+    unbroken = [
+        re.sub(r"\((n) (= )?(\S+)\)", lambda found: found[0].replace(" ", "\u00a0"), str(name)) for name in labels
+    ]
+    labels = ["\n".join(part for line in name.split("\n") for part in wrap(line, 24)) for name in unbroken]
     lines = sum(label.count("\n") for label in labels)
     figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * lines))
     axes.set_yticks(range(len(labels)), labels)
@@ -78,16 +82,13 @@ def _interval(axes, place, low, high, value, colour, marker="o", label=None, siz
 # Intervals
 
 
-def forest(systems, measure, controls=(), limits=(0, 1)):
-    """Draw each system's mean with its interval, best on top; without limits around zero."""
+def forest(systems, measure, controls=()):
+    """Draw each system's mean with its interval, best on top, controls in grey."""
     rows = systems.sort_values(measure, ascending=False, kind="stable")
-    labels = rows["system"] + " (" + rows["tie class"] + ")"
-    figure, axes = _rows_figure(0.34 * len(rows) + 1.1, labels)
-    colours = [GREY if name in controls else BLUE for name in rows["system"]]
-    _interval(axes, range(len(rows)), rows[f"{measure} low"], rows[f"{measure} high"], rows[measure], colours)
-    axes.set_xlabel(f"{measure}, mean and 95 % interval")
-    _limit(axes, limits)
-    return figure
+    frame = pd.DataFrame({"row": rows["system"] + " (" + rows["tie class"] + ")", "value": rows[measure]})
+    frame = frame.assign(low=rows[f"{measure} low"], high=rows[f"{measure} high"])
+    frame["colour"] = [GREY if name in controls else BLUE for name in rows["system"]]
+    return values(frame, f"{measure}, mean and 95 % interval")
 
 
 def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
@@ -100,9 +101,11 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     labels = rows
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
-        labels = [f"{row} (n\u00a0=\u00a0{counts[row]:,.0f})" for row in rows]
-    named = len(reference or {}) + (len(series) if len(series) > 1 else 0)
-    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-named // 2)
+        labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
+    named = [f"{name}: {place:.2f}" for name, place in (reference or {}).items()]
+    named += series if len(series) > 1 else []
+    columns = 2 if max(map(len, named), default=0) <= 20 else 1
+    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-len(named) // columns)
     figure, axes = _rows_figure(height, labels)
     if band:
         axes.axvspan(*band, color=GREY, alpha=0.2, lw=0)
@@ -121,7 +124,7 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     if limits:
         axes.set_xlim(limits)
     if named:
-        figure.legend(loc="outside upper left", ncols=2)
+        figure.legend(loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -178,14 +181,6 @@ def interval_rows(frame, xlabel, limits=None):
         axes.set_axis_off()
         return figure
     return values(frame, xlabel, limits, reference=None if limits else {"zero": 0})
-
-
-def _limit(axes, limits):
-    """Fix the axis, or mark zero."""
-    if limits is None:
-        axes.axvline(0, color=GREY, lw=1)
-    else:
-        axes.set_xlim(limits)
 
 
 def agreement_intervals(table):
@@ -274,23 +269,6 @@ def case_matrix(scores, label):
     return figure
 
 
-def pair_matrix(pairs, systems):
-    """Draw all mean differences; those that are decided are starred."""
-    drawn = pd.DataFrame(np.nan, systems, systems)
-    labels = pd.DataFrame("", systems, systems)
-    for row in pairs.itertuples():
-        star = "*" if row.verdict in ("better", "worse") else ""
-        for a, b, difference in (
-            (row.system_a, row.system_b, row.difference),
-            (row.system_b, row.system_a, -row.difference),
-        ):
-            drawn.loc[a, b] = difference
-            labels.loc[a, b] = f"{difference:+z.2f}{star}".replace("0.", ".")
-    side = 0.5 * len(systems) + 1.6
-    limit = np.nanmax(np.abs(drawn.to_numpy()))
-    return _matrix(drawn, labels, "row minus column", _SIGNED, (-limit, limit), (max(side, WIDTH), side))[0]
-
-
 def detector_matrix(frame):
     """Draw the AUROC of detectors for planted defects, in brackets the number of copies."""
     shape = {"index": "detector", "columns": "defect"}
@@ -306,8 +284,8 @@ def detector_matrix(frame):
 
 def confusion_matrices(tables):
     """Draw tables of gold labels by outcomes, one below the other."""
-    rows = sum(len(table) for table in tables.values())
-    figure, panels = plt.subplots(len(tables), figsize=(WIDTH, 0.5 * rows + 1.1 * len(tables)), squeeze=False)
+    sizes = [0.5 * len(table) + (0.6 if len(table.columns) <= 3 else 1.1) for table in tables.values()]
+    figure, panels = plt.subplots(len(tables), figsize=(WIDTH, sum(sizes) + 0.4 * len(tables)), squeeze=False)
     words = {"NOT_SUPPORTED": "NOT SUP.", "INSUFFICIENT": "INSUFF.", "CONFLICTING": "CONFLICT", "no_class": "neither"}
     for axes, (title, table) in zip(panels.flat, tables.items(), strict=True):
         names = {name: words.get(name, str(name).replace("_", " ")) for name in (*table.columns, *table.index)}
@@ -315,7 +293,7 @@ def confusion_matrices(tables):
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         shown = counts.map("{:,.0f}".format) + "\n" + shares.map("{:.0%}".format)
         _matrix(shares, shown, "share of the gold label", _shades(BLUE), (0, 1), axes=axes)
-        axes.tick_params(axis="x", rotation=0)
+        axes.tick_params(axis="x", rotation=0 if len(table.columns) <= 3 else 40)
         axes.set_title(f"{title} (n = {counts.to_numpy().sum():,.0f})")
         axes.set_ylabel("gold label")
     return figure
@@ -330,8 +308,9 @@ def audit_matrix(frame):
     cells = rows.drop_duplicates(["check", "audited"], keep="last")
     shape = {"index": "check", "columns": "audited", "aggfunc": "first"}
     level = cells.pivot_table(values="level", **shape).reindex(checks, columns=names).fillna(0)
-    texts = cells["value"].map("{:.2f}".format).where(cells["value"].notna(), cells["verdict"])
-    texts += np.where(cells["level"] == 2, " !", "") + cells["chance"].map("\n({:.2f})".format)
+    said = cells["verdict"].map({"passed": "✓", "noted": "·"}).fillna("")
+    texts = cells["value"].map("{:.2f}".format).where(cells["value"].notna(), said)
+    texts = (texts + np.where(cells["level"] == 2, " !", "")).str.strip() + cells["chance"].map("\n({:.2f})".format)
     texts = texts.str.replace("\n(nan)", "").where(cells["level"] > 0, "–")
     shown = cells.assign(shown=texts).pivot_table(values="shown", **shape).reindex(checks, columns=names).fillna("–")
     colours = ListedColormap([(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)])
@@ -460,8 +439,8 @@ def matched_lines(frame, x, label, log=False):
     """Draw scores against own and foreign sources, one panel per rule."""
     lines = {"matched": (BLUE, "o", "own source"), "mismatched": (GREY, "s", "foreign")}
     rules = list(dict.fromkeys(frame["rule"]))
-    figure, panels = plt.subplots(1, len(rules), figsize=(WIDTH, 3.4), sharey=True, squeeze=False)
-    for axes, rule in zip(panels[0], rules, strict=True):
+    figure, panels = plt.subplots(len(rules), figsize=(WIDTH, 2.3 * len(rules) + 0.3), sharex=True, squeeze=False)
+    for axes, rule in zip(panels[:, 0], rules, strict=True):
         for condition, (colour, marker, name) in lines.items():
             part = frame[(frame["rule"] == rule) & (frame["condition"] == condition)]
             axes.fill_between(part[x], part["low"], part["high"], color=colour, alpha=0.2)
@@ -471,9 +450,9 @@ def matched_lines(frame, x, label, log=False):
             axes.set_xticks(sorted(set(frame[x])), sorted(set(frame[x])), rotation=90)
             axes.minorticks_off()
         axes.set_ylim(-0.02, 1.02)
-        _ = axes.set(xlabel=label, title=f"{rule}, n = {frame['n'].max()}")
-    panels[0][0].set_ylabel("grounded share")
-    panels[0][-1].legend()
+        _ = axes.set(ylabel="grounded share", title=f"{rule}, n = {frame['n'].max()}")
+    panels[-1, 0].set_xlabel(label)
+    panels[0, 0].legend()
     return figure
 
 
@@ -530,24 +509,12 @@ def per_query(scores, system, baseline, measure):
 
 def attrition(frame):
     """Draw where the relevant documents were lost on the way to the result."""
-    figure, axes = _stage_bars(frame, "share", "%.3f")
-    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.12))
-    return figure
-
-
-def stage_times(frame):
-    """Draw the time of each stage per query."""
-    figure, axes = _stage_bars(frame, "milliseconds", "%.1f")
-    axes.margins(x=0.15)
-    axes.set_xlabel("milliseconds per query, processor time, one thread")
-    return figure
-
-
-def _stage_bars(frame, column, form):
     figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
-    bars = axes.barh(range(len(frame)), frame[column], color=BLUE)
-    axes.bar_label(bars, fmt=form, padding=3)
-    return figure, axes
+    axes.bar_label(axes.barh(range(len(frame)), frame["share"], color=BLUE), fmt="%.3f", padding=3)
+    titles = [f"{stage}: {share:.3f}" for stage, share in zip(frame["stage"], frame["share"], strict=True)]
+    hover(axes, titles, 0, np.arange(len(frame)) - 0.4, frame["share"], np.arange(len(frame)) + 0.4)
+    _ = axes.set(xlabel="share of relevant documents still there", xlim=(0, 1.15))
+    return figure
 
 
 def shift_vector(vectors, largest=24):

@@ -14,7 +14,11 @@ CALLER = "CASEBOOK_CALLER"  # set for a kernel, which works in another folder: t
 def is_plugin(name):
     """Tell a name like ``my.module:Search`` from a name of ours, a path or a prefix of ours."""
     module, colon, target = str(name).partition(":")
-    return bool(colon) and module not in PREFIXES and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
+    return (
+        bool(colon)
+        and module not in PREFIXES
+        and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
+    )
 
 
 def plugin(name):

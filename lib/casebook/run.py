@@ -38,11 +38,7 @@ QUIET = {
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
-READERS = {
-    "claims": "casebook.factcheck.claims:read_labelled",
-    "corpus": "casebook.data.folders:read_collection",
-    "log": "casebook.assistant.log:read_log",
-}
+READERS = {"claims": "casebook.factcheck.claims:read_labelled", "corpus": "casebook.data.folders:read_collection"}
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
@@ -216,6 +212,8 @@ def _check_data(cell):
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
+    if values.get("log"):
+        plugin("casebook.assistant.log:check_parameters")(values)
     if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
         plugin("casebook.raters.analysis:check_parameters")(values)
     if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
@@ -542,6 +540,7 @@ def _record(planned, run, started, attempts):
             "Inputs": planned.inputs,
             "Version": __version__,
             "Environment": records.environment(),
+            **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
         metrics={

@@ -50,7 +50,7 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
         assert part in text
     assert "34 questions in 12 contracts" in text and "Smoke" in text
     assert row.select_one("svg")["aria-label"] == row.select_one("svg title").text
-    assert len(row.select("svg .margin")) == len(row.select("svg .chance")) == 1
+    assert len(row.select("svg .band")) == len(row.select("svg .chance")) == 1
     links = {a.text: a["href"] for a in row("a")}
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"
@@ -79,6 +79,16 @@ def test_three_answers_of_an_experiment_are_visible_and_the_rest_is_folded(run):
     folded = page.select_one("details.more-answers")
     assert [row.strong.text for row in folded.select("li")] == ["Question 0.3?", "Question 0.4?"]
     assert len(page.select("ul:not(details ul) > li")) == 6
+
+
+def test_the_first_answer_on_each_data_set_is_visible_then_what_is_decided(run):
+    zero = {"value": 0.0, "low": -0.1, "high": 0.1}
+    run(headline("A1"), headline("A2", **zero), headline("A3", measure="gain,"))
+    shutil.copytree(run_dir("mine") / "runs" / CELL, run_dir("mine") / "runs" / "other")
+    run(headline("B1", **zero), headline("B2", **zero), cell="other")
+    page = BeautifulSoup(answers("mine", [CELL, "other"]), "html.parser")
+    assert [row.strong.text for row in page.select("li")] == ["A1", "A3", "B1", "A2", "B2"]
+    assert len(page.select("details.more-answers li")) == 2 and ",;" not in page.text
 
 
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):

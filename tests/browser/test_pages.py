@@ -45,6 +45,10 @@ def test_printed_pages_are_dark_on_light_and_hold_every_row(site, tab):
     assert {name: bad for name, bad in found.items() if bad} == {}
 
 
+ALTERNATIVES = """[...document.querySelectorAll(".cell_output img, figure.drawn svg[aria-label]")].map(
+  (e) => e.alt || e.getAttribute("aria-label") || "")"""
+
+
 def test_figures_have_alternative_text_and_math_is_set(site, tab):
     tab.open((site / "methods/retrieval_ablation.html").as_uri())
     assert tab.page.locator("mjx-container").count()
@@ -52,14 +56,13 @@ def test_figures_have_alternative_text_and_math_is_set(site, tab):
     assert chapters
     for path in chapters:
         tab.open(path.as_uri())
-        alternatives = tab.page.evaluate("[...document.querySelectorAll('.cell_output img')].map(i => i.alt)")
-        assert alternatives
+        alternatives = tab.page.evaluate(ALTERNATIVES)
+        assert alternatives, path.name
         assert all(len(text) > 20 for text in alternatives)
 
 
 def test_tables_sort_by_keyboard_and_download(site, tab):
-    page_name = next((site / "run" / "notebooks").glob("*.html"))
-    tab.open(page_name.as_uri())
+    tab.open((site / "data_cards.html").as_uri())
     table = tab.page.locator("table.data-table").first
     head = table.locator("th").first
     head.locator("button").focus()
@@ -121,7 +124,7 @@ def test_titles_name_experiment_and_data_set(site, tab):
     path = next((site / "run" / "notebooks").glob("retrieval_ablation*.html"))
     tab.open(path.as_uri())
     assert re.fullmatch(r".+: Smoke — Casebook", tab.page.title())
-    assert tab.page.locator("h1").inner_text().rstrip("#").strip().endswith(": Smoke")
+    assert tab.page.locator("article h1").inner_text().rstrip("#").strip().endswith(": Smoke")
     near = tab.page.locator(".prev-next-area .prev-next-title").all_inner_texts()
     assert len(near) == 2 and any("Smoke" in title for title in near)
 

@@ -182,7 +182,7 @@ def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path,
 BAD = [
     (
         [*("search", "{dir}/x", "{dir}/good", "--workers", "2"), "--scheduler=x"],
-        "--workers means nothing beside --scheduler",
+        "--workers has no effect with --scheduler",
     ),
     (["encode", "{dir}/absent", "--out", "{dir}/x"], "no corpus.jsonl"),
     (["encode", "{dir}/broken", "--out", "{dir}/x"], "corpus.jsonl:2: is not JSON"),

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from casebook.book.chapters import command, titles
+from casebook.book.chapters import command
+from casebook.book.titles import titles
 from casebook.errors import InputError
 from casebook.grid import Cell, check_parameters, load_grid, path_parameters, resolved, select
 from casebook.paths import DATA, NOTEBOOKS, data_folder

@@ -10,6 +10,11 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
+from casebook.errors import InputError
+from casebook.grid import Cell, path_parameters, resolved
+from casebook.paths import NOTEBOOKS
+from casebook.run import plan
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms
 
@@ -81,6 +86,106 @@ def test_audit_before_and_after(casebook, study):
     tables = json.loads(out)
     assert code == 0 and tables["leaks"] == []
     assert tables["arm_guess"][0]["n"] == 20 and len(tables["duplicates"]) == 3
+
+
+def write_log(path, says="", count=12):
+    """Write a log of two systems in RAGAS's columns; the first may name itself in every answer."""
+    lines = []
+    for n in range(count):
+        question = f"May I keep Spätzle no. {n}?"
+        lines.append({"user_input": question, "response": f"{says}yes, {n} days", "system": "rag"})
+        lines.append({"user_input": question, "response": f"yes, {n + 1} days" if n else "", "system": "base"})
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+RATERS = ("--rater=r1:lay", "--rater=r2:lay", "--rater=r3:expert")
+
+
+def test_a_log_becomes_a_blind_study_and_its_analysis(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = write_log(tmp_path / "answers of May.jsonl")
+    code, out, err = casebook("forms", "my study", "--log", log, *RATERS, "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["preregistration"]["study"] == "study" and len(report["draw"]) == 12
+    assert report["account"]["no_answer"] == {"base": 1} and report["words_of_one_system"] == []
+    sheet = load_workbook(tmp_path / "my study/for_raters/study_r1.xlsx")["ratings"]
+    shown = {text for row in sheet.iter_rows(min_row=2, min_col=3, max_col=4, values_only=True) for text in row}
+    assert "(no answer)" in shown and "yes, 11 days" in shown and not any("rag" in text for text in shown)
+    assert casebook("simulate", "my study", "back")[0] == 0
+    code, out, err = casebook("analyse", "back", "--key", "my study", *QUICK, "--json")
+    assert code == 0 and json.loads(out)["tables"]["win_rates"][-1]["n"] == 36, err
+    chosen = casebook("forms", "other", "--log", log, "--system=base", "--system=rag", *RATERS, "--json")[1]
+    assert json.loads((tmp_path / "other/sealed/key.json").read_text())["focus"] == "base", chosen
+
+
+def test_logs_that_cannot_be_compared_are_refused(casebook, tmp_path):
+    log = write_log(tmp_path / "log.jsonl")
+    one = tmp_path / "one.jsonl"
+    one.write_text("\n".join(log.read_text().splitlines()[::2]))
+    for options, message in [
+        ([one], "holds one system, rag"),
+        ([log, "--system=gpt"], "holds no answers of 'gpt'; its systems are rag, base"),
+        ([log, "--stratify=topic"], "has no column 'topic'"),
+        ([tmp_path / "none.jsonl"], "cannot be read"),
+        ([log, "--id-field=qid"], "--id-field means nothing beside --log"),
+    ]:
+        code, _, err = casebook("forms", tmp_path / "study", "--log", *options, *RATERS)
+        assert code == 1 and message in err and err.count("\n") == 1, err
+    assert not (tmp_path / "study").exists()
+
+
+def test_the_audit_finds_what_making_the_forms_warned_of(casebook, tmp_path):
+    log = write_log(tmp_path / "log.jsonl", says="rag says: ")
+    code, _, err = casebook("forms", tmp_path / "pilot", "--log", log, *RATERS)
+    assert code == 0 and "12 answers of rag name a system" in err and "answers only: rag, says" in err
+    code, out, _ = casebook("audit", tmp_path / "pilot/for_raters", "--json")
+    leaks = json.loads(out)["leaks"]
+    kinds = {row["kind"] for row in leaks}
+    assert code == 0 and kinds == {"word_in_text", "word_of_one_side"} and len({row["file"] for row in leaks}) == 3
+    # Away from their key the forms show the words still, though not whose they are.
+    (tmp_path / "elsewhere").mkdir()
+    form = (tmp_path / "pilot/for_raters/pilot_r1.xlsx").rename(tmp_path / "elsewhere/r1.xlsx")
+    (row,) = json.loads(casebook("audit", form, "--json")[1])["leaks"]
+    assert row["kind"] == "word_of_one_side" and row["found"].startswith("rag, says: in one of two answers of 12 rows")
+
+
+def test_the_key_is_found_where_it_lies_with_the_forms(casebook, study):
+    code, _, err = casebook("analyse", study / "back", *QUICK)
+    assert code == 1 and "give the sealed key" in err
+    (study / "back" / "key.json").write_bytes((study / "pilot/sealed/key.json").read_bytes())
+    code, out, _ = casebook("analyse", study / "back", *QUICK)
+    assert code == 0 and "alpha wins" in out
+
+
+def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_starts(casebook, study, monkeypatch):
+    monkeypatch.chdir(study)
+    (study / "pilot").rename(study / "my pilot")
+    (study / "back").rename(study / "zurück gekommen")
+    (study / "empty").mkdir()
+    write_log(study / "log.jsonl")
+    (study / "one.jsonl").write_text((study / "log.jsonl").read_text().splitlines()[0])
+    chapter = NOTEBOOKS / "06_rater_agreement.ipynb"
+
+    def checked(**values):
+        parameters = resolved({"run": "r", "cell": "c", **values}, {}, path_parameters(chapter))
+        return plan([Cell("rater_agreement-mine", chapter.name, parameters)], "never-run")
+
+    assert [item.status for item in checked(forms="zurück gekommen", key="my pilot")] == ["run"]
+    assert [item.status for item in checked(log="log.jsonl")] == ["run"]
+    for values, message in [
+        ({"forms": "empty"}, "no forms"),
+        ({"forms": "zurück gekommen"}, "give the sealed key"),
+        ({"forms": "my pilot/for_raters"}, "no form holds a judgement"),
+        ({"forms": "zurück gekommen", "key": "nowhere"}, "no such file or folder"),
+        ({"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}}, "no column 'choice'"),
+        ({"log": "one.jsonl"}, "holds one system, rag"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            checked(**values)
+    code, _, err = casebook.func("run", "rater_agreement", "-p", "forms=empty")
+    assert code == 1 and err.count("\n") == 1 and "no forms" in err
 
 
 def test_documented_forms(casebook, tmp_path):

@@ -98,7 +98,7 @@ def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
     # Where nothing is active the gate had nothing to decide, and is not logged.
     code, out, err = casebook(*arguments, "better", "--profile", "new", "--json")
     assert code == 0 and json.loads(out)["gateSha256"] is None
-    assert err == "no run was active: there was nothing to hold the gate to\n"
+    assert err == "no run was promoted before, so the gate had nothing to compare with\n"
     assert casebook(*arguments, "better")[0] == 0
     assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
 
@@ -151,9 +151,9 @@ def test_a_folder_that_is_not_there_is_no_empty_registry(casebook, command):
 def test_the_next_step_of_a_decision_is_named(casebook):
     add("one", WEAK)
     out = casebook("runs", "decide")[1]
-    assert "None" not in out and out.endswith("--apply makes this one active\n")
+    assert "None" not in out and out.endswith("--apply promotes this run\n")
     assert "--apply" not in casebook("runs", "decide", "--apply")[1]
-    assert "reason: no run was active" in casebook("runs", "active")[1]
+    assert "reason: no run was promoted before" in casebook("runs", "active")[1]
 
 
 def test_a_folder_without_runs_is_no_registry(casebook, tmp_path):
@@ -170,7 +170,7 @@ def test_one_level_too_high_is_not_the_registry(casebook):
     add("one", WEAK)
     own = locate(domain="insurance").root
     below = ["--runs-root", own]
-    assert "no run was promoted yet" in casebook("runs", "verify", *below)[1]
+    assert "no run has been promoted yet" in casebook("runs", "verify", *below)[1]
     assert casebook("runs", "promote", "--reason", "x", *below)[0] == 0
     assert casebook("runs", "verify", *below)[1] == "1 entries, the chain holds\n"
     above = ["--runs-root", own.parent]
@@ -234,7 +234,7 @@ def test_what_was_written_and_what_did_not_change_is_said(casebook, tmp_path):
     assert casebook("runs", "decide", "--no-write")[2] == ""
     for command in (*(["promote", "--run", "one", "--reason", "x"],) * 2, ["rollback", "--reason", "x"]):
         out = casebook("runs", *command)[1]
-    assert out == ("active for original:ndcg@3: one, as before: the active run did not change\n")
+    assert out == ("promoted for original:ndcg@3: one, as before: nothing changed\n")
 
 
 def test_two_runs_query_by_query(casebook):
@@ -318,17 +318,17 @@ BAD = [
     (["runs", "decide", "--level", "2"], "--level"),
     (["runs", "decide", "--level", "0"], "--level"),
     (["runs", "decide", "--level", "nan"], "--level"),
-    (["runs", "decide", "--run", "one", "--workflow", "x"], "--workflow means nothing"),
-    (["runs", "decide", "--run", "one", "--key", "x"], "--key means nothing"),
-    (["runs", "compare", "one", "one", "--key", "x"], "beside two named runs"),
-    (["runs", "compare", "one", "one", "--write"], "--write means nothing"),
-    (["runs", "compare", "one", "one", "--out", "x"], "--out means nothing"),
-    (["runs", "compare", "one", "one", "--workflow", "x"], "beside two named"),
+    (["runs", "decide", "--run", "one", "--workflow", "x"], "--workflow has no effect"),
+    (["runs", "decide", "--run", "one", "--key", "x"], "--key has no effect"),
+    (["runs", "compare", "one", "one", "--key", "x"], "with two named runs"),
+    (["runs", "compare", "one", "one", "--write"], "--write has no effect"),
+    (["runs", "compare", "one", "one", "--out", "x"], "--out has no effect"),
+    (["runs", "compare", "one", "one", "--workflow", "x"], "with two named"),
     (["runs", "compare", "--force"], "two named runs"),
-    (["runs", "history", "--profile", "x"], "--profile needs"),
-    (["runs", "list", "--domain", "x", "--runs-root", "."], "--domain means nothing"),
-    (["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"], "--rank means nothing beside --run"),
-    (["runs", "promote", "--run", "one", "--workflow", "x", "--reason", "x"], "--workflow means nothing"),
+    (["runs", "history", "--profile", "x"], "--profile also needs"),
+    (["runs", "list", "--domain", "x", "--runs-root", "."], "--domain has no effect"),
+    (["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"], "--rank has no effect with --run"),
+    (["runs", "promote", "--run", "one", "--workflow", "x", "--reason", "x"], "--workflow has no effect"),
     (["runs", "promote", "--reason", "caf\udce9"], "not text in UTF-8"),
     (["runs", "promote", "--reason", "x", "-m", "caf\udce9"], "not text in UTF-8"),
     (["runs", "rerun", "one", "--as", "new"], "--as is for the runs of a report"),
@@ -345,15 +345,15 @@ BAD = [
     (["runs", "export", "one", "--ranking", "x", "--out", ""], "--out: it is empty"),
     (["gate", "one", "--margin", "inf"], "--margin"),
     (["gate", "one", "--margin", "nan"], "--margin"),
-    (["gate", "one", "--gate", "x", "--margin", "0"], "--margin means nothing"),
-    (["gate", "one", "--gate", "x", "-m", "a"], "--measure means nothing"),
-    (["gate", "one", "--against", "one", "--profile", "a"], "--profile means nothing"),
+    (["gate", "one", "--gate", "x", "--margin", "0"], "--margin has no effect"),
+    (["gate", "one", "--gate", "x", "-m", "a"], "--measure has no effect"),
+    (["gate", "one", "--against", "one", "--profile", "a"], "--profile has no effect"),
     (["runs", "list", "--tenant", "../x"], "not allowed"),
     (["runs", "list", "--domain", "nul"], "not allowed"),
     (["runs", "list", "--runs-root", "/no/such/folder"], "no such registry"),
     (["runs", "matrix", "--spec", "/no/such/file.yml"], "no such matrix"),
     (["runs", "export", "one", "--format", "mteb", "--ranking", "x", "--out", "y"], "are exported as trec"),
-    (["gate", "one"], "no run is active for"),
+    (["gate", "one"], "no run is promoted for"),
     (["gate", "one", "--gate", "/no/such/gate.yml"], "no such gate"),
 ]
 
@@ -388,7 +388,8 @@ def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook):
     rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
     assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {"encoder": "bge"}
     assert {row["dataset"] for row in rows.values()} == {"my folder"}
-    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)" and rows["two"]["headline"] is None
+    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)"
+    assert rows["two"]["headline"] == "0.295 original:ndcg@3"  # without a headline, the documented metric
     out = casebook("runs", "list")[1]
     assert "my folder" in out and 'encoder="bge"' in out
 

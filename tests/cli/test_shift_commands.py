@@ -9,6 +9,7 @@ import pytest
 
 from casebook import paths
 from casebook.data import load
+from casebook.data.folders import write_mini_insurance
 from casebook.paths import DATA
 from casebook.runs.record import read_record
 from casebook.shift.segments import decisions_of
@@ -61,6 +62,39 @@ def test_run_records_two_comparable_runs(casebook, trained):
     delta = values["MapPosNeg"] - values["MapBaseline"]
     assert values["DeltaMap"] == pytest.approx(delta)
     assert values["EffectiveQueryCount"] == trained["result"]["Labels"]["SplitSizes"]["test"]
+
+
+def test_a_folder_of_ones_own_with_a_blank_in_its_name(casebook, tmp_path, monkeypatch):
+    write_mini_insurance(load("smoke"), tmp_path / "my tickets")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = casebook("shift", "train", "my tickets", *FAST)
+    assert code == 0 and "my_tickets-posneg-training_" in out
+    for scale in (0.5, 2):
+        assert casebook("shift", "run", "./my tickets", "--scale", scale)[0] == 0
+    rows = json.loads(casebook("runs", "list", "--json")[1])["runs"]
+    assert {row["dataset"] for row in rows} == {"my_tickets"}
+    shifted = [row for row in rows if row["workflowName"] == "my_tickets-PosNeg"]
+    assert sorted(row["parameters"]["scale"] for row in shifted) == [0.5, 2]
+    assert casebook("audit", "labels", "my tickets")[0] in (0, 2)  # the same layout
+    shutil.copytree(DATA / "smoke", tmp_path / "plain folder")
+    code, _, err = casebook("shift", "train", "plain folder", *FAST)
+    assert code == 1 and "write ./plain folder" in err
+
+
+def test_training_says_when_there_was_nothing_to_learn(casebook, tmp_path, monkeypatch):
+    rows = [
+        {"_id": name, "text": f"a {name} story"} for name in ("fox", "ship", "tower", "violin", "harbour", "kettle")
+    ]
+    (tmp_path / "easy/qrels").mkdir(parents=True)
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "easy/corpus.jsonl").write_text(lines)
+    (tmp_path / "easy/queries.jsonl").write_text(lines)
+    judged = "".join(f"{row['_id']}\t{row['_id']}\t1\n" for row in rows)
+    (tmp_path / "easy/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = casebook("shift", "train", "./easy", *FAST)
+    assert code == 0 and "nothing to learn" in out
+    assert "the two runs are equal" in casebook("shift", "run", "./easy", "--latest")[1]
 
 
 def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
@@ -209,11 +243,11 @@ BAD = [
     (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
-    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk means nothing"),
-    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest means nothing"),
-    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest means"),
-    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps means nothing beside --no-baseline"),
-    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale means nothing beside --shift zero"),
+    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk has no effect"),
+    (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
+    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
+    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps has no effect with --no-baseline"),
+    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale has no effect with --shift zero"),
 ]
 
 

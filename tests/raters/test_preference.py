@@ -29,6 +29,7 @@ from casebook.raters.preference import (
     preference_lines,
     vote_matrix,
     win_rate,
+    win_rates,
     win_tie_loss_table,
 )
 from casebook.stats.intervals import bootstrap_mean
@@ -322,3 +323,17 @@ def test_undefined_dependence(votes, reason):
     table = dependence(votes, n_boot=10)
     assert table["reason"].iloc[3] == reason and pd.isna(table["value"].iloc[3])
     assert pd.isna(table["value"].iloc[0])
+
+
+def test_win_rates_of_raters_and_of_both_scopes_are_those_of_the_tests_behind_them(example):
+    lines = preference_lines(example, n_resamples=1000)
+    table = win_rates(example, lines, n_resamples=1000).set_index("who")
+    for rater, votes in example.items():
+        wins, losses = int((votes == 1).sum()), int((votes == -1).sum())
+        row = table.loc[rater]
+        assert row["value"] == pytest.approx((wins + row["ties"] / 2) / 50)
+        # Signs of single votes turn independently, so the test of one rater is the binomial one.
+        assert row["p"] == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
+        assert (row["low"] > 0.5 or row["high"] < 0.5) == (row["p"] <= 0.05)
+    both = table.loc[["these raters together", "other raters"], ["value", "low", "high", "p"]]
+    assert both.to_numpy() == pytest.approx(lines[["win_rate", "ci_low", "ci_high", "p"]].to_numpy(float))

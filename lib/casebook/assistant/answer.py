@@ -67,50 +67,11 @@ def answer_questions(
     prices=None,
     report=print,
 ):
-    """Ask a model every question, with retrieval (if there is a corpus) and without, and keep each answer at once.
+    """Ask a model every question, with retrieval (if there is a corpus) and without, and give the log.
 
-    Parameters
-    ----------
-    questions : path-like
-        Questions, see `read_asked`.
-    out : path-like
-        Log in JSON lines. If it exists, only the questions that it lacks are asked.
-    model : str
-        Name of a model behind an OpenAI-compatible endpoint.
-    corpus : str or path-like, optional
-        Folder or data set to retrieve from; without one the model answers on its own only.
-    url : str, optional
-        Address of the endpoint; ``CASEBOOK_LLM_URL`` by default. The key is that of ``OPENAI_API_KEY`` and never kept.
-    k : int, default 3
-        Passages that the model is given.
-    mode : str, default "full"
-        Retrieval system, see `casebook.HybridRetriever`.
-    timeout, retries : float, int
-        Seconds for one answer, and how often a busy or broken server is asked again.
-    max_tokens : int, default 512
-        Longest answer.
-    prices : (float, float), optional
-        Price of a million tokens of prompt and of answer, from which ``cost`` is computed.
-    report : callable
-        Takes a line on the progress.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The log, as `casebook.assistant.log.read_log` reads it.
-
-    Raises
-    ------
-    InputError
-        If an input cannot be read, or ``out`` was made with other settings.
-    BatchFailed
-        If some questions have no answer; the same call asks them again.
-
-    Examples
-    --------
-    >>> from casebook.assistant.answer import answer_questions
-    >>> log = answer_questions("questions.txt", "answers.jsonl", "my-model", url="http://127.0.0.1:8000/v1"
-    ... )  # doctest: +SKIP
+    Each answer is written at once: a second call asks only what ``out`` lacks. ``prices`` are those of a million tokens
+    of prompt and of answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a
+    `BatchFailed` at the end.
     """
     out, asked = Path(out), read_asked(questions)
     refuse_overwriting(out, questions)

@@ -57,7 +57,8 @@ def read_log(paths, collection=None):
         A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of texts, None without
         retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids), ``system``, ``group`` (the question's id
         where none is named), ``abstained``, ``seconds``, ``cost``. ``attrs["copies"]`` lists rows left out because they
-        repeat another one, ``attrs["named"]`` says whether questions have ids of their own.
+        repeat another one, ``attrs["named"]`` says whether questions have ids, and ``attrs["unread"]`` names a context
+        that is an id where no collection was named.
 
     Raises
     ------
@@ -85,15 +86,39 @@ def read_log(paths, collection=None):
         records = [(place, _flat(record)) for place, record in _records(path)]
         rows += [_row(path, place, record, texts) for place, record in records]
     given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
-    if given and not collection and not any(text.strip().count(" ") for _, text in given):
-        raise InputError(
-            f"{given[0][0]}: contexts such as {given[0][1][:40]!r} are no texts: write the texts, or name the data set "
-            "or folder that they are ids of as collection"
-        )
+    ids = given and not collection and not any(text.strip().count(" ") for _, text in given)
+    for row in rows if ids else ():  # no text has a blank
+        row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
     kept, copies = _distinct(rows)
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
-    log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "files": [str(path) for path in paths]}
+    log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "unread": given[0] if ids else None}
     return log
+
+
+def checked_log(paths, collection=None):
+    """Read a log in which there is something to measure, see `read_log`."""
+    log = read_log(paths, collection)
+    if log.attrs["unread"]:
+        where, text = log.attrs["unread"]
+        raise InputError(
+            f"{where}: contexts such as {text[:40]!r} are no texts: write the texts, or name the data set or "
+            "folder that they are ids of as collection"
+        )
+    if not (log["contexts"].map(bool).any() or log["reference"].notna().any() or len(log["system"].unique()) > 1):
+        raise InputError(
+            f"{paths}: has neither contexts nor references nor a second system, so nothing can be measured: add "
+            "a field 'contexts' or 'reference', or name a second log"
+        )
+    return log
+
+
+def check_parameters(values):
+    """Read the log that a notebook's parameters name, and look for the systems that they name."""
+    read = checked_log if "collection" in values else read_log
+    systems = read(values["log"], values.get("collection"))["system"].unique().tolist()
+    for name in ("focus", "against") if "collection" in values else ():
+        if values.get(name) and values[name] not in systems:
+            raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
 
 
 def documents_of(name):

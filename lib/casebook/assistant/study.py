@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.assistant.log import read_log
+from casebook.assistant.log import checked_log, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
@@ -58,17 +58,17 @@ DEFECTS = {
 }
 DETECTORS = {
     "corrected": "Share of words in the contexts",
-    "documented": "The same, COUNTERCASE's definition",
-    "weighted": "The same, rare words count more",
+    "documented": "Share of words, COUNTERCASE's definition",
+    "weighted": "Share of words, weighted by rarity",
     "mentions": "Numbers, dates, provisions, parties",
     "polarity": "Negation and modality",
     "quotes": "Quotations",
 }
 PUBLISHED = {
-    "Qwen3 4B, retrieval": "qwen_3_4b__non_reasoning__rag_20251105T164809",
-    "Qwen3 4B, no retrieval": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
-    "Qwen3 4B reasoning, retrieval": "qwen_3_4b__reasoning__rag_20251105T202912",
-    "Qwen3 4B reasoning, no retrieval": "qwen_3_4b__reasoning__no_rag_20251105T211817",
+    "Qwen3, RAG": "qwen_3_4b__non_reasoning__rag_20251105T164809",
+    "Qwen3, no RAG": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
+    "Qwen3 reasoning, RAG": "qwen_3_4b__reasoning__rag_20251105T202912",
+    "Qwen3 reasoning, no RAG": "qwen_3_4b__reasoning__no_rag_20251105T211817",
 }
 """PDPABench's runs of answers that are compared, by reader's name."""
 
@@ -88,17 +88,6 @@ def shipped_log(name):
         return _published_answers(folder), name
     name = "consumer_contracts_qa" if name == "pdpabench" else name
     return _templates(name), name
-
-
-def checked_log(paths, collection=None):
-    """Read a log in which there is something to measure; see `casebook.assistant.log.read_log`."""
-    log = read_log(paths, collection)
-    if not (log["contexts"].map(bool).any() or log["reference"].notna().any() or len(log["system"].unique()) > 1):
-        raise InputError(
-            f"{log.attrs['files'][0]}: has neither contexts nor references nor a second system, so there is nothing to "
-            "hold the answers against: add a field 'contexts' or 'reference', or name a second log"
-        )
-    return log
 
 
 def _published_answers(folder):
@@ -368,6 +357,8 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             family = 1 - (1 - level) / len(known)
             row = contrasts(pair, [(first, second)], clusters, margin=limit, level=family, seed=seed).iloc[0].to_dict()
             row["p_adjusted"] = min(1.0, row["p"] * len(known))
+            if key == "words":  # more is not better
+                row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
             gain = (pair[first] - pair[second]).to_numpy()
             counts = {"wins": (gain > 0).sum(), "ties": (gain == 0).sum(), "losses": (gain < 0).sum()}
             levels = {"level": pair[first].mean(), "baseline": pair[second].mean()}
@@ -445,7 +436,7 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
-    logs, notes = {"new": read_log(new, collection), "old": read_log(old, collection)}, []
+    logs, notes = {"new": checked_log(new, collection), "old": checked_log(old, collection)}, []
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
     sides = {name: log.groupby("system", sort=False) for name, log in logs.items()}

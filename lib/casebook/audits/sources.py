@@ -72,7 +72,7 @@ def read_labels(source):
     """Read labels by dataset name, or from a file or folder."""
     path = Path(source)
     if str(source) and path.is_dir():
-        if any(path.glob("corpus.jsonl*")):
+        if any(path.glob("corpus.jsonl*")) or (path / "policies").is_dir():
             return _folder(path)
         return _tables(path.name, sorted(path.glob("*.csv")), path)
     if path.is_file():
@@ -93,8 +93,10 @@ def _dataset(name):
 
 
 def _folder(path):
-    from casebook.data.folders import load_beir
+    from casebook.data.folders import load_beir, read_mini_insurance
 
+    if (path / "policies").is_dir():
+        return labels_of([read_mini_insurance(path)], path.name)
     present = [file.stem for file in sorted((path / "qrels").glob("*.tsv"))]
     chosen = [split for split in SPLITS if split in present] or present
     if not chosen:

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from functools import lru_cache
+from pathlib import Path
 
 import nbformat
 
@@ -27,11 +28,24 @@ def for_readers(path, run, cell, title):
         text = notebook.cells[0].source.partition("\n")[2]
         notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
-    for each in notebook.cells:  # code is one line until a reader opens it
-        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(each.metadata.get("tags", [])):
-            each.metadata["tags"] = [*each.metadata.get("tags", []), "hide-input"]
+    fold_code(notebook)
     notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
     nbformat.write(notebook, path)
+
+
+def fold_code(notebook):
+    """Fold all code, that of cells which show nothing into the line of the cell that they lead to."""
+    cells = []
+    for each in notebook.cells:
+        tags = each.metadata.get("tags", [])
+        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags):
+            each.metadata["tags"] = [*tags, "hide-input"]
+        before = cells[-1] if cells else each
+        if before is not each and before.cell_type == each.cell_type == "code" and not before.outputs:
+            each.source = f"{before.source}\n\n\n{each.source}"
+            cells.pop()
+        cells.append(each)
+    notebook.cells = cells
 
 
 # --- the order of a chapter
@@ -67,12 +81,13 @@ def _footer(run, cell):
     lines += ["## How to repeat or change this", ""]
     if record:
         again = f"{command(record, run)} --force"
-        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
+        own = record.labels.get("Notebook")
+        source = Path(own) if own else next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
         made_from = ", ".join(f"{name} `{found}`" for name, found in parts.items() if found)
         lines += [
-            f"- Repeat: {code(again)}; with other settings: `casebook run {record.workflow} -p name=value`.",
-            f"- Edit: `make lab`, then open `notebooks/{source.name}`.",
+            f"- Repeat: {code(again)}; with other settings: `casebook run {own or record.workflow} -p name=value`.",
+            f"- Edit: `make lab`, then open `{own or f'notebooks/{source.name}'}`.",
             f"- [Inputs](../../provenance.md): {made_from}.",
         ]
     if title := items_title(run, cell):
@@ -138,14 +153,15 @@ def code(text):
 
 def command(record, run):
     """Give the command that executes a cell again with the same parameters."""
-    name = record.labels["Cell"]
+    name, own = record.labels["Cell"], record.labels.get("Notebook")
     cell = _grid(DEFAULT_GRID.stat().st_mtime_ns).get(name)
     known = cell.parameters if cell else {}
     parameters = record.labels["Inputs"]["parameters"]
     if cell is None:  # of another grid, or of -p: its data too, which others differ in
-        values = next(map(defaults, NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")), {})
+        sources = [record.labels["Notebook"]] if own else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
+        values = next(map(defaults, sources), {})
         parameters = {key: values[key] for key in ("dataset", "datasets") if key in values} | parameters
-    words = ["casebook", "run", name if cell else record.workflow, "--run", run]
+    words = ["casebook", "run", name if cell else own or record.workflow, "--run", run]
     for key, value in parameters.items():
         if key not in known or known[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]

@@ -73,12 +73,18 @@ def answers(run, cells, up="", visible=VISIBLE):
     for *_, each in rows:
         ends = [x for x in (each.value, each.low, each.high, each.margin) if x is not None]
         limits[each.measure, each.null] = max([limits.get((each.measure, each.null), 0), *map(abs, ends)])
-    written = {}
+    written, seen = {}, set()
     for cell, experiment, each in rows:
-        limit = _nice(limits[each.measure, each.null])
-        written.setdefault(experiment, []).append(_row(run, cell, experiment, each, limit, up))
-    shown = [row for found in written.values() for row in found[:visible]]
-    more = [row for found in written.values() for row in found[len(found[:visible]) :]]
+        # The first answer on each data set is visible, then what is decided, then the others.
+        rank = 0 if cell not in seen else 1 if each.verdict in (HELPS, HURTS) else 2
+        seen.add(cell)
+        row = _row(run, cell, experiment, each, _nice(limits[each.measure, each.null]), up)
+        written.setdefault(experiment, []).append((rank, row))
+    shown, more = [], []
+    for found in written.values():
+        first = sorted(range(len(found)), key=lambda place: found[place][0])[:visible]
+        for place, (_, row) in enumerate(found):
+            (shown if place in first else more).append(row)
     text = f'<ul class="answers">{"".join(shown)}</ul>'
     if more:
         text += f'<details class="more-answers"><summary>{len(more)} more answer{"s" * (len(more) > 1)}</summary>'
@@ -97,7 +103,7 @@ def method_page(experiment, named=None):
 def _row(run, cell, experiment, each, limit, up):
     """Write the row of one headline."""
     names = f"{each.system} against {each.against}" if each.against else each.system
-    about = f"{names}, {each.measure}; {dataset_name(each.dataset)}"
+    about = f"{names}, {each.measure.rstrip(',')}; {dataset_name(each.dataset)}"
     if each.value is None:
         answer, picture = f"{each.answer}: {each.reason}", ""
     else:
@@ -136,10 +142,10 @@ def effect_drawing(each, limit):
         return f"{130 + 105 * value / limit:.1f}"
 
     marks = []
-    label = f"{each.effect} on an axis from {each.null - limit:.3g} to {each.null + limit:.3g}"
+    label = f"{each.effect} on an axis from {each.null - limit:z.3g} to {each.null + limit:.3g}"
     if each.margin:
         width = 210 * each.margin / limit
-        marks.append(f'<rect class="margin" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
+        marks.append(f'<rect class="band" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
         label += f"; differences below {each.margin:.3g} do not matter"
     marks.append('<path class="axis" d="M25 12H235M130 3V21"/>')
     if each.chance is not None:
@@ -150,7 +156,7 @@ def effect_drawing(each, limit):
         marks.append(f'<path class="interval" d="M{x(max(each.low, -limit))} 12H{x(min(each.high, limit))}"/>')
     marks.append(f'<circle class="value" cx="{x(each.value)}" cy="12" r="4"/>')
     for place, value in ((25, -limit), (130, 0), (235, limit)):
-        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:.3g}</text>')
+        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:z.3g}</text>')
     label = html.escape(label)
     return (
         f'<svg class="effect" viewBox="0 0 260 36" role="img" aria-label="{label}"><title>{label}</title>'

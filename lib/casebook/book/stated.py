@@ -200,6 +200,6 @@ def pair_drawing(values, numbers, unit=1):
         marks.append(f'<circle class="value" cx="{x(number.value)}" cy="{y}" r="4"><title>{name}</title></circle>')
     for at in sorted({low, 0.0, high}):
         if at in (low, high) or min(at - low, high - at) > 0.2 * span:
-            marks.append(f'<text x="{x(at)}" y="{height + 14}" text-anchor="middle">{unit * at:.3g}</text>')
+            marks.append(f'<text x="{x(at)}" y="{height + 14}" text-anchor="middle">{unit * at:z.2g}</text>')
     label = html.escape("Stated and measured: " + "; ".join(value["name"] for value in values))
     return f'<svg class="effect" viewBox="0 0 260 {height + 18}" role="img" aria-label="{label}">{"".join(marks)}</svg>'

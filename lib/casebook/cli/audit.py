@@ -19,11 +19,10 @@ def labels(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Audit relevance labels; exit 2 if a check is flagged.
+    """Check relevance labels for dealt-out lists, leaks and duplicates; exit 2 if flagged.
 
-    A flag means: beyond what the natural structure of a collection gives. A pattern is
-    flagged if labels in random order do not make it, no sound collection that we know
-    goes as far, and the words of the questions do not speak for their labels.
+    A pattern is flagged if labels in random order do not show it, if it is stronger than
+    in eleven sound collections, and if the words of the questions do not explain it.
 
     Example: casebook audit labels pdpabench --json
     """
@@ -57,14 +56,18 @@ def _line(finding):
 
 @app.command()
 def tables(
-    source: Annotated[Path, typer.Argument(help="CSV or JSON of reported rows, see the methods page.")],
-    n: Annotated[int | None, typer.Option("--n", help="Claims, for rows that do not say.")] = None,
-    positives: Annotated[int | None, typer.Option(help="Positive claims, for rows that do not say.")] = None,
-    decimals: Annotated[int | None, typer.Option(min=0, max=12, help="Of all values; else as shown.")] = None,
-    rounding: Annotated[str, typer.Option(help="half, down or either.")] = "either",
+    source: Annotated[Path, typer.Argument(help="CSV or JSON: row, accuracy, precision, recall, f1, n, positives.")],
+    n: Annotated[int | None, typer.Option("--n", help="Number of claims, where the file has no column n.")] = None,
+    positives: Annotated[
+        int | None, typer.Option(help="Number of positive claims, where the file has no column positives.")
+    ] = None,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, max=12, help="Decimals of all values; default: as shown.")
+    ] = None,
+    rounding: Annotated[str, typer.Option(help="How values were rounded: half, down or either.")] = "either",
     as_json: Json = False,
 ):
-    """Say which reported scores no confusion table gives; exit 2 if there are any.
+    """Find reported scores that no confusion matrix gives; exit 2 if there are any.
 
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """

@@ -1,4 +1,4 @@
-"""What the commands share: every option declared once, and one way to print."""
+"""Options and printing that the commands share."""
 
 import json
 import math
@@ -24,21 +24,19 @@ OLD_NAMES = {
 }
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of every random choice.")]
-Resamples = Annotated[int, typer.Option(min=100, help="Of the bootstrap.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
 Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file.")]
-Original = Annotated[bool, typer.Option("--original", help="As the document of the system has it.")]
+Original = Annotated[bool, typer.Option("--original", help="Use the original definitions of the evaluated system.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m", "--measure", help="Such as nDCG@10, mrr, map, P@5, original:ndcg@3 or your own module:object; repeatable."
-    ),
+    typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
 ]
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
 RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
+Workers = Annotated[int, typer.Option(min=1, help="Notebooks that run at a time on this machine.")]
 Scheduler = Annotated[str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")]
 Timeout = Annotated[float | None, typer.Option(min=1, help="Seconds that one notebook may take.")]
 
@@ -65,7 +63,7 @@ def noted(measure):
     key = (measure or "").strip().lower()
     if key in DOCUMENTED:
         text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
-        text += f"a standard measure ends a chapter's key, as in smoke.full.{key}"
+        text += f"the key of a standard measure names data set and system, as in smoke.full.{key}"
         warnings.warn(text, MeasureNote, stacklevel=2)
     return measure
 
@@ -80,7 +78,7 @@ def exclusive(context, one, *others, but=""):
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
     for other in others:
         if given(context, one) and given(context, other):
-            raise InputError(f"{flags[other]} means nothing beside {but or flags[one]}: leave one of them out")
+            raise InputError(f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out")
 
 
 def pairs(texts, mark, form):

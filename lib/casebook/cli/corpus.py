@@ -10,7 +10,9 @@ import typer
 from casebook.cli.common import Json, Out, Scheduler, Workers, exclusive, show
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Encode and search a collection in shards, here or on a cluster.", no_args_is_help=True)
+app = typer.Typer(
+    help="Encode and search a large collection in shards, on this machine or a cluster.", no_args_is_help=True
+)
 
 Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
 
@@ -19,15 +21,15 @@ Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpu
 def encode(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="BEIR folder with corpus.jsonl.")],
-    out: Annotated[str, typer.Option(help=f"Where the shards go: {Address}.")],
+    out: Annotated[str, typer.Option(help=f"Folder of the shards: {Address}.")],
     encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
-    shard_size: Annotated[int, typer.Option(min=1, help="Documents a shard.")] = 50_000,
-    titles: Annotated[bool, typer.Option(help="Whether texts begin with their titles.")] = True,
+    shard_size: Annotated[int, typer.Option(min=1, help="Documents per shard.")] = 50_000,
+    titles: Annotated[bool, typer.Option(help="Encode titles with the texts.")] = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     as_json: Json = False,
 ):
-    """Encode the documents of a BEIR folder; shards that are there are kept.
+    """Encode the documents of a BEIR folder; finished shards are kept.
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
@@ -49,14 +51,16 @@ def search(
     context: typer.Context,
     corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
     queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
-    k: Annotated[int, typer.Option("--k", min=1, help="Documents a query.")] = 100,
+    k: Annotated[int, typer.Option("--k", min=1, help="Documents per query.")] = 100,
     out: Out = None,
-    encoder: Annotated[str | None, typer.Option(help="The encoder's name here, if it is another one.")] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Hash every shard, whatever its time.")] = False,
+    encoder: Annotated[str | None, typer.Option(help="Name of the encoder on this machine, if it differs.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the hash of every shard, also of unchanged ones.")
+    ] = False,
     workers: Workers = 1,
     scheduler: Scheduler = None,
 ):
-    """Search an encoded corpus exactly; the run is what `casebook evaluate` reads.
+    """Search an encoded corpus exactly and write a TREC run for `casebook evaluate`.
 
     Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
     """

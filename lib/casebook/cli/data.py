@@ -14,7 +14,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Data sets; none means a
 
 @app.command("list")
 def list_(as_json: Json = False):
-    """List the data sets, their licences and whether they are here.
+    """List the data sets with licence and status (ok: on this machine).
 
     Example: casebook data list --json
     """
@@ -25,7 +25,7 @@ def list_(as_json: Json = False):
 
 @app.command()
 def pull(names: Names = None):
-    """Fetch data sets from the sources on their cards, checked by hash.
+    """Download data sets from the sources on their cards and check their hashes.
 
     Example: casebook data pull consumer_contracts_qa privacy_qa
     """
@@ -37,7 +37,7 @@ def pull(names: Names = None):
 
 @app.command()
 def check(names: Names = None, as_json: Json = False):
-    """Check the cached files against hashes and counts; exit 2 if any differs.
+    """Check the files on this machine against hashes and counts; exit code 2 if one differs.
 
     Example: casebook data check
     """
@@ -52,7 +52,7 @@ def check(names: Names = None, as_json: Json = False):
 
 @app.command()
 def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data list'.")]):
-    """Show a data card: licence, citation, sources, counts, caveats.
+    """Show a data card: licence, citation, sources, counts and caveats.
 
     Example: casebook data card privacy_qa
     """

@@ -1,4 +1,4 @@
-"""``casebook report | run | build | publish``: execute, render, hand out."""
+"""``casebook report | run | build | publish``: execute notebooks, render the book, publish it."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ from casebook.paths import data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
 Grid = Annotated[Path | None, typer.Option(help="Grid file instead of notebooks/experiments.yml.")]
-Tag = Annotated[str, typer.Option(help="Cells to run: smoke, default, permissive or full.")]
-Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a kernel or worker is lost.")]
-Force = Annotated[bool, typer.Option("--force", help="Run unchanged cells again.")]
-Compare = Annotated[str | None, typer.Option(help="Another run: a page shows what differs from it.")]
+Tag = Annotated[str, typer.Option(help="Configurations to run: smoke, default, permissive or full.")]
+Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a lost kernel or worker.")]
+Force = Annotated[bool, typer.Option("--force", help="Run unchanged configurations again.")]
+Compare = Annotated[str | None, typer.Option(help="Another run; a page shows the differences.")]
 
 
 def report(
@@ -35,7 +35,7 @@ def report(
     force: Force = False,
     compare: Compare = None,
 ):
-    """Pull the data, run everything with a tag, then build the book.
+    """Download the data, run all configurations with a tag, then build the book.
 
     Example: casebook report --run mine --workers 2
     """
@@ -48,7 +48,9 @@ def report(
 
 def run(
     context: typer.Context,
-    experiments: Annotated[list[str] | None, typer.Argument(help="Experiments or cells; none means all.")] = None,
+    experiments: Annotated[
+        list[str] | None, typer.Argument(help="Experiments, configurations or notebooks (./mine.ipynb); default: all.")
+    ] = None,
     run: RunName = "report",
     grid: Grid = None,
     tag: Tag = "default",
@@ -57,12 +59,13 @@ def run(
     timeout: Timeout = None,
     retries: Retries = 1,
     force: Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and why; run nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and why, and stop.")] = False,
     parameter: Annotated[
-        list[str] | None, typer.Option("-p", "--parameter", help="name=value, as YAML; repeatable.")
+        list[str] | None,
+        typer.Option("-p", "--parameter", help="A parameter as name=value; values are YAML; repeatable."),
     ] = None,
 ):
-    """Execute experiments; unchanged ones are skipped.
+    """Run experiments; unchanged ones are skipped.
 
     Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
     """
@@ -83,7 +86,7 @@ def run(
 
 
 def build(run: RunName = "report", compare: Compare = None):
-    """Render results/<run> as one self-contained site.
+    """Render results/<run> as a self-contained site.
 
     Example: casebook build --run mine
     """
@@ -100,7 +103,7 @@ def publish(
     url: Annotated[str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")],
     as_json: Json = False,
 ):
-    """Copy results/<run>, and its site if it is built, to a folder or object store.
+    """Copy results/<run> and its site to a folder or object store.
 
     Example: casebook publish mine s3://bucket/report
     """

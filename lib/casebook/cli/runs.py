@@ -28,18 +28,18 @@ from casebook.readers import read_json
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
-Profile = Annotated[str | None, typer.Option(help="A separate pointer besides the plain one.")]
-Write = Annotated[bool, typer.Option("--write", help="Write the report files too.")]
+Profile = Annotated[str | None, typer.Option(help="Name of a second promoted run for the same metric.")]
+Write = Annotated[bool, typer.Option("--write", help="Also write the report as JSON and Markdown.")]
 Folder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the report files.")]
-Force = Annotated[bool, typer.Option("--force", help="Let runs on different data compete; it is stamped.")]
-Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Count the runs below _repo too.")]
+Force = Annotated[bool, typer.Option("--force", help="Allow runs on different data; the result is marked as such.")]
+Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Include the runs below _repo/MiniInsurance-PosNeg.")]
 Workflow = Annotated[str | None, typer.Option(help="Only runs of this workflow (experiment).")]
-Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts so.")]
-Run = Annotated[str, typer.Argument(help="Run id, its beginning, or its folder.")]
-Named = Annotated[str | None, typer.Option("--run", help="Run id, its beginning, or its folder.")]
-Why = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts with this.")]
+Run = Annotated[str, typer.Argument(help="Run id, the start of one, or a folder.")]
+Named = Annotated[str | None, typer.Option("--run", help="Run id, the start of one, or a folder.")]
+Why = Annotated[str, typer.Option("--reason", help="Why; kept in the log.")]
 Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
-Top = Annotated[int, typer.Option(min=1, help="Longest list.")]
+Top = Annotated[int, typer.Option(min=1, help="Most rows to show.")]
 
 
 def _share(value: float):
@@ -79,7 +79,7 @@ def _log_root(domain, tenant, runs_root):
 
 def _one_root(domain, runs_root):
     if domain and runs_root:
-        raise InputError("--domain means nothing beside --runs-root: leave one of them out")
+        raise InputError("--domain has no effect with --runs-root: leave one of them out")
 
 
 def _chosen(listing, workflow, key):
@@ -110,7 +110,7 @@ def list_(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """List runs, newest first: data set, parameters that differ, headline; and files that cannot be read.
+    """List runs, newest first, with data set, headline and the parameters that differ.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
@@ -130,7 +130,7 @@ def list_(
             "path": run.path,
             "dataset": _data_of(run),
             "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
-            "headline": _headline(listing.folder(run)),
+            "headline": _headline(run, listing.folder(run)),
         }
         for run in chosen
     ]
@@ -145,7 +145,8 @@ def list_(
         }
         for row in rows
     ]
-    lines = list(table_lines(shown, list(shown[0]))) if shown else ["no readable run"]
+    columns = [name for name in (shown[0] if shown else ()) if any(row[name] for row in shown)]
+    lines = list(table_lines(shown, columns)) if shown else ["no readable run"]
     if not rows and listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
@@ -171,13 +172,14 @@ def _data_of(run):
     return Path(named).name if isinstance(named, str) else ", ".join(names[:3]) or None
 
 
-def _headline(folder):
-    """The first headline of an executed notebook, as one short text."""
+def _headline(run, folder):
+    """The first headline of an executed notebook as one short text; of a shift run its ndcg@3."""
     from casebook.runs.headlines import Headline
 
     path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
     if not path.is_file():
-        return None
+        score = run.metrics.get("ndcg@3")
+        return None if score is None else f"{score:.3f} original:ndcg@3"
     first = Headline(**read_json(path)[0])
     return f"{first.effect} {first.measure} ({first.word})".strip()
 
@@ -186,7 +188,7 @@ def _headline(folder):
 def compare(
     context: typer.Context,
     pair: Annotated[
-        list[str] | None, typer.Argument(help="Candidate and reference, for a comparison by query.")
+        list[str] | None, typer.Argument(help="Two runs, candidate and reference, to compare query by query.")
     ] = None,
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
@@ -200,11 +202,11 @@ def compare(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Rank runs on a metric, or compare two of them query by query.
+    """Rank runs by a metric, or compare two runs query by query.
 
-    Without names, runs are ranked within their group of comparable ones; a * in the
-    metric stands for any system. With two names: difference with interval, test,
-    smallest detectable effect and flips.
+    Without run names, ranks runs within each group of comparable runs; * in the metric
+    stands for any system. With two runs, prints the paired difference with interval and
+    p-value, the smallest detectable effect, and the queries that changed.
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
@@ -278,7 +280,7 @@ def best(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Show the best run on a metric; failed runs never win.
+    """Show the best run by a metric, among successful and comparable runs.
 
     Example: casebook runs best -m smoke.full.ndcg@10
     """
@@ -304,7 +306,7 @@ def active(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Show the active run of a metric, who made it so and why.
+    """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
@@ -312,14 +314,14 @@ def active(
 
     entry = active(_log_root(domain, tenant, runs_root), measure, profile)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
-    show(entry, as_json, lines or [f"no active run for {measure}: casebook runs decide"])
+    show(entry, as_json, lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"])
 
 
 @app.command()
 def history(
-    measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this; default: all.")] = None,
+    measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this metric; default: all.")] = None,
     profile: Profile = None,
-    most: Annotated[int, typer.Option("--max", min=1, help="Longest list.")] = 20,
+    most: Annotated[int, typer.Option("--max", min=1, help="Most rows to show.")] = 20,
     runs_root: Root = None,
     domain: Domain = None,
     tenant: Tenant = None,
@@ -332,7 +334,7 @@ def history(
     from casebook.runs.promotions import history
 
     if profile and measure is None:
-        raise InputError("--profile needs the metric whose pointer it is: --measure")
+        raise InputError("--profile also needs --measure")
     entries = history(_log_root(domain, tenant, runs_root), measure, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
@@ -340,7 +342,7 @@ def history(
 
 @app.command()
 def verify(runs_root: Root = None, domain: Domain = None, tenant: Tenant = None, as_json: Json = False):
-    """Check the promotion log's chain, the pointers and the active runs; exit 2.
+    """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
 
     Example: casebook runs verify
     """
@@ -349,7 +351,11 @@ def verify(runs_root: Root = None, domain: Domain = None, tenant: Tenant = None,
     root = _log_root(domain, tenant, runs_root)
     faults = verify(root)
     entries = len(history(root)) if not faults else None
-    holds = f"{entries} entries, the chain holds" if entries else "no run was promoted yet: there is no log to check"
+    holds = (
+        f"{entries} entries, the chain holds"
+        if entries
+        else "no run has been promoted yet, so there is no log to check"
+    )
     show({"entries": entries, "faults": faults}, as_json, faults or [holds])
     if faults:
         raise CheckFailed(
@@ -362,22 +368,22 @@ def decide(
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    eps: Annotated[float, typer.Option(min=0, help="Least improvement.")] = 1e-6,
-    apply: Annotated[bool, typer.Option("--apply", help="Promote if it says so.")] = False,
-    write: Annotated[bool, typer.Option("--write/--no-write", help="Keep the decision as a file.")] = True,
+    eps: Annotated[float, typer.Option(min=0, help="Smallest improvement that counts.")] = 1e-6,
+    apply: Annotated[bool, typer.Option("--apply", help="Promote the run if the decision is to promote.")] = False,
+    write: Annotated[bool, typer.Option("--write/--no-write", help="Write the decision as a file.")] = True,
     profile: Profile = None,
     workflow: Workflow = None,
     key: Key = None,
     force: Force = False,
     include_repo: Repo = False,
-    level: Annotated[float, typer.Option(callback=_share, help="Coverage of the interval.")] = 0.95,
+    level: Annotated[float, typer.Option(callback=_share, help="Confidence level of the interval.")] = 0.95,
     seed: Seed = 0,
     runs_root: Root = None,
     domain: Domain = None,
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Decide whether the best run should become active; exit 2, 4 or 5 if not.
+    """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
     """
@@ -399,7 +405,7 @@ def decide(
     shown = {name: report[name] for name in ("metricKey", "action", "delta")}
     lines = list(filled_lines(shown | report["evidence"]))
     if report["action"] == "Promote" and not apply:
-        lines.append("the active run is not changed: --apply makes this one active")
+        lines.append("nothing was promoted: --apply promotes this run")
     show(report, as_json, lines)
     settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
 
@@ -410,7 +416,7 @@ def promote(
     reason: Why,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    rank: Annotated[int | None, typer.Option(min=1, help="Place in order.")] = None,
+    rank: Annotated[int | None, typer.Option(min=1, help="Rank of the run to promote.")] = None,
     rules: Rules = None,
     profile: Profile = None,
     workflow: Workflow = None,
@@ -422,9 +428,9 @@ def promote(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Make a run active by name, by rank, or the best one, and log why.
+    """Promote a run by name or by rank, or the best one, and log why.
 
-    Exit 5 if the active run was measured on different data, unless forced.
+    Exit 5 if the promoted run was measured on different data, unless --force is given.
 
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
@@ -449,8 +455,8 @@ def promote(
     across = bool(rivals - {target.key})
     if across and not force:
         raise Incomparable(
-            "the active run was measured on different data; choose a --profile of its own, or --force, "
-            "which is stamped on the promotion"
+            "the promoted run was measured on different data; choose another --profile, or --force, "
+            "which marks the promotion"
         )
     digest = _pass_gate(listing, target, rules, before, force) if rules else None
     entry = promote(listing, target, measure, Reason(reason, gate_sha256=digest, incomparable=across), profile)
@@ -461,8 +467,8 @@ def _now_active(entry, before):
     from casebook.runs.record import label
 
     same = before and before["path"] == entry["path"]
-    kept = ", as before: the active run did not change" if same else ""
-    return f"active for {label(entry['metric'])}: {entry['runId']}{kept}"
+    kept = ", as before: nothing changed" if same else ""
+    return f"promoted for {label(entry['metric'])}: {entry['runId']}{kept}"
 
 
 def _pass_gate(listing, target, rules, present, force):
@@ -472,7 +478,7 @@ def _pass_gate(listing, target, rules, present, force):
 
     gate = read_gate(rules)
     if present is None:
-        say("no run was active: there was nothing to hold the gate to")
+        say("no run was promoted before, so the gate had nothing to compare with")
         return None
     result = apply_gate(listing, target, find(listing, present["path"]), gate, force=force)
     settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
@@ -489,7 +495,7 @@ def rollback(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Make the run active again that was so before; a second time goes further back.
+    """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
     """
@@ -503,8 +509,8 @@ def rollback(
 
 def gate(
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="Run id, its beginning, or its folder.")] = None,
-    against: Annotated[str | None, typer.Option(help="Reference (default: the active run), or a log.")] = None,
+    run: Annotated[str | None, typer.Argument(help="Run id, the start of one, or a folder.")] = None,
+    against: Annotated[str | None, typer.Option(help="Reference (default: the promoted run), or a log.")] = None,
     log: Annotated[Path | None, typer.Option(help="Log of an assistant's answers, instead of a run.")] = None,
     collection: Annotated[str | None, typer.Option(help="Data set or folder, if the log's contexts are ids.")] = None,
     rules: Rules = None,
@@ -544,7 +550,7 @@ def gate(
         entry = active(listing.root, first, profile)
         if entry is None:
             raise InputError(
-                f"no run is active for {first!r}: name one with --against, or make one active with "
+                f"no run is promoted for {first!r}: name one with --against, or promote one with "
                 "'casebook runs promote'"
             )
         against = entry["path"]
@@ -565,14 +571,14 @@ def gate(
 
 @app.command()
 def matrix(
-    spec: Annotated[Path, typer.Option(help="YAML or JSON file of variants.")],
-    dry: Annotated[bool, typer.Option("--dry", help="Print the commands only.")] = False,
+    spec: Annotated[Path, typer.Option(help="YAML or JSON file with the variants.")],
+    dry: Annotated[bool, typer.Option("--dry", help="Only print the commands.")] = False,
     runs_root: Root = None,
     domain: Domain = None,
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Run variants of a command, keep their logs, then compare; exit 3 on failures.
+    """Run several variants of a command and compare them; exit 3 if one fails.
 
     Example: casebook runs matrix --spec variants.yml --dry
     """
@@ -619,13 +625,13 @@ def _after_matrix(layout, after, folder, complete):
 def rerun(
     run: Run,
     name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
-    only_print: Annotated[bool, typer.Option("--print", help="Print the command only.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
     timeout: Timeout = None,
     runs_root: Root = None,
     domain: Domain = None,
     tenant: Tenant = None,
 ):
-    """Execute a run again from its recorded inputs; exit 2 if its numbers differ.
+    """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
 
     Example: casebook runs rerun report/runs/query_length-smoke --as again
     """
@@ -674,7 +680,7 @@ def _compare_records(former, latter):
 @app.command()
 def export(
     run: Run,
-    ranking: Annotated[Path, typer.Option(help="TREC run: records keep scores, not ranks.")],
+    ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
     out: Out,
     system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
     form: Annotated[str, typer.Option("--format", hidden=True)] = "trec",
@@ -682,7 +688,7 @@ def export(
     domain: Domain = None,
     tenant: Tenant = None,
 ):
-    """Export the ranking of one system of a run as a TREC run that names it.
+    """Export the ranking of one system of a run as a TREC run.
 
     Example: casebook runs export RUN --ranking ranking.trec --out system.trec
     """

@@ -16,13 +16,20 @@ def evaluate(
     qrels: Qrels,
     run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
     measure: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="One line per query.")] = False,
-    ties: Annotated[bool, typer.Option("--ties", help="Lowest, expected, highest value under ties.")] = False,
-    judged_only: Annotated[bool, typer.Option("--judged-only", help="Leave unjudged documents out.")] = False,
-    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out queries the run lacks.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print one line per query.")] = False,
+    ties: Annotated[
+        bool, typer.Option("--ties", help="Lowest, expected and highest value over all orders of ties.")
+    ] = False,
+    judged_only: Annotated[
+        bool, typer.Option("--judged-only", help="Remove unjudged documents from the run first.")
+    ] = False,
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave out judged queries that the run lacks; by default they count as 0."),
+    ] = False,
     as_json: Json = False,
 ):
-    """Score one run against judgements, with intervals and a query account.
+    """Score a run against judgements, with intervals and a count of the queries.
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
@@ -67,7 +74,7 @@ def compare(
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     seed: Seed = 0,
 ):
-    """Compare runs query by query: intervals, corrected tests, effect sizes.
+    """Compare runs query by query, with intervals, corrected tests and effect sizes.
 
     Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --markdown
     """
@@ -103,23 +110,23 @@ def compare(
 
 
 def agreement(
-    ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: rows items, columns raters, blank missing.")],
+    ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: a row per item, a column per rater; blank: missing.")],
     level: Annotated[
         str | None,
         typer.Option(
-            help="Of Krippendorff's alpha: nominal, ordinal, interval, ratio; ordinal for numbers, else nominal."
+            help="Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
         ),
     ] = None,
-    weights: Annotated[str, typer.Option(help="Of Gwet's AC2: quadratic, linear, ordinal, ...")] = "quadratic",
+    weights: Annotated[str, typer.Option(help="Weights of Gwet's AC2: quadratic, linear, ordinal, ...")] = "quadratic",
     scale: Annotated[str | None, typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column that names the items.")] = None,
-    no_id: Annotated[bool, typer.Option("--no-id", help="The first column is a rater.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="More raters than items are meant.")] = False,
-    resamples: Annotated[int, typer.Option(help="Resamples of items, at least 100; 0: none.")] = 1000,
+    no_id: Annotated[bool, typer.Option("--no-id", help="The first column is a rater, not an id.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Accept more raters than items.")] = False,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of items, at least 100; 0: no intervals.")] = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Measure agreement among raters, for this panel and for a new one.
+    """Measure inter-rater agreement, with intervals for these raters and for new ones.
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """

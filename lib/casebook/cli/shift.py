@@ -1,4 +1,4 @@
-"""``casebook shift | segments``: learn a shift, run it, judge it, apply it to some."""
+"""``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,30 +9,39 @@ from casebook.cli.common import Json, Seed, exclusive, given, print_json
 from casebook.errors import InputError
 
 app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
-segments_app = typer.Typer(help="Apply a shift to some queries.", no_args_is_help=True)
+segments_app = typer.Typer(help="Apply a shift to some queries and skip others.", no_args_is_help=True)
 
 Dataset = Annotated[str, typer.Argument(help="Data set, or a folder in BEIR or Mini-Insurance layout.")]
-Scale = Annotated[float | None, typer.Option(help="Instead of the scale chosen in training.")]
-Latest = Annotated[bool, typer.Option("--latest", help="The newest training, even if cancelled.")]
-Training = Annotated[Path | None, typer.Option(help="Folder of one training instead of the best.")]
-Domain = Annotated[str, typer.Option(help="Results lie in results/<domain>.")]
-Tenant = Annotated[str | None, typer.Option(help="Whose results they are.")]
+Scale = Annotated[float | None, typer.Option(help="Scale of the shift; default: the one chosen in training.")]
+Latest = Annotated[
+    bool, typer.Option("--latest", help="Use the newest training, even a cancelled one; default: the best.")
+]
+Training = Annotated[Path | None, typer.Option(help="Use the training in this folder; default: the best.")]
+Domain = Annotated[str, typer.Option(help="Results are in results/<domain>.")]
+Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")]
 
 
 @app.command()
 def train(
     context: typer.Context,
     dataset: Dataset,
-    mode: Annotated[str, typer.Option(help="Learner: posneg-...")] = "posneg-uniform",
-    hardneg_topk: Annotated[int, typer.Option(min=1, help="Negatives a query.")] = 1,
-    encoder: Annotated[str, typer.Option(help="minilm, or any model's name or folder.")] = "minilm",
-    by: Annotated[str, typer.Option(help="group, document or query.")] = "group",
+    mode: Annotated[
+        str, typer.Option(help="Learner: posneg-uniform, -unit, -violation, -relative or -contrast.")
+    ] = "posneg-uniform",
+    hardneg_topk: Annotated[int, typer.Option(min=1, help="Hard negatives per query.")] = 1,
+    encoder: Annotated[str, typer.Option(help="minilm, or the name or folder of another model.")] = "minilm",
+    by: Annotated[
+        str, typer.Option(help="What must not be divided between train, dev and test: group, document or query.")
+    ] = "group",
     seed: Seed = 0,
     domain: Domain = "insurance",
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Learn on train, choose the scale on dev; write the training's three files.
+    """Learn a shift on the training queries and choose its scale on the development queries.
+
+    Writes shift-training-result.json, shift-training-result.md and training_stats.json.
+
 
     Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
     """
@@ -40,7 +49,7 @@ def train(
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
         raise InputError(
-            "--hardneg-topk means nothing beside --mode posneg-contrast, which takes all other documents: leave it out"
+            "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other documents: leave it out"
         )
     setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
@@ -51,10 +60,12 @@ def train(
     for name, value in stats.as_dict().items():
         typer.echo(f"{name:20} {value}")
     typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
-    if values["IsCancelled"]:
+    if not stats.QueriesUsed:
+        typer.echo("nothing to learn: every training question already has a relevant document in first place")
+    elif values["IsCancelled"]:
         typer.echo(f"cancelled: {values['CancelReason']}")
     elif not values["Scale"]:
-        typer.echo("no shift was better than none on dev: it will not be applied")
+        typer.echo("no scale improved the development questions: the shift will not be applied")
     typer.echo(str(folder))
 
 
@@ -69,7 +80,11 @@ def run(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Apply a trained shift to the test queries and record two comparable runs.
+    """Evaluate a trained shift on the test queries.
+
+    Records two comparable runs, without and with the shift, and writes eval.perQuery.*.json
+    and metrics-posneg.json.
+
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
@@ -109,14 +124,23 @@ def _arguments(dataset, result, layout, domain, scale):
 def eval_(
     context: typer.Context,
     dataset: Dataset,
-    shift: Annotated[str, typer.Option(help="learned, identity or zero.")] = "learned",
-    baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="Compare, and gate.")] = True,
-    shared_references: Annotated[bool, typer.Option("--shared-references", help="Diagnostic, as documented.")] = False,
+    shift: Annotated[str, typer.Option(help="What to apply: learned, identity or zero.")] = "learned",
+    baseline: Annotated[
+        bool, typer.Option("--baseline/--no-baseline", help="Compare with no shift, and apply the gate.")
+    ] = True,
+    shared_references: Annotated[
+        bool,
+        typer.Option(
+            "--shared-references", help="One list of references for all queries, as in EmbeddingShift; diagnostic."
+        ),
+    ] = False,
     gate_profile: Annotated[
-        str, typer.Option(help="documented, documented+cosine, rank or rank+cosine.")
+        str, typer.Option(help="Rules: documented, documented+cosine, rank or rank+cosine.")
     ] = "documented",
-    gate_eps: Annotated[float | None, typer.Option(help="Tolerated loss, instead of the profile's.")] = None,
-    gate_decision: Annotated[str, typer.Option(help="bound (of the paired interval) or point.")] = "bound",
+    gate_eps: Annotated[float | None, typer.Option(help="Tolerated loss; default: that of the profile.")] = None,
+    gate_decision: Annotated[
+        str, typer.Option(help="Decide by the bound of the paired interval or by the point value.")
+    ] = "bound",
     latest: Latest = False,
     training: Training = None,
     scale: Scale = None,
@@ -124,7 +148,10 @@ def eval_(
     tenant: Tenant = None,
     as_json: Json = False,
 ):
-    """Run the diagnostic evaluators and the gate; exit 2 if it fails, 4 if undecided.
+    """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
+
+    Writes run_manifest.json and, with a baseline, acceptance_gate.json.
+
 
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
@@ -176,14 +203,14 @@ def _trained(dataset, layout, latest, training):
 
 @segments_app.command("compare")
 def compare(
-    segments: Annotated[Path, typer.Option(help="Segments file.")],
+    segments: Annotated[Path, typer.Option(help="Segments file (JSON).")],
     measure: Annotated[
-        str | None, typer.Option("-m", "--measure", help="map@1 or ndcg@3 instead of the file's.")
+        str | None, typer.Option("-m", "--measure", help="map@1 or ndcg@3; default: that of the file.")
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Compare no shift, shift for all and shift for some, query by query.
+    """Compare no shift, a shift of all queries and a shift of some.
 
     Example: casebook segments compare --segments segments.json --measure map@1
     """

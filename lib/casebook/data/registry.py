@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -89,6 +90,10 @@ def _load_folder(key, folder, split, titles, max_missing):
     if isinstance(titles, str) or not 0 <= max_missing <= 1:
         raise InputError("titles is true or false, max_missing a share from 0 to 1")
     split = paths.valid_name(split, "split")
+    if (folder / "policies").is_dir():
+        if split != "test":
+            raise InputError(f"{folder}: the Mini-Insurance layout has the split 'test' only, not {split!r}")
+        return folders.read_mini_insurance(folder, key=key)
     return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
 
 
@@ -138,8 +143,10 @@ def list_datasets():
 
 def resolve(name):
     """Card, and split if one is named, behind a dataset name."""
-    paths.valid_name(name, "dataset")
     known = cards()
+    if name not in known and Path(str(name)).is_dir():
+        raise InputError(f"dataset {name!r} is a folder here: write ./{name}")
+    paths.valid_name(name, "dataset")
     if name in known:
         return known[name], None
     for key, card in known.items():

@@ -27,7 +27,7 @@ from casebook.stats.intervals import bounds_text, mean_intervals
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 RETRIEVES = "(queries, k) -> ids, scores"
 CONTROLS = ("random", "constant")
-CONTROL = "random"  # whose score stands beside every number
+CONTROL = "random"  # the baseline of every number
 
 
 def run_ablation(dataset, systems, measures=MEASURES):

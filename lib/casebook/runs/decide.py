@@ -285,12 +285,12 @@ def _evidence(listing, candidate, present, standing, metric, eps, force, options
     if score_of(candidate, metric) is None:
         return Evidence(FAIL, notes=["MISSING: it failed or does not hold the metric"])
     if present is None:
-        return Evidence(PASS, "first", notes=["no run was active"])
+        return Evidence(PASS, "first", notes=["no run was promoted before"])
     if candidate.path == present["path"]:
         return Evidence(SAME, "same_run", 0.0, notes=[f"{candidate.run_id} is active already: nothing to promote"])
     if standing is None:
         raise Incomparable(
-            f"the active run {present['path']} is gone or lost the metric; promote another by name, or roll back"
+            f"the promoted run {present['path']} is gone or lost the metric; promote another by name, or roll back"
         )
     return weigh(listing, candidate, standing, metric, eps, force=force, **options)
 
@@ -301,7 +301,7 @@ def apply(listing, decision, reason=None, gate_sha256=None):
         return None
     evidence = decision.evidence
     kept = {"action": decision.action, "epsilon": decision.epsilon, "totalRunsFound": decision.total}
-    plain = "no run was active" if evidence.basis == "first" else f"decided by {evidence.basis}"
+    plain = "no run was promoted before" if evidence.basis == "first" else f"decided by {evidence.basis}"
     why = Reason(reason or plain, evidence.as_dict() | kept, gate_sha256, evidence.incomparable)
     after = decision.active["seq"] if decision.active else 0
     return promote(listing, decision.candidate, decision.metric, why, decision.profile, after)

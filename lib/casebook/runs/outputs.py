@@ -108,10 +108,8 @@ class RunOutputs:
         """Write one to three `Headline`, the answers of a chapter, and give their sentences to show."""
         rounded = [replace(each, **_rounded(asdict(each))) for each in found]
         write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
-        first, *rest = rounded
-        return Markdown(
-            "\n".join([f"**{first.sentence}**", "", *(f"- {each.question} {each.sentence}" for each in rest)])
-        )
+        first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
+        return Markdown("\n".join([f"**{first}**", "", *(f"- {text}" for text in rest)]))
 
 
 class Markdown(str):

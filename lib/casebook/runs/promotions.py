@@ -105,7 +105,7 @@ def rollback(root, metric, reason, profile=None):
         if len(standing) < 2:
             raise InputError(
                 f"nothing to roll back to: {canonical(metric)!r} has "
-                f"{'one active run' if standing else 'no active run'} and none before"
+                f"{'one promoted run' if standing else 'no promoted run'} and none before"
             )
         return {name: standing[-2].get(name) for name in _TARGET}
 
@@ -149,7 +149,7 @@ def verify(root):
     for entry in last.values():
         record = root / entry["path"] / "run.json"
         if not record.is_file():
-            found.append(f"{entry['path']}: active for {entry['metric']}, but gone")
+            found.append(f"{entry['path']}: promoted for {entry['metric']}, but gone")
         elif sha256_file(record) != entry["runSha256"]:
             found.append(f"{entry['path']}: changed since its promotion")
     return found

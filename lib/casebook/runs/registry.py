@@ -201,9 +201,12 @@ def discover(layout, include=()):
 
 
 def _parameters(labels):
-    """Give the parameters of an executed notebook; a record of another program has none."""
+    """Give the parameters of an executed notebook or of a shift run; a record of another program has none."""
     inputs = labels.get("Inputs")
     found = inputs.get("parameters") if isinstance(inputs, dict) else None
+    if found is None and isinstance(labels.get("Parameters"), dict):
+        named = {"dataset": "Dataset", "encoder": "Encoder", "by": "SplitBy", "seed": "Seed", "scale": "Scale"}
+        found = labels["Parameters"] | {name: labels[key] for name, key in named.items() if key in labels}
     return found if isinstance(found, dict) else {}
 
 

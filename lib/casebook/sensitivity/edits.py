@@ -24,7 +24,6 @@ SWAPS = (
     ("Insurer", "Reinsurer"),
     ("Broker", "Underwriter"),
     ("Adjuster", "Broker"),
-    ("Landlord", "Corporation"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
 LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template

@@ -20,7 +20,7 @@ FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 """Canonical fact types, in the documented order."""
 PARTY_TYPES = (
     *("Individual", "Corporation", "State", "UnionOfIndia", "Minor", "Partnership", "ForeignNational"),
-    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee", "Landlord"),
+    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee"),
     *("Insurer", "Insured", "Policyholder", "Claimant", "Beneficiary", "Broker", "Reinsurer", "Underwriter"),
     *("Adjuster", "Unknown"),
 )

@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from casebook.data import load
-from casebook.data.folders import read_mini_insurance
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
 from casebook.measures.ranking import ORIGINAL
 from casebook.models.encoders import load_encoder
-from casebook.paths import data_folder
 from casebook.readers import parse_json
 from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, write_per_query
 from casebook.runs.registry import record_run
@@ -81,8 +79,7 @@ def prepare(setup):
 
 def load_dataset(name):
     """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout."""
-    key, folder = data_folder(name) or (None, Path(name))
-    return read_mini_insurance(folder, key=key) if (folder / "policies").is_dir() else load(name)
+    return load(Path(name) if (Path(name) / "policies").is_dir() else name)
 
 
 def names_of(dataset):
@@ -278,10 +275,10 @@ def unapplied(result, scale):
     """Say why no shift was applied, if none was."""
     if scale:
         return None
-    why = "the scale is 0, which training chooses if no shift is better than none"
+    why = "the scale is 0, which training chooses if no scale improves the development questions"
     if result.cancelled:
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
-    return f"no shift was applied, shifted and unshifted queries are the same: {why}"
+    return f"no shift was applied, so the two runs are equal: {why}"
 
 
 RunReport = namedtuple("RunReport", "folder records metrics values note")

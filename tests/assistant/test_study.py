@@ -1,0 +1,220 @@
+"""What is measured of answers: SQuAD's scores, and logs of three kinds whose truth is known."""
+
+import json
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casebook.assistant.log import read_log
+from casebook.assistant.study import (
+    abstains,
+    against_foreign,
+    differences,
+    flips,
+    gate_logs,
+    grounding,
+    normalised,
+    planted_defects,
+    score_answers,
+    shipped_log,
+    summary,
+    token_f1,
+)
+from casebook.errors import InputError
+
+WORDS = st.lists(
+    st.sampled_from(("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")), max_size=8
+)
+
+# Three kinds of material: question, context that the retrieval found, reference.
+RECIPES = [
+    ("How long does the sponge bake?", "Bake the sponge for 25 minutes at 180 degrees.", "For 25 minutes."),
+    ("What is whisked for meringue?", "Whisk four egg whites until stiff, then add sugar slowly.", "Four egg whites."),
+    (
+        "When is pastry rolled out?",
+        "Rest pastry one hour in the refrigerator before rolling.",
+        "After an hour of rest.",
+    ),
+    ("How is rice rinsed?", "Rinse rice in cold water until nothing clouds, then drain.", "In cold water."),
+    ("What thickens the gravy?", "Stir 30 g of flour into melted butter to thicken gravy.", "Flour in butter."),
+    ("Which beans need soaking?", "Kidney beans soak overnight and boil hard 10 minutes.", "Kidney beans."),
+    ("Where does dough rise?", "Leave dough covered near a warm oven; it doubles within 90 minutes.", "Near an oven."),
+    ("What goes on the salad?", "Dress the salad with lemon, olive oil and 2 g of salt.", "Lemon, oil and salt."),
+]
+TICKETS = [
+    ("Why does mail fail?", "Mail delivery fails because the TLS certificate expired on 3 May 2024.", "It expired."),
+    ("Who resets passwords?", "Passwords are reset by the service desk after a call-back.", "The service desk."),
+    ("Why is the wiki slow?", "Wiki pages load slowly since indexing runs at noon.", "Because of indexing."),
+    ("How large may uploads be?", "Uploads are limited to 50 megabytes by the proxy.", "50 megabytes."),
+    ("What breaks payroll export?", "Payroll export stops when a surname contains an apostrophe.", "An apostrophe."),
+    ("Where are backups kept?", "Nightly backups go to a second site in Bergen, kept 30 days.", "In Bergen."),
+    ("Can the badge open gate B?", "Badges issued before 2019 cannot open gate B until re-encoded.", "Not old ones."),
+    ("Which printer driver works?", "Only driver 7.2 works with duplex on the third floor.", "Driver 7.2."),
+]
+DECISIONS = [
+    ("Was the lease valid?", "The court held that the lease was void under section 11 of the Act.", "No, void."),
+    ("Who bears the costs?", "Costs shall be paid by the respondent within 28 days.", "The respondent."),
+    ("Was notice given?", "Notice of termination must be served personally; posting it was not enough.", "No."),
+    ("Is the guarantor liable?", "A guarantor is discharged where the loan is varied without consent.", "No."),
+    ("What damages were awarded?", "Damages of 12,000 were awarded for loss of amenity.", "12,000."),
+    ("Did limitation bar the claim?", "Time ran from discovery in 2015, so the action is statute-barred.", "Yes."),
+    ("Was the witness believed?", "His evidence was rejected because it contradicted the ledger.", "No."),
+    ("May the appeal proceed?", "Leave to appeal is granted on the question of jurisdiction alone.", "In part."),
+]
+
+
+def log_of(path, material, answer, **systems):
+    rows = []
+    for system, make in {"good": answer, **systems}.items():
+        for number, (question, contexts, reference) in enumerate(material):
+            row = {"id": f"q{number}", "question": question, "answer": make(contexts, reference), "system": system}
+            rows.append(row | {"contexts": [contexts], "reference": reference})
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@given(WORDS.map(" ".join), WORDS.map(" ".join))
+def test_agreement_is_that_of_squad(answer, reference):
+    """The definition of SQuAD's evaluation script, by precision and recall."""
+
+    def words(text):
+        kept = "".join(char for char in text.lower() if char not in string.punctuation)
+        return [word for word in kept.split() if word not in ("a", "an", "the")]
+
+    ours, theirs = words(answer), words(reference)
+    same = sum(min(ours.count(word), theirs.count(word)) for word in set(ours))
+    expected = float(ours == theirs)
+    if same:
+        precision, recall = same / len(ours), same / len(theirs)
+        expected = 2 * precision * recall / (precision + recall)
+    assert token_f1(answer, reference) == pytest.approx(expected)
+    assert (normalised(answer) == normalised(reference)) == (ours == theirs)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("", True),
+        ("I’m not sure; this appears outside the provided statute.", True),
+        ("I don't know.", True),
+        ("The deadline is not stated in the context.", True),
+        ("There is not enough information to answer.", True),
+        ("No. The tenant may not sublet.", False),
+        ("The landlord cannot enter without notice.", False),
+    ],
+)
+def test_abstentions(answer, expected):
+    assert abstains(answer) is expected
+
+
+@pytest.mark.parametrize("material", [RECIPES, TICKETS, DECISIONS], ids=["recipes", "tickets", "decisions"])
+def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, material):
+    path = log_of(tmp_path / "log.jsonl", material, lambda contexts, _: contexts, bad=lambda *_: "Ask someone else.")
+    rows = score_answers(read_log(path))
+    means = summary(rows, n_boot=200).set_index(["system", "measure"])
+    assert means.loc[("good", "faithfulness"), "value"] == 1
+    assert means.loc[("good", "faithfulness"), "control"] < 0.2
+    assert means.loc[("bad", "faithfulness"), "value"] == 0
+    assert means.loc[("good", "mentions"), ["value", "control"]].tolist() == [1, 0]
+    worst = against_foreign(rows, "good")
+    assert worst["baseline"].is_monotonic_decreasing
+    assert set(worst["against"]) >= {"contexts of other questions", "the question repeated"}
+    row = differences(rows, ["faithfulness"]).iloc[0]
+    assert (row["system"], row["against"], row["difference"], row["verdict"]) == ("good", "bad", 1.0, "better")
+    assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
+    found = flips(rows).set_index("outcome").loc["grounded in full"]
+    assert found[["both", "first only", "second only", "neither"]].tolist() == [0, 8, 0, 0]
+
+
+def test_planted_defects_are_found_at_known_rates(tmp_path):
+    path = log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)
+    rates = planted_defects(read_log(path), "good").set_index(["defect", "detector"])
+    assert rates.loc[("answer swapped", "corrected"), "auroc"] == 1
+    assert rates.loc[("number changed", "mentions"), "noticed"] == 1
+    assert rates.loc[("negation turned", "polarity"), "noticed"] == 1
+    assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
+    assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
+
+
+def test_answers_without_contexts_are_held_against_those_of_another_system(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"id": "q1", "question": "Who pays?", "answer": "The tenant pays.", "system": "base"},
+        {"id": "q1", "question": "Who pays?", "answer": "x", "system": "rag", "contexts": ["The tenant pays."]},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    scored = score_answers(read_log(path)).set_index("system")
+    assert scored.loc["base", "closed"]
+    assert scored.loc["base", "faithfulness"] == 1
+    assert np.isnan(scored.loc["rag", "token F1"])
+
+
+def test_abstentions_have_no_grounding(tmp_path):
+    path = log_of(tmp_path / "log.jsonl", RECIPES, lambda *_: "I do not know.")
+    rows = score_answers(read_log(path))
+    assert rows["faithfulness"].isna().all()
+    assert (rows["answered"] == 0).all()
+
+
+def test_passage_numbers_are_no_words():
+    contexts = ["Rent is due on the first day."]
+    assert grounding("Rent is due on the first day. [1]", contexts)["faithfulness"] == 1
+    assert grounding("Rent is due on the first day [1, 2].", contexts)["mentions"] is None
+    assert grounding("Rent is due [2].", contexts)["citations"] == 0
+
+
+def test_published_answers(mirror):
+    log, name = shipped_log("pdpabench")
+    assert name == "pdpabench"
+    assert log.groupby("system").size().tolist() == [52, 52, 52, 52]
+    rows = score_answers(log)
+    # The study's own record of its abstentions, and of recall at three.
+    kept = rows[rows["system"] == "Qwen3, RAG"]
+    assert kept["abstained"].sum() == 6
+    assert differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
+
+
+# --- the gate
+
+
+def gate(tmp_path, new, old, **settings):
+    paths = [log_of(tmp_path / f"{name}.jsonl", RECIPES, make) for name, make in (("new", new), ("old", old))]
+    return gate_logs(*paths, **settings)
+
+
+def test_a_gate_passes_fails_and_doubts(tmp_path):
+    def copied(contexts, _):
+        return contexts
+
+    def wrong(*_):
+        return "Ask the baker."
+
+    def shaky(contexts, reference):
+        return "No idea." if reference.startswith("Kidney") else contexts
+
+    assert gate(tmp_path, copied, copied)["verdict"] == "pass"
+    assert gate(tmp_path, wrong, copied)["verdict"] == "fail"
+    found = gate(tmp_path, wrong, copied, measures=["answered"])
+    assert found["verdict"] == "pass"
+    assert gate(tmp_path, shaky, copied, measures=["token F1"])["verdict"] == "undecided"
+
+
+def test_a_gate_refuses_what_is_not_the_same(tmp_path):
+    old = log_of(tmp_path / "old.jsonl", RECIPES, lambda contexts, _: contexts)
+    new = log_of(tmp_path / "new.jsonl", RECIPES[:7], lambda contexts, _: contexts)
+    found = gate_logs(new, old)
+    assert found["verdict"] == "incomparable"
+    assert "1 questions differ" in found["notes"][0]
+    assert gate_logs(new, old, common=True)["verdict"] == "pass"
+    with pytest.raises(InputError, match="unknown measure 'bleu'"):
+        gate_logs(new, old, ["bleu"])
+
+
+def test_nothing_to_measure_is_refused(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"question": "A?", "answer": "B."}')
+    with pytest.raises(InputError, match="neither contexts nor references nor a second system"):
+        gate_logs(path, path)
