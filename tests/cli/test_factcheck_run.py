@@ -196,12 +196,16 @@ def test_the_judge_and_the_decomposer_of_the_methods_page(casebook, own, tmp_pat
 
 def test_ablation_of_ones_own_claims(casebook, own):
     path, folder = own
-    code, _, error = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
-    assert code == 1 and "1 of 4 claims have no label (first: '5')" in error
+    command = ("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
+    code, _, error = casebook(*command)
+    assert code == 1 and "4 claims in 4 groups: intervals need 6 groups or more" in error
+    path.write_text(path.read_text() + "NOT_SUPPORTED\nThe soup is cold.,INSUFFICIENT\nIt must boil.,")
+    code, _, error = casebook(*command)
+    assert code == 1 and "1 of 6 claims have no label (first: '7')" in error
     path.write_text(path.read_text() + "NOT_SUPPORTED")
-    code, text, _ = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0", "--json")
+    code, text, _ = casebook(*command, "--json")
     report = json.loads(text)
-    assert code == 0 and {row["n"] for row in report["parts"]} == {4}
+    assert code == 0 and {row["n"] for row in report["parts"]} == {6}
     assert report["parts"][0]["against"] == "without decomposition"
 
 

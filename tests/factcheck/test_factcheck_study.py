@@ -185,7 +185,10 @@ def test_claims_need_their_folder_and_their_labels(recipes, tmp_path):
         run_study(claims=recipes[0])
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"claim": "The soup serves 4 people."}\n')
-    with pytest.raises(InputError, match="1 of 1 claims have no label"):
+    with pytest.raises(InputError, match="1 claims in 1 groups: intervals need 6"):
+        run_study(claims=bare, corpus=recipes[1])
+    bare.write_text('{"claim": "The soup serves 4 people."}\n' * 7)
+    with pytest.raises(InputError, match="7 of 7 claims have no label"):
         run_study(claims=bare, corpus=recipes[1])
 
 
