@@ -145,8 +145,9 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
     rows = [{"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, text, _ = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
+    code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
     report = json.loads(text)
+    assert "note: the default judge compares words" in error
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)

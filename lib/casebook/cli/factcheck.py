@@ -119,6 +119,11 @@ def run(
         from casebook.assistant.log import read_log
 
         checked = claims_of_answers(read_log(log))
+        if stance == "public" and not original:
+            say(
+                "note: the default judge compares words and refutes many free paraphrases; for the sentences of answers "
+                "prefer --stance entailment:MODEL or model:NAME"
+            )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
     settings = {"k": k} if original else {"k": k, "gate": gate}
