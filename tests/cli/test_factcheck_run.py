@@ -6,6 +6,7 @@ import re
 import pytest
 
 from casebook.paths import ROOT
+from casebook.progress import on_terminal, track
 
 
 @pytest.fixture
@@ -255,3 +256,11 @@ def test_ablation_as_json(casebook):
     assert reported["no FOL"]["ours"] < reported["no FOL"]["ours high"] < 0
     assert reported["no credibility"]["ours"] == 0
     assert report["effects"][0]["n"] == 100
+
+
+def test_a_long_run_says_on_the_terminal_how_far_it_is():
+    lines = []
+    with on_terminal(lines.append, every=0.0):
+        assert list(track(["a", "b"], "checking claims")) == ["a", "b"]
+    assert lines[:2] == ["checking claims 0 of 2", lines[1]] and lines[1].startswith("checking claims 1 of 2, about ")
+    assert list(track(["a"], "checking claims")) == ["a"] and len(lines) == 2
