@@ -264,3 +264,17 @@ def test_a_long_run_says_on_the_terminal_how_far_it_is():
         assert list(track(["a", "b"], "checking claims")) == ["a", "b"]
     assert lines[:2] == ["checking claims 0 of 2", lines[1]] and lines[1].startswith("checking claims 1 of 2, about ")
     assert list(track(["a"], "checking claims")) == ["a"] and len(lines) == 2
+
+
+def test_the_chapter_refuses_bad_claims_before_a_kernel_starts(casebook, own, tmp_path):
+    path, folder = own
+    chapter = ("run", "factcheck_confusion", "--run", "own", "-p", f"claims={path}")
+    for more, problem in (
+        (["-p", f"corpus={folder}"], "4 claims in 4 groups: intervals need 6 groups or more"),
+        (["-p", f"corpus={tmp_path / 'nowhere'}"], "no such file or folder"),
+    ):
+        code, _, error = casebook(*chapter, *more)
+        assert code == 1 and problem in error and len(error.strip().splitlines()) == 1, error
+    path.write_text("claim,label\n" + "".join(f"There are {n} eggs.,SUPPORTED\n" for n in range(6)))
+    code, _, error = casebook(*chapter)
+    assert code == 1 and "need the folder to check them against" in error
