@@ -223,10 +223,12 @@ def test_the_commands_are_those_of_the_contract():
         groups.setdefault(words[0], set()).update(words[1:])
     assert groups == {
         **{name: set() for name in ["report", "run", "build", "publish", "evaluate", "compare", "gate", "agreement"]},
+        "answer": set(),
+        "explain": {"score"},
         "data": {"list", "pull", "check", "card"},
         "corpus": {"encode", "search"},
         "raters": {"forms", "simulate", "audit", "analyse"},
-        "sensitivity": {"run", "report"},
+        "sensitivity": {"run", "evaluate", "report"},
         "shift": {"train", "run", "eval"},
         "segments": {"compare"},
         "factcheck": {"run", "score", "ablate"},
