@@ -91,8 +91,8 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["run", "--timeout", "Infinity"], "finite"),
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
         (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
-        (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown means nothi"),
-        (["compare", "q", "a", "b", "--json", "--latex"], "nothing beside --json"),
+        (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown has no effect"),
+        (["compare", "q", "a", "b", "--json", "--latex"], "has no effect with --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "has no effect with"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "has no effect with"),
         (
