@@ -272,6 +272,9 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
     outcomes, conflict = [], None
+    folder = run_dir(run)
+    if not os.access(next(place for place in (folder, *folder.parents) if place.exists()), os.W_OK):
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
     with sole_writer(run):
         keep_planned(run, planned)
         try:

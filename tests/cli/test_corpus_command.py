@@ -184,7 +184,7 @@ BAD = [
         [*("search", "{dir}/x", "{dir}/good", "--workers", "2"), "--scheduler=x"],
         "--workers has no effect with --scheduler",
     ),
-    (["encode", "{dir}/absent", "--out", "{dir}/x"], "no corpus.jsonl"),
+    (["encode", "{dir}/absent", "--out", "{dir}/x"], "no such folder"),
     (["encode", "{dir}/broken", "--out", "{dir}/x"], "corpus.jsonl:2: is not JSON"),
     (["encode", "{dir}/empty", "--out", "{dir}/x"], "holds no records"),
     (["encode", "{dir}/good", "--out", "nowhere://x"], "nowhere"),

@@ -129,7 +129,7 @@ def test_logs_that_cannot_be_compared_are_refused(casebook, tmp_path):
         ([log, "--system=gpt"], "holds no answers of 'gpt'; its systems are rag, base"),
         ([log, "--stratify=topic"], "has no column 'topic'"),
         ([tmp_path / "none.jsonl"], "cannot be read"),
-        ([log, "--id-field=qid"], "--id-field means nothing beside --log"),
+        ([log, "--id-field=qid"], "--id-field has no effect with --log"),
     ]:
         code, _, err = casebook("forms", tmp_path / "study", "--log", *options, *RATERS)
         assert code == 1 and message in err and err.count("\n") == 1, err

@@ -13,7 +13,7 @@ from casebook.readers import read_json
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.citations import neighbours
+from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     coverage,
@@ -44,6 +44,8 @@ def read_case(path, extractor=None):
     """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text, by rules or by a model."""
     path = Path(path)
     if path.suffix.lower() == ".json":
+        if extractor:
+            raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
         return read_sheet(path), ()
     try:
         if path.stat().st_size > LARGEST:
@@ -73,7 +75,7 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     own = is_plugin(mode)
     retriever = load_retriever(mode, documents) if own else HybridRetriever(CorpusIndex(documents, encoder), mode=mode)
     search = CaseSearch(retriever, k, documents if own else None)
-    tree = grow_tree(sheet, search, neighbours=neighbours, **options)
+    tree = grow_tree(sheet, search, neighbours=neighbours_or_next, **options)
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
     return tree
