@@ -112,7 +112,8 @@ def test_a_run_without_headlines_says_so():
 
 def test_readers_see_names_of_data_sets_and_methods():
     assert dataset_name("consumer_contracts_qa_test") == "ConsumerContractsQA, test part"
-    assert dataset_name("my folder") == "my folder"
+    assert dataset_name("planted.corrected_explainer") == "Planted truth, standard explainer"
+    assert dataset_name("my folder") == "my folder" and dataset_name("smoke") == "Smoke"
     assert method_page("factcheck_confusion") == "methods/factcheck.html"
     assert method_page("my_experiment") == "methods/measures.html"
     assert method_page("audits", "agreement#kappa") == "methods/agreement.html#kappa"

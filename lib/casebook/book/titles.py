@@ -60,8 +60,9 @@ def dataset_name(dataset):
     card = card_of(dataset)
     if card is None:
         return dataset
-    part = dataset.removeprefix(card.key).lstrip("_.").replace("_", " ")
-    return f"{card.title.partition(',')[0]}{f', {part} part' if part else ''}"
+    rest = dataset.removeprefix(card.key)
+    part = rest[1:].replace("_", " ").replace("corrected", "standard") + " part" * rest.startswith("_")
+    return ", ".join(filter(None, [card.title.partition(",")[0], part]))
 
 
 def short(title):
