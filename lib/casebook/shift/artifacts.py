@@ -218,9 +218,10 @@ def trainings(root, workflow):
 def best(root, workflow, newest=False):
     """The training with the highest selection score that is not cancelled, of equals the newest; or the newest."""
     results = [result for result in trainings(root, workflow) if newest or not result.cancelled]
+    if not results and not newest and trainings(root, workflow):
+        raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
     if not results:
-        which = "" if newest else " that is not cancelled"
-        raise InputError(f"{root}: no training of {workflow}{which}: 'casebook shift train'")
+        raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
         return results[0]
     top = max(result.score for result in results)
