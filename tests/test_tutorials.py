@@ -1,4 +1,4 @@
-"""The blocks of the assistant's tutorial, run in order in an empty folder, with the output that the page shows."""
+"""The blocks of both tutorials, run in order in an empty folder, with the output that the pages show."""
 
 import os
 import re
@@ -26,14 +26,21 @@ def as_shown(text):
 
 
 @pytest.mark.slow
-def test_every_block_of_the_tutorial_runs_and_prints_what_the_page_shows(tmp_path):
+@pytest.mark.parametrize(
+    ("page", "made"),
+    [
+        ("assistant_tutorial", ("results/mine/notebooks/assistant-*.ipynb", "pilot/for_raters/*")),
+        ("tutorial", ("results/mine/notebooks/my_question-*.ipynb", "pilot_results/*", "_build/mine/html/index.html")),
+    ],
+)
+def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path, page, made):
     folder = tmp_path / "an empty folder"
     folder.mkdir()
     tools = str(Path(sys.executable).parent)
     known = {name: value for name, value in os.environ.items() if not name.startswith(("CASEBOOK_", "OPENAI_"))}
     known |= {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CASEBOOK_ROOT": str(folder)}
     known |= {"CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""), "PYTHONPATH": str(ROOT / "lib")}
-    text = (ROOT / "book" / "assistant_tutorial.md").read_text(encoding="utf-8").replace("8765", free_port())
+    text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8").replace("8765", free_port())
     blocks = BLOCKS.findall(text)
     assert len(blocks) > 8
     assert sum(bool(shown) for *_, shown in blocks) > 5
@@ -48,5 +55,4 @@ def test_every_block_of_the_tutorial_runs_and_prints_what_the_page_shows(tmp_pat
                 )
     finally:
         subprocess.run("kill $(cat stand_in.pid)", shell=True, cwd=folder, capture_output=True, check=False)
-    assert list((folder / "results" / "mine" / "notebooks").glob("assistant-*.ipynb"))
-    assert list((folder / "pilot" / "for_raters").iterdir())
+    assert all(list(folder.glob(pattern)) for pattern in made)
