@@ -143,6 +143,7 @@ for (const table of document.querySelectorAll("table.data-table")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const sorter = button("", () => sortBy(table, column));
     sorter.append(...head.childNodes);
+    head.classList.toggle("number", Boolean(table.tBodies[0].rows[0]?.cells[column]?.classList.contains("number")));
     head.append(sorter);
   });
 }
