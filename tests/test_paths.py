@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.paths import RESULTS, cache_dir, run_dir, valid_name
+from casebook.paths import RESULTS, cache_dir, data_folder, run_dir, valid_name
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,21 @@ def test_a_project_that_the_locale_cannot_name_is_refused_in_one_line(tmp_path, 
     )
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert "set PYTHONUTF8=1, or rename the folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("./my data", "my_data"),
+        ("./Meine Fälle (2026)", "Meine_Falle_2026"),
+        ("b=./my data", "b"),
+        ("x/Größe.v2", "Groe.v2"),
+    ],
+)
+def test_a_folder_of_data_may_have_any_name(written, name):
+    assert data_folder(written)[0] == name
+
+
+def test_a_folder_without_a_plain_letter_is_named_by_hand():
+    with pytest.raises(InputError, match="or call it: NAME=事例"):
+        data_folder("./事例")

@@ -95,7 +95,7 @@ def _flatten(parent):
     for child in list(parent):
         _flatten(child)
         bare = child.tag == "g" and not child.attrib
-        if child.tag not in {"metadata", "style"} and (len(child) or not bare and child.tag != "defs"):
+        if child.tag not in {"metadata", "style"} and (len(child) or (not bare and child.tag != "defs")):
             held += list(child) if bare else [child]
     parent[:] = held
 

@@ -102,8 +102,10 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
         labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
-    named = len(reference or {}) + (len(series) if len(series) > 1 else 0)
-    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-named // 2)
+    named = [f"{name}: {place:.2f}" for name, place in (reference or {}).items()]
+    named += series if len(series) > 1 else []
+    columns = 2 if max(map(len, named), default=0) <= 20 else 1
+    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-len(named) // columns)
     figure, axes = _rows_figure(height, labels)
     if band:
         axes.axvspan(*band, color=GREY, alpha=0.2, lw=0)
@@ -122,7 +124,7 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     if limits:
         axes.set_xlim(limits)
     if named:
-        figure.legend(loc="outside upper left", ncols=2)
+        figure.legend(loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -169,16 +171,6 @@ def added_by_stage(frame, measure):
         panel.grid(axis="y", visible=False)
         panel.locator_params(axis="x", nbins=4)
     return figure
-
-
-def interval_rows(frame, xlabel, limits=None):
-    """Draw values with intervals, several series a row; without limits around zero."""
-    if frame.empty:
-        figure, axes = plt.subplots(figsize=(WIDTH, 0.6))
-        axes.text(0, 0.5, "nothing of this kind was run on these claims", va="center")
-        axes.set_axis_off()
-        return figure
-    return values(frame, xlabel, limits, reference=None if limits else {"zero": 0})
 
 
 def agreement_intervals(table):

@@ -13,10 +13,15 @@ _written = 0.0
 _terminal = None  # function that shows a line, if a command shows how far it is
 
 
+@contextlib.contextmanager
 def on_terminal(show, every=5.0):
     """Show a line at most every so many seconds, for a command that works without a kernel."""
     global _terminal, _EVERY, _written
-    _terminal, _EVERY, _written = show, every, time.monotonic()
+    usual, _terminal, _EVERY, _written = _EVERY, show, every, time.monotonic()
+    try:
+        yield
+    finally:
+        _terminal, _EVERY = None, usual
 
 
 def track(items, stage, total=None):

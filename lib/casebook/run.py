@@ -39,6 +39,7 @@ QUIET = {
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
 FEWEST = 100  # resamples of an interval
 READERS = {
+    "cases": "casebook.sensitivity.cases:read_cases",
     "claims": "casebook.factcheck.claims:read_labelled",
     "corpus": "casebook.data.folders:read_collection",
     "reported": "casebook.audits.tables:read_tables",
@@ -52,6 +53,7 @@ PLUGINS = {
     "reranker": "casebook.retrieval.rerank:load_reranker",
     "retriever": "casebook.retrieval.ablation:load_retriever",
     "stance": "casebook.factcheck.stance:PluginStance",
+    "systems": "casebook.retrieval.ablation:load_retriever",
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
 _POLL = 0.5
@@ -220,8 +222,11 @@ def _check_data(cell):
         plugin("casebook.assistant.log:check_parameters")(values)
     if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
         plugin("casebook.raters.analysis:check_parameters")(values)
-    if "claims" in values and (values["claims"] is None) != (values.get("corpus") is None):
-        raise InputError("your own claims need the folder to check them against: give claims=FILE and corpus=FOLDER")
+    for own in {"cases", "claims"} & values.keys():
+        if (values[own] is None) != (values.get("corpus") is None):
+            raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
+    if named_files(values.get("explanations")):
+        plugin("casebook.explain.study:check_parameters")(values)
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             from casebook.audits.sources import read_labels
@@ -267,6 +272,9 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
     outcomes, conflict = [], None
+    folder = run_dir(run)
+    if not os.access(next(place for place in (folder, *folder.parents) if place.exists()), os.W_OK):
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
     with sole_writer(run):
         keep_planned(run, planned)
         try:

@@ -66,8 +66,8 @@ def to_html(frame, caption, digits=3, formats=None):
 
 
 def _title(name):
-    """Give the title of a column: words, whatever separates them in a file."""
-    return str(name).replace("_", " ")
+    """Give the title of a column: words, whatever separates them in a file, and never none."""
+    return str(name).replace("_", " ").strip() or "row"
 
 
 class Markup(str):

@@ -2,11 +2,15 @@
 
 import gzip
 import json
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from casebook.assistant.log import read_log
+from casebook.assistant.log import ALIASES, read_log
 from casebook.errors import InputError
 
 OURS = {"id": "q1", "question": "May I cancel?", "answer": "Yes.", "contexts": ["You may cancel."], "system": "a"}
@@ -214,3 +218,37 @@ def test_files_that_are_no_logs(tmp_path):
             read_log(write(tmp_path / name, content))
     with pytest.raises(InputError, match="No such file"):
         read_log(tmp_path / "absent.jsonl")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.sampled_from(["", "a", "Yes.", "[", "['x']"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["content", "text", "id", "answer", "question", "choices", "message"]), inner)
+    ),
+    max_leaves=6,
+)
+FIELDS = sorted({name for names in ALIASES.values() for name in names} | {"sample", "epoch", "metadata", "error"})
+FIELDS += ["inputs", "outputs", "inputs.question", "outputs.answer", "reference_outputs", "datasource_item"]
+RECORDS = st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5)
+FILES = st.one_of(
+    st.lists(RECORDS | VALUES, max_size=3),
+    RECORDS,
+    st.fixed_dictionaries({"eval": VALUES, "samples": VALUES | st.lists(RECORDS, max_size=2)}),
+    st.fixed_dictionaries({"experiment_name": VALUES, "results": VALUES | st.lists(RECORDS, max_size=2)}),
+)
+
+
+@given(FILES)
+@settings(max_examples=400)
+def test_whatever_a_file_holds_the_error_is_one_line(content):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "log.json")
+        path.write_text(json.dumps(content), encoding="utf-8")
+        try:
+            log = read_log(path)
+        except InputError as error:
+            assert "log.json" in str(error)
+            assert "\n" not in str(error)
+        else:
+            assert log["question"].map(str.strip).all()

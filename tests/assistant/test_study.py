@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
+    MEASURES,
     abstains,
     against_foreign,
     differences,
     flips,
     gate_logs,
     grounding,
+    item_rows,
+    measured,
     normalised,
     planted_defects,
     score_answers,
@@ -23,6 +26,7 @@ from casebook.assistant.study import (
     summary,
     token_f1,
 )
+from casebook.book.items import view
 from casebook.errors import InputError
 
 WORDS = st.lists(
@@ -218,3 +222,28 @@ def test_nothing_to_measure_is_refused(tmp_path):
     path.write_text('{"question": "A?", "answer": "B."}')
     with pytest.raises(InputError, match="neither contexts nor references nor a second system"):
         gate_logs(path, path)
+
+
+def test_without_a_mirror_templates_stand_in(monkeypatch, require):
+    require("consumer_contracts_qa")
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+    log, name = shipped_log("pdpabench")
+    assert name == "consumer_contracts_qa"
+    assert len(set(log["system"])) == 2
+    assert (log.groupby("system")["id"].nunique() > 300).all()
+
+
+def test_a_question_is_shown_with_every_answer(tmp_path):
+    log = read_log(log_of(tmp_path / "log.jsonl", RECIPES, lambda contexts, _: contexts, bad=lambda *_: ""))
+    rows = score_answers(log)
+    kept = item_rows(log, rows, ["q1"], 20, True)
+    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": kept}
+    wrong = log.assign(answer="Add yeast, pepper, mustard.").query("id == 'q1' and system == 'good'")
+    assert item_rows(wrong, rows, ["q1"], 80, True)[0]["given"][0]["weak"] == ["Add yeast, pepper, mustard."]
+    page = view(known | {"measures": [MEASURES[key] for key in measured(rows)]})
+    answers, facts, scores, contexts = page["items"][0]["parts"]
+    assert answers == [["good", "Whisk four egg whites until stiff, then…", "no"], ["bad", None, "yes"]]
+    assert facts == [["Reference", "Four egg whites."]]
+    assert scores[0][1] == "1.000"
+    assert contexts[0][0] == "good"
+    assert page["tags"] == ["bad abstained"]

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from casebook.paths import ROOT
+from casebook.progress import on_terminal, track
 
 
 @pytest.fixture
@@ -145,8 +146,9 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
     rows = [{"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, text, _ = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
+    code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
     report = json.loads(text)
+    assert "note: the default judge compares words" in error
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
@@ -196,12 +198,16 @@ def test_the_judge_and_the_decomposer_of_the_methods_page(casebook, own, tmp_pat
 
 def test_ablation_of_ones_own_claims(casebook, own):
     path, folder = own
-    code, _, error = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
-    assert code == 1 and "1 of 4 claims have no label (first: '5')" in error
+    command = ("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
+    code, _, error = casebook(*command)
+    assert code == 1 and "4 claims in 4 groups: intervals need 6 groups or more" in error
+    path.write_text(path.read_text() + "NOT_SUPPORTED\nThe soup is cold.,INSUFFICIENT\nIt must boil.,")
+    code, _, error = casebook(*command)
+    assert code == 1 and "1 of 6 claims have no label (first: '7')" in error
     path.write_text(path.read_text() + "NOT_SUPPORTED")
-    code, text, _ = casebook("factcheck", "ablate", path, "--corpus", folder, "--rate", "0", "--json")
+    code, text, _ = casebook(*command, "--json")
     report = json.loads(text)
-    assert code == 0 and {row["n"] for row in report["parts"]} == {4}
+    assert code == 0 and {row["n"] for row in report["parts"]} == {6}
     assert report["parts"][0]["against"] == "without decomposition"
 
 
@@ -250,3 +256,25 @@ def test_ablation_as_json(casebook):
     assert reported["no FOL"]["ours"] < reported["no FOL"]["ours high"] < 0
     assert reported["no credibility"]["ours"] == 0
     assert report["effects"][0]["n"] == 100
+
+
+def test_a_long_run_says_on_the_terminal_how_far_it_is():
+    lines = []
+    with on_terminal(lines.append, every=0.0):
+        assert list(track(["a", "b"], "checking claims")) == ["a", "b"]
+    assert lines[:2] == ["checking claims 0 of 2", lines[1]] and lines[1].startswith("checking claims 1 of 2, about ")
+    assert list(track(["a"], "checking claims")) == ["a"] and len(lines) == 2
+
+
+def test_the_chapter_refuses_bad_claims_before_a_kernel_starts(casebook, own, tmp_path):
+    path, folder = own
+    chapter = ("run", "factcheck_confusion", "--run", "own", "-p", f"claims={path}")
+    for more, problem in (
+        (["-p", f"corpus={folder}"], "4 claims in 4 groups: intervals need 6 groups or more"),
+        (["-p", f"corpus={tmp_path / 'nowhere'}"], "no such file or folder"),
+    ):
+        code, _, error = casebook(*chapter, *more)
+        assert code == 1 and problem in error and len(error.strip().splitlines()) == 1, error
+    path.write_text("claim,label\n" + "".join(f"There are {n} eggs.,SUPPORTED\n" for n in range(6)))
+    code, _, error = casebook(*chapter)
+    assert code == 1 and "need the folder to check them against" in error

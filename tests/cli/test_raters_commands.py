@@ -181,6 +181,7 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
         ({"forms": "zurück gekommen", "key": "nowhere"}, "no such file or folder"),
         ({"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}}, "no column 'choice'"),
         ({"log": "one.jsonl"}, "holds one system, rag"),
+        ({"questions": "one.jsonl"}, "give corpus and model too"),
     ]:
         with pytest.raises(InputError, match=message):
             checked(**values)

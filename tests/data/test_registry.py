@@ -47,7 +47,8 @@ def test_a_name_may_carry_a_split(name, key, split):
         ("../nosuch", "no such folder"),
         ("./nosuch", "no such folder"),
         ("my folder=./nosuch", "no such folder"),
-        ("./my nosuch", "or call it: NAME=my nosuch"),
+        ("./my nosuch", "no such folder"),
+        ("./事例", "or call it: NAME=事例"),
     ],
 )
 def test_bad_names_are_refused_in_one_line(name, problem):

@@ -22,7 +22,7 @@ FINGERPRINTS = {
     "consumer_contracts_qa_dev": "e78c4ced ef8caebf",
     "consumer_contracts_qa_test": "27fc78a0 200dcb1e",
     "counterfactual_cases": "ef3b7ad6",
-    "fact_extraction": "b6ba7134",
+    "fact_extraction": "041c1cdf",
     "fact_extraction_dev": "d53b8553",
     "fact_extraction_elsewhere": "31b3bc42",
     "factcheck_claims": "7319ad72",

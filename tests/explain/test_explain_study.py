@@ -14,11 +14,9 @@ from casebook.explain.study import (
     cited_provisions,
     corrupt,
     detect,
+    detection_contrasts,
     explain,
     explanation_truth,
-    own_explanations,
-    score,
-    score_report,
     scored_copies,
     scores,
 )
@@ -240,3 +238,14 @@ def test_the_last_sentence_becomes_anothers(text, other, wrong):
 def test_half_of_a_quotation_becomes_anothers(ours, theirs, wrong):
     made = spoilt(f"It says: “{ours}”", f"It says: “{theirs}”")
     assert made["quotation stitched"] == f"It says: “{wrong}”"
+
+
+def test_a_swapped_source_is_noticed_and_contrasted_on_the_same_copies(explained):
+    copies = scored_copies(explained, inverse_frequency(list(explained.sources.values())))
+    table = detect(copies).set_index(["defect", "detector"])
+    assert table.loc[("source swapped", "corrected"), "auroc"] > 0.9
+    assert (copies.groupby(["defect", "key"])["original"].sum() == 1).all()
+    for row in detection_contrasts(copies).itertuples():
+        ours, rule = (table.loc[(row.defect, name), "auroc"] for name in ("corrected", "documented"))
+        assert (row.level, row.baseline) == pytest.approx((ours, rule))
+        assert row.difference == pytest.approx(ours - rule) and not row.low > row.difference

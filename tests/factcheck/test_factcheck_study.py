@@ -113,6 +113,13 @@ def test_our_claims(study):
     assert len(twins) == 88 and 0.4 < right.mean() < 0.62
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
+    # What is stated is the probability of the verdict, not of support.
+    stated = zip(study.confidence["pipeline"], study.pipeline.results, strict=True)
+    for confidence, result in stated:
+        expected = {S: result.support, N: None if result.support is None else 1 - result.support}.get(result.verdict)
+        assert np.isnan(confidence) if expected is None else confidence == pytest.approx(expected)
+        assert expected is None or 0 <= expected <= 1
+        assert result.confidence is None or 0 <= result.confidence <= 1
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
@@ -178,7 +185,10 @@ def test_claims_need_their_folder_and_their_labels(recipes, tmp_path):
         run_study(claims=recipes[0])
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"claim": "The soup serves 4 people."}\n')
-    with pytest.raises(InputError, match="1 of 1 claims have no label"):
+    with pytest.raises(InputError, match="1 claims in 1 groups: intervals need 6"):
+        run_study(claims=bare, corpus=recipes[1])
+    bare.write_text('{"claim": "The soup serves 4 people."}\n' * 7)
+    with pytest.raises(InputError, match="7 of 7 claims have no label"):
         run_study(claims=bare, corpus=recipes[1])
 
 

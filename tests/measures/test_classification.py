@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn import metrics as sk
 
 from casebook.errors import InputError
@@ -13,6 +14,7 @@ from casebook.measures.classification import (
     OFF_LABEL_POLICIES,
     at_prevalence,
     auroc,
+    auroc_difference,
     collapse,
     documented_metrics,
     score_predictions,
@@ -300,3 +302,29 @@ def test_a_variance_that_cancels_is_none_and_never_negative(n):
     found = auroc([True, False] * n, scores, clusters=np.repeat(np.arange(n), 2))
     assert found.estimate == pytest.approx(0.5)
     assert found.low is None or found.low <= 0.5 <= found.high
+
+
+def test_difference_of_two_auroc_has_the_variance_of_delong():
+    """DeLong's covariance, written with numpy from the placements, and Student's interval around it."""
+    rng = np.random.default_rng(3)
+    truth = rng.random(60) < 0.4
+    one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth
+    found = auroc_difference(truth, one, other)
+    x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
+    wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
+    covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
+    half = stats.t.ppf(0.975, 59) * np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    assert found.estimate == pytest.approx(wins.mean((1, 2)) @ [1, -1])
+    assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half))
+
+
+def test_difference_of_auroc_knows_its_edges():
+    truth, scores = [True, False] * 6, np.arange(12.0)
+    same = auroc_difference(truth, scores, 2 * scores)
+    assert (same.estimate, same.low, same.high, same.reason) == (0, 0, 0, "no_variation")
+    few = auroc_difference(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
+    assert few.low is None and few.reason == "fewer_than_six_clusters"
+    assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
+    pairs = np.repeat(np.arange(6), 2)
+    forth, back = (auroc_difference(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1))
+    assert (forth.estimate, forth.high) == pytest.approx((-back.estimate, -back.low))

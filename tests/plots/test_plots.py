@@ -88,6 +88,7 @@ MATCHED = pd.DataFrame(
 )
 EDGES = pd.DataFrame({"fact_type": ["Section", "Section", "Evidence"], "moved": [1.0, 2.0, np.nan]})
 STAGES = pd.DataFrame({"stage": ["bm25", "rerank"], "share": [0.9, 0.5], "milliseconds": [1.0, 9.0]})
+ADDED = STAGES.assign(change=[0.1, -0.1], low=[0.0, -0.2], high=[0.2, -0.05])
 CHANGED = pd.DataFrame({"query_id": ["q1", "q2"], "before": [1, 9], "after": [3, 2]})
 PAST = pd.DataFrame({"series": ["s"] * 2, "number": [1, 2], "value": [0.4, 0.5]})
 BINS = pd.DataFrame({"confidence": [0.2, 0.8], "share": [0.3, 0.7], "share low": [0.1, 0.5], "share high": [0.5, 0.9]})
@@ -107,8 +108,9 @@ TREE = SimpleNamespace(root=ROOT, nodes=[ROOT, node("n1", 1, ROOT, "Section"), n
 
 FIGURES = {
     "forest": lambda: plots.forest(SYSTEMS, "gain", ["chance"]),
-    "interval_rows": lambda: plots.interval_rows(ROWS, "value", limits=(0, 1)),
-    "no rows": lambda: plots.interval_rows(ROWS[:0], "value"),
+    "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),
+    "effects": lambda: plots.effects(ROWS.drop(columns="series"), "change", margin=0.1),
+    "added_by_stage": lambda: plots.added_by_stage(ADDED, "nDCG@10"),
     "against_placebo": lambda: plots.against_placebo(PLACEBO, "footrule"),
     "score_matrix": lambda: plots.score_matrix(pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, np.nan]}), "nDCG@10"),
     "case_matrix": lambda: plots.case_matrix(pd.DataFrame({"Section": [0.1, -0.2]}, ["c1", "c2"]), "excess"),

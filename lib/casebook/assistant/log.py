@@ -83,8 +83,12 @@ def read_log(paths, collection=None):
         documents = documents_of(collection)
         texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     for path in map(Path, paths):
-        records = [(place, _flat(record)) for place, record in _records(path)]
-        rows += [_row(path, place, record, texts) for place, record in records]
+        for place, record in _records(path):
+            try:
+                rows.append(_row(path, place, _flat(record), texts))
+            except (AttributeError, IndexError, KeyError, TypeError) as error:
+                problem = "has a field of another form than the tool writes: compare it with the table of columns"
+                raise InputError.at(path, place, problem) from error
     given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
     ids = given and not collection and not any(text.strip().count(" ") for _, text in given)
     for row in rows if ids else ():  # no text has a blank
@@ -149,12 +153,14 @@ def _records(path):
 
 def _listed(path, content):
     """The samples of an Inspect log, the output items of an OpenAI eval, the results of a LangSmith experiment."""
-    if "samples" in content and "eval" in content:
-        model = content["eval"].get("model", path.stem)
-        return [sample | {"system": model} for sample in content["samples"] or []]
-    if "results" in content and "experiment_name" in content:
-        return [row | {"system": content["experiment_name"]} for row in content["results"]]
-    return content.get("data", content.get("samples"))  # a page of OpenAI's list, or RAGAS's dataset
+    rows, system = content.get("data", content.get("samples")), None  # a page of OpenAI's list, or RAGAS's data set
+    if "samples" in content and isinstance(content.get("eval"), dict):
+        system = content["eval"].get("model", path.stem)
+    elif "experiment_name" in content:
+        rows, system = content.get("results"), content["experiment_name"]
+    if system and isinstance(rows, list):
+        rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
+    return rows
 
 
 def _flat(record):

@@ -19,7 +19,7 @@ from casebook.explain.study import corrupt, explain
 from casebook.explain.study import scores as detector_scores
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
-from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
+from casebook.measures.faithfulness import THRESHOLD, documented_faithfulness, faithfulness, inverse_frequency
 from casebook.measures.mentions import agreement
 from casebook.measures.quotations import STATES, bracket_references, quote_states
 from casebook.measures.ranking import evaluate
@@ -539,6 +539,9 @@ def item_rows(log, rows, order, opening, shown):
             values = [None if math.isnan(row[name]) else round(float(row[name]), 3) for name in keys]
             passages = [shortened(text, opening) if shown else "" for text in known["contexts"] or []]
             given = {"answer": shortened(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
+            supports = faithfulness(without_references(known["answer"]), known["contexts"] or []).sentences
+            weak = [x.text for x in supports if x.share is not None and x.share < THRESHOLD and not row["abstained"]]
+            given["weak"] = [shortened(text, opening // 2) for text in weak]
             one["given"].append(given | {"values": values, "contexts": passages, "ids": known["context_ids"]})
         items.append(one)
     return items

@@ -487,7 +487,10 @@ def _answers(found):
     items = []
     for one in found["items"]:
         given = [(name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part]
-        answers = [[name, part["answer"] or None, "yes" if part["abstained"] else "no"] for name, part in given]
+        answers = []
+        for name, part in given:
+            weak = "Not grounded: " + " | ".join(part["weak"]) if part.get("weak") else None
+            answers.append([name, cell(part["answer"] or None, None, weak), "yes" if part["abstained"] else "no"])
         scores = [[name, *map(decimal, part["values"])] for name, part in given]
         contexts = []
         for name, part in given:
@@ -577,7 +580,8 @@ KINDS = {
         "past": _past_answer,
         "about": (
             "each question with the answer of every system, the reference, the scores and the contexts that the system "
-            "was given. One answer has no interval; the chapter has the means with theirs. The measures are defined "
+            "was given. Sentences that the contexts do not support are listed below an answer. One answer has no "
+            "interval; the chapter has the means with theirs. The measures are defined "
             "[here](../../methods/assistant.md)."
         ),
         "shown": "Of answers and contexts the beginning is shown.",

@@ -1,5 +1,6 @@
 """``casebook answer`` and ``casebook gate --log``: make a log of answers, and hold a new one against an old one."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,7 @@ def answer(
         print_json({"log": str(out), "systems": table})
         return
     print_frame(table, digits=".3g")
-    typer.echo(f"next: casebook run assistant --run mine -p log={out}")
+    typer.echo(f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}")
 
 
 def gate_log(log, against, measures, margin, common, collection, as_json):

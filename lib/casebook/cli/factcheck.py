@@ -8,6 +8,7 @@ import typer
 from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json, say, show
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
+from casebook.progress import on_terminal
 
 app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
 
@@ -119,6 +120,11 @@ def run(
         from casebook.assistant.log import read_log
 
         checked = claims_of_answers(read_log(log))
+        if stance == "public" and not original:
+            say(
+                "note: the default judge compares words and refutes many paraphrases; for the sentences of answers "
+                "prefer --stance entailment:MODEL or model:NAME"
+            )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
     settings = {"k": k} if original else {"k": k, "gate": gate}
@@ -132,8 +138,8 @@ def run(
         **settings,
     )
     _warn_of_gate(checker)
-    _show_progress()
-    results = checker.check_all([(claim.id, claim.text) for claim in checked])
+    with on_terminal(say):
+        results = checker.check_all([(claim.id, claim.text) for claim in checked])
     if out is not None:
         write_log(out, checked, results)
     report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)
@@ -151,12 +157,6 @@ def _warn_of_gate(checker):
             f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
             f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
         )
-
-
-def _show_progress():
-    from casebook.progress import on_terminal
-
-    on_terminal(say)
 
 
 @app.command()
@@ -193,6 +193,7 @@ def ablate(
         checked = read_labelled(claims, documents)
     checker = checker_of(documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate)
     _warn_of_gate(checker)
-    _show_progress()
     options = {"rates": tuple(rate or (0.0, 1.0)), "seeds": range(seeds), "seed": seed}
-    _show(ablation_of(checker, checked, **options), as_json)
+    with on_terminal(say):
+        report = ablation_of(checker, checked, **options)
+    _show(report, as_json)

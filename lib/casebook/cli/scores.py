@@ -111,6 +111,9 @@ def compare(
 
 def agreement(
     ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: a row per item, a column per rater; blank: missing.")],
+    form: Annotated[
+        str, typer.Option(help="ratings; counts (items x categories); table (of two raters, category x category).")
+    ] = "ratings",
     level: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +134,7 @@ def agreement(
     Example: casebook agreement ratings.csv --level ordinal --json
     """
     from casebook.measures.agreement import agreement_results
-    from casebook.measures.ratings import as_panel
+    from casebook.measures.ratings import as_panel, from_counts, from_table
     from casebook.sheets import read_ratings
     from casebook.stats.intervals import bounds_text
 
@@ -139,11 +142,18 @@ def agreement(
         raise InputError(f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none")
     if level not in (None, *LEVELS):
         raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
+    makers = {"ratings": None, "counts": from_counts, "table": from_table}
+    if form not in makers:
+        raise InputError(f"unknown form {form!r}: choose from {', '.join(makers)}")
     numbers = False if level == "nominal" or scale is not None else None if level is None else True
+    numbers = numbers if form == "ratings" else True
     frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
-    numeric = frame.to_numpy().dtype.kind == "f"
+    numeric = frame.to_numpy().dtype.kind == "f" if form == "ratings" else False
     level = level or ("ordinal" if numeric or scale else "nominal")
-    panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
+    if form == "ratings":
+        panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
+    else:
+        panel = makers[form](frame.fillna(0), None if level != "nominal" else list(frame.columns))
     found = agreement_results(panel, level, resamples, weights=weights, seed=seed)
     if as_json:
         fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
@@ -152,9 +162,12 @@ def agreement(
     missing = int(frame.isna().to_numpy().sum())
     rows = frame.index.name == "row"
     named = "items are rows; every column is a rater" if rows else f"items named by column {frame.index.name!r}"
-    typer.echo(f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}")
+    if form == "ratings":
+        typer.echo(f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}")
+    else:
+        typer.echo(f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}")
     typer.echo(f"level of krippendorff_alpha: {level}")
-    typer.echo(f"{'':22}{'value':>7}  {'this panel, 95 %':18}  {'new panel, 95 %':18}  n")
+    typer.echo(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
     for name, one in found.items():
         if one.estimate is None:
             typer.echo(f"{name:22}{'-':>7}  {one.reason}")
@@ -162,8 +175,8 @@ def agreement(
         panel, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
         line = f"{name:22}{one.estimate:7.3f}  {panel:18}  {new:18}  {one.n_items}  {one.reason or ''}"
         typer.echo(line.rstrip())
-    typer.echo("\nthis panel: other items, the same raters; new panel: other raters too")
-    typer.echo("ICC: the F interval of its model: 3 this panel, 2 a new one, 1 either")
+    typer.echo("\nthese raters: other items, the same raters; new raters: other items and other raters")
+    typer.echo("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
 
 
 def _categories(scale, numeric):

@@ -144,7 +144,7 @@ def list_datasets():
 def resolve(name):
     """Card, and split if one is named, behind a dataset name."""
     known = cards()
-    if name not in known and Path(str(name)).is_dir():
+    if name not in known and str(name).strip(".") and Path(str(name)).is_dir():
         raise InputError(f"dataset {name!r} is a folder here: write ./{name}")
     paths.valid_name(name, "dataset")
     if name in known:

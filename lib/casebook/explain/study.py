@@ -160,6 +160,11 @@ def own_explanations(path, folder=None):
     return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
 
 
+def check_parameters(values):
+    """Refuse explanations that the chapter cannot use, before a kernel starts."""
+    limited(own_explanations(values["explanations"], values.get("sources")), None, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """Explanations against own and foreign sources, under both rules: sentences, means by explanation, numbers."""
@@ -241,7 +246,8 @@ def score_report(explained, found):
 
 def score_lines(report):
     """Write the scores of explanations for people."""
-    yield f"{report['explanations']}: {len(report['items'])} explanations, sentences grounded at {THRESHOLD:.0%} of words"
+    count = len(report["items"])
+    yield f"{report['explanations']}: {count} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
     for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
         for measure, number in report[rule].items():
             value = "undefined" if number["value"] is None else estimate_text(number)

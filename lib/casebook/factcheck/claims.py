@@ -18,6 +18,7 @@ from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
 
 FOLDER = paths.DATA / "factcheck"
+FEWEST = 6  # groups of claims, below which nothing has an interval
 SHIPPED = ("smoke", "insurance")
 FIELDS = ("claim", "id", "label", "group", "category", "evidence")
 LABELS = {SUPPORTED: SUPPORTED, NOT_SUPPORTED: NOT_SUPPORTED, "INSUFFICIENT": INSUFFICIENT, INSUFFICIENT: INSUFFICIENT}
@@ -111,8 +112,11 @@ def read_plain(path, documents=None, spellings=None):
 
 
 def read_labelled(path, documents=None):
-    """Claims that all have a label: what an evaluation needs."""
+    """Claims that all have a label, in groups enough for an interval: what an evaluation needs."""
     found = read_plain(path, documents)
+    groups = len({claim.group or claim.id for claim in found})
+    if groups < FEWEST:
+        raise InputError(f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more")
     bare = [claim.id for claim in found if not claim.label]
     if bare:
         raise InputError(

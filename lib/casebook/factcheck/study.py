@@ -1,5 +1,6 @@
 """The chapter: systems and controls on the same claims of one set."""
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -44,7 +45,6 @@ from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import GOLD, score_predictions
-from casebook.paths import valid_name
 from casebook.stats.samples import number_or_none
 
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
@@ -242,7 +242,8 @@ class OwnClaims:
     """Held-out claims over a collection, a judge that never saw it, and its results: ours, or a user's own."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules"):
-        self.name = OWN if claims is None else valid_name(Path(claims).stem, "name of the claims")
+        # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
+        self.name = OWN if claims is None else re.sub(r"[^\w.-]+", "-", Path(claims).stem)
         documents = shipped_documents() if claims is None else documents_of([corpus])
         found = read_claims(documents=documents) if claims is None else read_labelled(claims, documents)
         self.train, self.test = ([claim for claim in found if claim.split == split] for split in ("train", "test"))

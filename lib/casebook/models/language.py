@@ -48,7 +48,7 @@ class Endpoint:
     def __init__(self, model, url=None, timeout=30.0, retries=0):
         url = url or os.environ.get(URL_VARIABLE)
         if not url:
-            raise InputError(f"no address of a language model: set {URL_VARIABLE}")
+            raise InputError(f"no address of a language model: set {URL_VARIABLE}, or name one (--url)")
         try:
             import openai
         except ImportError as error:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from casebook.assistant.answer import read_asked
 from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_table, leave_one_rater_out
@@ -117,6 +118,13 @@ def check_parameters(values):
         panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
     elif values.get("log"):
         answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+    elif values.get("questions"):
+        lacking = [name for name in ("corpus", "model") if not values.get(name)]
+        if lacking:
+            raise InputError(
+                f"questions: two systems answer them, with and without retrieval: give {' and '.join(lacking)} too"
+            )
+        read_asked(values["questions"])
 
 
 @dataclass(frozen=True)

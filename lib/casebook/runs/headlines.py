@@ -107,7 +107,10 @@ class Headline:
             return f"{self.answer}: {self.reason}."
         names = f"{self.measure} against {self.against}" if self.against else self.measure
         text = f"{self.answer}: {self.effect} {names} ({self.count})"
-        return f"{text}. No interval: {self.reason}." if self.low is None and self.reason else f"{text}."
+        if self.low is None and self.reason:
+            why = self.reason.replace("_", " ")
+            return f"{text}. No interval: {why}."
+        return f"{text}."
 
     def _repr_markdown_(self):
         return f"**{self.sentence}**"

@@ -8,10 +8,12 @@ from casebook.errors import InputError
 from casebook.explain.templates import Explainer, node_markdown, plain
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.models.language import load_language_model
+from casebook.plugins import is_plugin
 from casebook.readers import read_json
+from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.citations import neighbours
+from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     coverage,
@@ -42,6 +44,8 @@ def read_case(path, extractor=None):
     """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text, by rules or by a model."""
     path = Path(path)
     if path.suffix.lower() == ".json":
+        if extractor:
+            raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
         return read_sheet(path), ()
     try:
         if path.stat().st_size > LARGEST:
@@ -68,8 +72,10 @@ def validator_for(name=None, documented=False):
 
 def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     """Grow the tree of one case over a collection; `options` go to `casebook.sensitivity.tree.grow_trees`."""
-    search = CaseSearch(HybridRetriever(CorpusIndex(documents, encoder), mode=mode), k)
-    tree = grow_tree(sheet, search, neighbours=neighbours, **options)
+    own = is_plugin(mode)
+    retriever = load_retriever(mode, documents) if own else HybridRetriever(CorpusIndex(documents, encoder), mode=mode)
+    search = CaseSearch(retriever, k, documents if own else None)
+    tree = grow_tree(sheet, search, neighbours=neighbours_or_next, **options)
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
     return tree
@@ -83,9 +89,11 @@ def evaluation_report(study, system):
     edges, annotations = study.edges[system], study.annotations
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
+    poor = sum(tree.poor is not None for tree in study.trees[system])
     standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
     standard |= {name: number for name, number in study.numbers()[system].items() if name in _STANDARD}
     report = {"cases": study.name, "mode": system, "threshold": THRESHOLD, "original": None, "standard": standard}
+    report["poor queries"] = poor
     if len(annotations):
         count = int((edges["status"] != INVALID).sum())
         report["original"] = documented_evaluation(documented_scores(edges), annotations, edges=count)
@@ -101,7 +109,11 @@ _STANDARD = ("auroc", ABOVE)
 def evaluation_lines(report):
     """Write an evaluation for people."""
     counts, original = report["counts"], report["original"]
-    yield f"{report['cases']}, {report['mode']}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    yield f"{report['cases']}, {report['mode']}: " + ", ".join(
+        f"{count} {name.replace('_', ' ')}" for name, count in counts.items()
+    )
+    if report["poor queries"]:
+        yield f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"
     if original is None:
         yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
     else:

@@ -12,6 +12,9 @@ from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.frames import estimates
+from casebook.plugins import is_plugin
+from casebook.progress import track
+from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
@@ -262,7 +265,7 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     cases : CaseCollection
         From `case_collection` or `annotated_collection`.
     systems : list of str
-        Named systems of `casebook.retrieval.pipeline.HybridRetriever`.
+        Named systems of `casebook.retrieval.pipeline.HybridRetriever`, or ``module:object`` of a retriever of your own.
     settings : TreeSettings, optional
         How trees grow.
     validator : callable
@@ -300,8 +303,12 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     inert = inert_words(known) if inert is None else inert
     trees = dict.fromkeys([*systems, CONTROL])
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
-    for system in sorted(trees, key=lambda name: config_for(name).reranker is None):
-        search = CaseSearch(HybridRetriever(index, mode=system, **options), k)
+    for system in track(
+        sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None), "systems"
+    ):
+        own = is_plugin(system)
+        retriever = load_retriever(system, index.documents) if own else HybridRetriever(index, mode=system, **options)
+        search = CaseSearch(retriever, k, index.documents)
         search.vocabulary = known
         trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}

@@ -258,9 +258,9 @@ class CaseSearch:
     are found, the case that asks left out.
     """
 
-    def __init__(self, retriever, k=10):
+    def __init__(self, retriever, k=10, documents=None):
         self.retriever, self.k = retriever, k
-        documents = retriever.index.documents
+        self.documents = documents = retriever.index.documents if documents is None else documents
         column = "case_id" if "case_id" in documents else "doc_id"
         self._case = documents[column].astype(str).to_numpy(dtype=object)
         self._document = documents["doc_id"].to_numpy(dtype=object)
@@ -273,7 +273,7 @@ class CaseSearch:
     @cached_property
     def vocabulary(self):
         """Words of the collection: `Vocabulary`."""
-        return placebo.Vocabulary(self.retriever.index.texts)
+        return placebo.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
         """Retrieve cases for queries, those not seen before in one batch: list of Found."""
@@ -288,30 +288,51 @@ class CaseSearch:
         try:
             return self._batch(keys)
         except CasebookError as error:
+            if not hasattr(self.retriever, "retrieve_many"):  # a fault of the user's own retriever
+                raise
             if len(keys) == 1:
                 return [Found(error=str(error))]
             return [self._search([key])[0] for key in keys]
 
     def _batch(self, keys):
-        config = self.retriever.config
-        if str(config.reranker).startswith("maxsim") and "dense" in config.lists:
-            encoder = self.retriever.index.encoder()
-            if hasattr(encoder, "cache"):  # one pass gives pooled and token vectors
-                encoder.token_vectors([query for query, _ in keys], "query")
         found, pending, fetch = {}, list(range(len(keys))), self.k + 1
+        ranked = self._by_pipeline if hasattr(self.retriever, "retrieve_many") else self._by_callable
         while pending:
-            result = self.retriever.retrieve_many([keys[row][0] for row in pending], top_k=fetch, depth=fetch)
-            # The last stage that scores comparably.
-            stage = result.stages["reranked" if "reranked" in result.stages else "fused"]
-            scores = stage.scores_of(result.final.ids)
-            for place, row in enumerate(pending):
-                ids = result.final.ids[place]
-                listed = self._distinct(ids, scores[place], keys[row][1])
-                if len(listed.cases) == self.k or (ids < 0).any() or fetch >= len(self._case):
+            lists = ranked([keys[row][0] for row in pending], fetch)
+            for row, (ids, scores) in zip(pending, lists, strict=True):
+                listed = self._distinct(ids, scores, keys[row][1])
+                if len(listed.cases) == self.k or len(ids) < fetch or (ids < 0).any() or fetch >= len(self._case):
                     found[row] = listed
             pending = [row for row in pending if row not in found]
             fetch = min(2 * fetch, len(self._case))
         return [found[row] for row in range(len(keys))]
+
+    def _by_pipeline(self, queries, fetch):
+        """Rank documents by a system of ours: places and scores, query by query."""
+        config = self.retriever.config
+        if str(config.reranker).startswith("maxsim") and "dense" in config.lists:
+            encoder = self.retriever.index.encoder()
+            if hasattr(encoder, "cache"):  # one pass gives pooled and token vectors
+                encoder.token_vectors(queries, "query")
+        result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
+        # The last stage that scores comparably.
+        stage = result.stages["reranked" if "reranked" in result.stages else "fused"]
+        return list(zip(result.final.ids, stage.scores_of(result.final.ids), strict=True))
+
+    def _by_callable(self, queries, fetch):
+        """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
+        places = {document: place for place, document in enumerate(self._document)}
+        name = getattr(self.retriever, "__qualname__", type(self.retriever).__name__)
+        try:
+            answers = list(zip(*self.retriever(list(queries), fetch), strict=True))
+            lists = [(np.array([places[i] for i in ids], int), np.array(scores, float)) for ids, scores in answers]
+        except KeyError as error:
+            raise InputError(f"{name}: {error} is the id of no document") from None
+        except (TypeError, ValueError):
+            lists = []
+        if len(lists) != len(queries) or any(len(ids) != len(scores) for ids, scores in lists):
+            raise InputError(f"{name}: expected two lists, the ids and the scores for each question")
+        return lists
 
     def _distinct(self, ids, scores, exclude):
         """Give the first k distinct cases of one list of documents."""
