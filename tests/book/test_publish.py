@@ -24,6 +24,7 @@ def run(tmp_path, monkeypatch):
         "results/mine/rows/ä b.csv.gz": "rows",
         "results/mine/notebooks/.one.partial.ipynb": "half",
         "results/mine/runs/one/run.json": "{}",
+        "results/mine/studies/one/sealed/key.json": "which answer is whose",
         "_build/mine/html/index.html": "<p>front</p>",
         "_build/mine/html/_static/a.css": "p {}",
         "_build/mine/key": "whole",

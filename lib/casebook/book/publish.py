@@ -12,6 +12,7 @@ from casebook.run import sole_writer
 
 MARKER = "published.json"
 _AT_WORK = "publishing.json"
+_PRIVATE = "studies"  # blind studies of a run, with their sealed keys
 
 
 def publish_run(run, url):
@@ -94,6 +95,8 @@ def _below(folder, prefix):
         parts = path.relative_to(folder).parts
         if any(part.startswith(".") and part != ".nojekyll" for part in parts):
             continue  # at work, or none of the reader's business
+        if parts[0] == _PRIVATE:
+            continue
         if path.is_symlink():
             raise InputError(f"{path}: is a link: put the file itself there")
         if path.is_file():
