@@ -287,7 +287,7 @@ def _evidence(listing, candidate, present, standing, metric, eps, force, options
     if present is None:
         return Evidence(PASS, "first", notes=["no run was promoted before"])
     if candidate.path == present["path"]:
-        return Evidence(SAME, "same_run", 0.0, notes=[f"{candidate.run_id} is promoted already: nothing to do"])
+        return Evidence(SAME, "same_run", 0.0, notes=[f"{candidate.run_id} is promoted already: nothing to promote"])
     if standing is None:
         raise Incomparable(
             f"the promoted run {present['path']} is gone or lost the metric; promote another by name, or roll back"
