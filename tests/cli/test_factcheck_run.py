@@ -277,4 +277,4 @@ def test_the_chapter_refuses_bad_claims_before_a_kernel_starts(casebook, own, tm
         assert code == 1 and problem in error and len(error.strip().splitlines()) == 1, error
     path.write_text("claim,label\n" + "".join(f"There are {n} eggs.,SUPPORTED\n" for n in range(6)))
     code, _, error = casebook(*chapter)
-    assert code == 1 and "need the folder to check them against" in error
+    assert code == 1 and "claims=FILE and corpus=FOLDER" in error

@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
-from casebook.stats.intervals import bounds_text
+from casebook.stats.intervals import FEWEST, bounds_text
 
 HELPS, HURTS, NO_EFFECT = "helps", "hurts", "no effect"
 NO_BETTER, UNDECIDED, NOT_MEASURED = "no better than the baseline", "undecided", "cannot be measured"
@@ -67,7 +67,9 @@ class Headline:
             return NOT_MEASURED
         if self.low is None or self.high is None:
             return UNDECIDED
-        if self.low == self.high == 0 or (-self.margin < self.low and self.high < self.margin):
+        if self.low == self.high == 0:  # no row differs, which a handful of rows does not prove
+            return NO_EFFECT if (self.groups or self.n) >= FEWEST else UNDECIDED
+        if -self.margin < self.low and self.high < self.margin:
             return NO_EFFECT
         if self.low > 0:
             return HELPS
