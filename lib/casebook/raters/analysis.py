@@ -285,7 +285,8 @@ def kappa_pairs(analysis):
     found = one[[*names, "panel_high"]].rename(columns=names | {"panel_high": "kappa high"})
     reason = one["reason"].where(one["panel_low"].isna(), None)
     weighted = {"linear": linear["estimate"], "quadratic": quadratic["estimate"]}
-    return found.assign(**weighted, **{"same votes": one["percent_agreement"]}, n=one["n_items"], reason=reason)
+    found = found.assign(**weighted, **{"same votes": one["percent_agreement"]}, n=one["n_items"], reason=reason)
+    return found.round(12)  # a kappa of 0 would be printed as the noise of its sum
 
 
 def without_each_rater(panel):
