@@ -170,7 +170,8 @@ def test_passage_numbers_are_no_words():
     assert grounding("Rent is due [2].", contexts)["citations"] == 0
 
 
-def test_published_answers(mirror):
+def test_published_answers(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     log, name = shipped_log("pdpabench")
     assert name == "pdpabench"
     assert log.groupby("system").size().tolist() == [52, 52, 52, 52]
