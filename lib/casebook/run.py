@@ -269,7 +269,10 @@ def _check_numbers(values, usual, least):
 
 def _check_systems(values):
     """Refuse measures, modes and retrievers that there are not."""
-    for name in _listed(values.get("measures")):
+    for name in ("datasets", "measures", "modes", "systems"):
+        if isinstance(values.get(name), str):
+            raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
+    for name in values.get("measures") or ():
         plugin(PLUGINS["measures"])(name)
     for name in _listed(values.get("retriever")):
         if not is_plugin(name):
