@@ -32,9 +32,9 @@ def plugin(name):
         for part in target.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"{name}: {error}: give 'module:object' of an importable module") from error
-    except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError(f"{name}: importing it raised {type(error).__name__}: {error}") from error
+        raise InputError(f"{name}: {_line(error)}: give 'module:object' of an importable module") from error
+    except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
+        raise InputError(f"{name}: importing it raised {type(error).__name__}: {_line(error)}") from error
     return found
 
 
@@ -58,8 +58,12 @@ def called(name, found, *arguments):
     """Call a plugin; what it raises is an error of its user, in one line."""
     try:
         return found(*arguments)
-    except Exception as error:
-        raise InputError(f"{name}: raised {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{name}: raised {type(error).__name__}: {_line(error)}") from error
+
+
+def _line(error):
+    return " ".join(str(error).split())
 
 
 def source_of(name):

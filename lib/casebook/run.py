@@ -56,6 +56,8 @@ PLUGINS = {
     "systems": "casebook.retrieval.ablation:load_retriever",
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
+LEAST = {"k": 1, "resamples": FEWEST, "seed": 0}
+"""Whole number to the least that it may be."""
 _POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
@@ -212,9 +214,13 @@ def _recorded_keys(cell, run):
 
 def _check_data(cell):
     """Read the user's folders, all splits that will be read; gives what is to be said of them."""
-    values = defaults(NOTEBOOKS / cell.notebook) | cell.parameters
-    if values.get("resamples", FEWEST) < FEWEST:
-        raise InputError(f"resamples: an interval needs at least {FEWEST}")
+    usual = defaults(NOTEBOOKS / cell.notebook)
+    values = usual | cell.parameters
+    ours = (NOTEBOOKS / cell.notebook).parent == NOTEBOOKS
+    _check_names(values, {*DATA, *MODELS, *path_parameters(NOTEBOOKS / cell.notebook), *(PLUGINS if ours else ())})
+    _check_numbers(values, usual, LEAST if ours else {"resamples": FEWEST})
+    if ours:
+        _check_systems(values)
     for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
         for path in named_files(cell.parameters.get(name)):
             plugin(READERS[name])(Path(path))
@@ -241,6 +247,49 @@ def _check_data(cell):
     splits = [values.get(key) for key in ("split", "development", "held_out")]
     found = [load(name, split, **reading) for split in dict.fromkeys([splits[0], *filter(None, splits[1:])])]
     return "; ".join(f"{data.name}: {data.missing}" for data in found if data.missing)
+
+
+def _check_names(values, names):
+    """Refuse what is no name where one has to stand."""
+    for name in sorted(values.keys() & names):
+        many = isinstance(values[name], list) and name not in ("dataset", *MODELS)
+        for value in values[name] if many else [values[name]]:
+            if not isinstance(value, str | None) or (value == "" and name in PLUGINS):
+                raise InputError(f"{name}: {value!r} is no name: give text, or leave it out")
+
+
+def _check_numbers(values, usual, least):
+    """Refuse what is no whole number, or too small, where the notebook has one."""
+    for name in [name for name in least if isinstance(usual.get(name), int)]:
+        value = values[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
+            why = ": an interval needs that many" if name == "resamples" else ""
+            raise InputError(f"{name}: give a whole number of at least {least[name]}, not {value!r}{why}")
+
+
+def _check_systems(values):
+    """Refuse measures, modes and retrievers that there are not."""
+    for name in ("datasets", "measures", "modes", "systems"):
+        if isinstance(values.get(name), str):
+            raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
+    for name in values.get("measures") or ():
+        plugin(PLUGINS["measures"])(name)
+    for name in _listed(values.get("retriever")):
+        if not is_plugin(name):
+            raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
+    modes = values.get("modes")
+    if modes is None:
+        return
+    if not isinstance(modes, list) or not modes:
+        raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")
+    from casebook.retrieval.settings import config_for
+
+    for mode in modes:
+        config_for(mode)
+
+
+def _listed(value):
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _check_models(parameters):

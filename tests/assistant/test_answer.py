@@ -137,6 +137,34 @@ def test_the_same_call_asks_only_what_is_missing(kitchen, endpoint):
         ask(kitchen, url, k=1)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("not ours", "breaks off in its first line"),
+        ("[1, 2, 3]", "breaks off in its first line"),
+        ('{"x": 1}\nnot ours', "was made with another model"),
+    ],
+)
+def test_a_file_that_is_no_log_of_ours_stays_as_it_is(kitchen, content, message):
+    (kitchen / "answers.jsonl").write_text(content)
+    with pytest.raises(InputError, match=message):
+        ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
+    assert (kitchen / "answers.jsonl").read_text() == content
+
+
+def test_an_answer_without_its_line_end_is_no_part_of_the_next(kitchen, endpoint):
+    url, _ = endpoint(well)
+    ask(kitchen, url)
+    rows = (kitchen / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    (kitchen / "answers.jsonl").write_text("\n".join(rows[:3]), encoding="utf-8")
+    assert len(ask(kitchen, url)) == len(lines(kitchen / "answers.jsonl")) == 6
+
+
+def test_a_log_is_not_written_as_the_documents_of_a_folder(kitchen):
+    with pytest.raises(InputError, match="name another file"):
+        answer_questions(kitchen / "questions.txt", kitchen / "corpus.jsonl", "m", corpus=kitchen, url="http://x")
+
+
 def test_a_busy_server_is_asked_again(kitchen, endpoint):
     url, asked = endpoint(busy, busy, well)
     assert len(ask(kitchen, url)) == 6
@@ -172,6 +200,7 @@ def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, beh
 def test_a_server_that_is_down(kitchen):
     with pytest.raises(BatchFailed, match="6 of 6 answers are missing: endpoint:m: cannot be reached"):
         ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
+    assert not (kitchen / "answers.jsonl").exists()
 
 
 def test_questions_come_with_what_a_log_may_hold(tmp_path):

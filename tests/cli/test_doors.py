@@ -203,3 +203,61 @@ def test_a_wrong_key_of_a_case_names_the_right_ones(casebook, tmp_path, sheet, k
     path.write_text(json.dumps({"case_id": "c"} | sheet))
     code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
     assert (code, out) == (1, "") and f"; the keys there are {keys}" in err
+
+
+PLUGGED = """
+def text(grades, judged): return "x"
+def failing(grades, judged): raise ValueError("two\\nlines")
+def leaving(grades, judged): raise SystemExit(3)
+def bare(): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("text", "gives no number, but str"),
+        ("failing", "raised ValueError: two lines"),
+        ("leaving", "raised SystemExit: 3"),
+        ("bare", "raised TypeError"),
+    ],
+)
+def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "plugged_doors.py").write_text(PLUGGED)
+    (tmp_path / "q").write_text("q1 0 d1 1\n")
+    write_run(tmp_path / "r", {"q1": {"d1": 1.0}})
+    code, out, err = casebook("evaluate", "q", "r", "-m", f"plugged_doors:{name}")
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert f"plugged_doors:{name}: {message}" in err
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("answer", ["a"], "the answer is a list, no text"),
+        ("system", ["a"], "system is no name, but list"),
+        ("group", {"a": 1}, "group is no name, but dict"),
+        ("relevant", [["a"]], "relevant holds something that is no id"),
+    ],
+)
+def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, field, value, message):
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        json.dumps({"id": 1, "question": "q?", "answer": "a", "reference": "a", "system": "s", field: value})
+    )
+    code, out, err = casebook("gate", "--log", path, "--against", path)
+    assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
+
+
+def test_a_secret_is_not_empty(casebook, tmp_path):
+    row = {"id": 1, "question": "q?", "answer": "a"}
+    (tmp_path / "log.jsonl").write_text(
+        "".join(json.dumps(row | {"system": name, "answer": f"It is {name}."}) + "\n" for name in ("one", "two"))
+    )
+    (tmp_path / "secret").write_text("\n")
+    arguments = ["--log", tmp_path / "log.jsonl", "--rater", "r1:lay", "--secret-file", tmp_path / "secret"]
+    code, out, err = casebook("raters", "forms", tmp_path / "study", *arguments)
+    assert (code, out) == (1, "") and "secret: is empty" in err
+    assert not (tmp_path / "study").exists()

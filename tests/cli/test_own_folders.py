@@ -90,10 +90,24 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("reranker=cross-encoder/some", "model 'cross-encoder/some' is neither a folder"),
         ("development=none", "none.tsv: no such file; splits here: test"),
         ("resamples=99", "at least 100"),
+        ("resamples=many", "at least 100, not 'many'"),
+        ("seed=-1", "seed: give a whole number of at least 0"),
+        ("k=1.5", "k: give a whole number of at least 1"),
+        ("dataset=[a]", "a'] is no name"),
+        ("encoder=3", "encoder: 3 is no name"),
+        ("reranker=true", "reranker: True is no name"),
+        ("retriever=bm25", "retriever: 'bm25' is no module:object"),
+        ("retriever=leaving:search", "importing it raised SystemExit: 7"),
+        ("measures=[nonsense]", "unknown measure 'nonsense'"),
+        ("modes=bm25", "modes: give a list: modes=[bm25]"),
+        ("modes=[]", "modes: give a list such as"),
+        ("measures=nDCG@3", "measures: give a list: measures=[nDCG@3]"),
+        ("modes=[none]", "unknown mode 'none'"),
     ],
 )
 def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, monkeypatch, parameter, message):
     monkeypatch.chdir(folders)
+    (folders / "leaving.py").write_text("raise SystemExit(7)")
     data = [] if parameter.startswith("dataset") else ["-p", "dataset=a/contracts"]
     arguments = ["retrieval_ablation", "--run", "mine", *data, "-p", parameter]
     code, out, err = casebook("run", *arguments)

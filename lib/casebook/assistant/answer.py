@@ -75,6 +75,8 @@ def answer_questions(
     """
     out, asked = Path(out), read_asked(questions)
     refuse_overwriting(out, questions)
+    if corpus is not None and out.name == "corpus.jsonl" and out.resolve().parent == Path(corpus).resolve():
+        raise InputError(f"{out}: the folder's documents are read from a file of this name: name another file")
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
     settings = json.dumps([model, k, mode, max_tokens, PROMPTS, documents is not None and documents["text"].tolist()])
@@ -109,15 +111,17 @@ def _found(left, documents, k, mode):
 
 
 def _done(out, settings):
-    """Questions and systems that a log has; a last line that broke off is taken out of it."""
+    """Questions and systems that a log has; a last line that broke off is taken out of a log of these settings."""
     if not out.exists() or not out.stat().st_size:
         return set()
-    rows, broken = read_records(out, tolerate_truncation=True) if _whole_lines(out) else ([], 1)
-    if broken:
-        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for _, row in rows))
+    if not _whole_lines(out):  # nothing tells whose it is
+        raise InputError.at(out, 1, "breaks off in its first line: remove the file, or name another one")
+    rows, broken = read_records(out, tolerate_truncation=True)
     other = next((place for place, row in rows if row.get("settings") != settings), None)
     if other is not None:
         raise InputError.at(out, other, "was made with another model, corpus, prompt or setting: name another file")
+    if broken or not out.read_bytes().endswith(b"\n"):
+        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for _, row in rows))
     return {(row["id"], row["system"]) for _, row in rows}
 
 
@@ -160,4 +164,6 @@ def _ask(left, out, endpoint, hits, settings, report):
                 told = time.monotonic()
                 pause = (told - started) / (number + 1) * (len(left) - number - 1)
                 report(f"{number + 1} of {len(left)} answers" + (f", about {clock(pause)} left" if pause else ""))
+    if not out.stat().st_size:
+        out.unlink()
     return failures

@@ -230,6 +230,9 @@ def _row(path, place, record, texts):
         row[column] = _text(where, column, "" if row[column] is None else row[column])
     for column in LISTS:
         row[column] = _list(where, column, row[column])
+    for column in ("id", "system", "group"):
+        if isinstance(row[column], list | dict):
+            raise InputError(f"{where}: {column} is no name, but {type(row[column]).__name__}: write text or a number")
     row |= _contexts(where, row, texts)
     if isinstance(row["reference"], list):  # Inspect's targets, ground_truths of RAGAS 0.1
         row["reference"] = next(iter(row["reference"]), None)
@@ -258,7 +261,9 @@ def _text(where, column, value):
         said = [one.get("content") for one in value if one.get("role", one.get("type")) not in ("system", "developer")]
         value = said[-1] if said else None
     if isinstance(value, list):  # parts of one message
-        value = " ".join(part.get("text", "") for part in value if isinstance(part, dict))
+        if not all(isinstance(part, dict) for part in value):
+            raise InputError(f"{where}: the {column} is a list, no text: give one text a row")
+        value = " ".join(part.get("text", "") for part in value)
     if not isinstance(value, str) or (column == "question" and not value.strip()):
         raise InputError(f"{where}: the {column} is no text, but {type(value).__name__}: give one text a row")
     return value
@@ -300,6 +305,9 @@ def _contexts(where, row, texts):
         )
     if given is not None and ids is not None and len(given) != len(ids):
         raise InputError(f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context")
+    for column, names in (("context_ids", ids), ("relevant", row["relevant"])):
+        if any(isinstance(one, list | dict) for one in names or ()):
+            raise InputError(f"{where}: {column} holds something that is no id: write a list of ids")
     relevant = None if row["relevant"] is None else [str(one) for one in row["relevant"]]
     return {"contexts": given, "context_ids": ids and [str(one) for one in ids], "relevant": relevant}
 

@@ -112,11 +112,14 @@ def _secret(path):
     if path is None:
         return None
     try:
-        return path.read_text(encoding="utf-8").strip()
+        secret = path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
+    if not secret:
+        raise InputError(f"{path}: is empty: write the secret there, or leave --secret-file out for a new one")
+    return secret
 
 
 def _table(path):

@@ -541,6 +541,8 @@ def gate(
     from casebook.runs.record import canonical
     from casebook.runs.registry import find
 
+    if collection is not None:
+        raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(domain, tenant, runs_root)

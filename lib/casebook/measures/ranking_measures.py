@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import callable_plugin, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
@@ -552,7 +552,11 @@ def _plugged(name):
             for rank, grade in zip(judged.rank[low:high], judged.grade[low:high].tolist(), strict=True):
                 if np.isfinite(rank):
                     grades[int(rank) - 1] = grade
-            values[row] = value(grades, judged.grade[low:high].tolist())
+            given = called(name, value, grades, judged.grade[low:high].tolist())
+            try:
+                values[row] = given
+            except (TypeError, ValueError, OverflowError):
+                raise InputError(f"{name}: gives no number, but {type(given).__name__}") from None
         if not np.isfinite(values).all():
             query = judged.query_ids[int(np.argmin(np.isfinite(values)))]
             raise InputError(f"{name}: no finite number for query {query!r}")
