@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook import __version__, kernel
+from casebook.assistant import ANSWERED
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
@@ -184,8 +185,8 @@ def _hashed(value):
     from casebook.data.sources import status
 
     card, found = card_of(value), records.dataset_digest(value)
-    absent = card and card.kind == "votes" and status(card)[0] != "ok"
-    return digest([found, "reconstructed"]) if absent else found  # the chapter stands in
+    replaced = card and (card.kind == "votes" or card.key == ANSWERED) and status(card)[0] != "ok"
+    return digest([found, "reconstructed"]) if replaced else found  # other data stand in
 
 
 def _planned(cell, run, force, inputs):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from casebook.assistant import ANSWERED, TEMPLATES
 from casebook.assistant.log import checked_log, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
@@ -83,16 +84,16 @@ def shipped_log(name):
     """
     if name == "smoke":
         return read_log(DATA / "assistant" / "answers.jsonl"), name
-    folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / "pdpabench" / "generation"
-    if name == "pdpabench" and folder.is_dir():
+    folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / ANSWERED / "generation"
+    if name == ANSWERED and folder.is_dir():
         return _published_answers(folder), name
-    name = "consumer_contracts_qa" if name == "pdpabench" else name
+    name = TEMPLATES if name == ANSWERED else name
     return _templates(name), name
 
 
 def _published_answers(folder):
     """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
-    data = load("pdpabench", "test", titles=False)
+    data = load(ANSWERED, "test", titles=False)
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
     rows = []
     for system, run in PUBLISHED.items():

@@ -116,21 +116,28 @@ def publish(
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
+    from casebook.assistant import ANSWERED, TEMPLATES
     from casebook.data.registry import pull, resolve
     from casebook.data.sources import Absent
     from casebook.data.sources import pull as pull_card
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
     cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    names = {cell.parameters.get(name) for cell in cells for name in ("dataset", "rating_set")}
-    names = {name for name in names if name and data_folder(name) is None}
-    votes = {name for name in names if resolve(name)[0].kind == "votes"}
-    pull(sorted(names - votes))
-    for name in sorted(votes):
+    names = {}
+    for cell in cells:
+        found = {cell.parameters.get(name) for name in ("dataset", "rating_set")} - {None}
+        names.setdefault(cell.experiment == "assistant", set()).update(n for n in found if data_folder(n) is None)
+    logs, others = names.get(True, set()), names.get(False, set())
+    votes = {name for name in others if resolve(name)[0].kind == "votes"}
+    stand_ins = {TEMPLATES} if ANSWERED in logs else set()
+    needed = (others - votes) | (logs - {ANSWERED}) | stand_ins
+    pull(sorted(needed))
+    for name in sorted((others | logs) - needed):
         try:
             pull_card(resolve(name)[0])
         except Absent as problem:
-            say(f"warning: {problem}; its reconstruction stands in")
+            stands_in = "its reconstruction stands in" if name in votes else f"templates on {TEMPLATES} stand in"
+            say(f"warning: {problem}; {stands_in}")
 
 
 def _plan(run, names, grid, tag, force, overrides):
