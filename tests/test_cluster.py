@@ -121,9 +121,9 @@ def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(
 
 
 def test_what_is_missing_is_said_in_bounded_time(project, dask, monkeypatch):
+    monkeypatch.setenv(PATIENCE_VARIABLE, "1")
     with pytest.raises(InputError, match="no Dask scheduler at"):
         run(cells({}), "tcp://127.0.0.1:9")
-    monkeypatch.setenv(PATIENCE_VARIABLE, "1")
     with pytest.raises(InputError, match="no worker within 1 s"):
         run(cells({}), dask.address)
     monkeypatch.setenv(PATIENCE_VARIABLE, "long")

@@ -1,16 +1,12 @@
-"""Sets of claims: every public format, every defect, and stratified samples."""
+"""Sets of claims: every public format, every defect."""
 
 import csv
 import json
-from collections import Counter
 
-import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from casebook.data import load
-from casebook.data.claims import largest_remainder, load_claims, stratified_sample
+from casebook.data.claims import load_claims
 from casebook.errors import InputError
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
@@ -150,29 +146,6 @@ def test_a_record_without_a_field_is_named_in_one_line(write):
         load_claims(write("c.jsonl", "{}"), "cfever")
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=8), st.data())
-def test_largest_remainder_adds_up_within_strata(sizes, data):
-    total = data.draw(st.integers(0, sum(sizes)))
-    parts = largest_remainder(sizes, total)
-    assert parts.sum() == total
-    assert (parts <= sizes).all()
-    if sum(sizes):
-        shares = [total * size / sum(sizes) for size in sizes]
-        gaps = zip(parts, shares, strict=True)
-        assert all(abs(part - share) < 1 for part, share in gaps)
-
-
-def test_stratified_sample_is_seeded_and_keeps_strata():
-    frame = pd.DataFrame({"hops": [2] * 50 + [3] * 30 + [None] * 20, "n": range(100)})
-    sample = stratified_sample(frame, "hops", 10, seed=1)
-    assert Counter(sample["hops"].fillna(0)) == {2: 5, 3: 3, 0: 2}
-    assert sample["n"].is_monotonic_increasing
-    assert sample.equals(stratified_sample(frame, "hops", 10, seed=1))
-    assert not sample.equals(stratified_sample(frame, "hops", 10, seed=2))
-    with pytest.raises(InputError, match="cannot draw 101 of 100"):
-        stratified_sample(frame, "hops", 101)
-
-
 @pytest.mark.data
 def test_hover_has_the_published_counts(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
@@ -180,8 +153,6 @@ def test_hover_has_the_published_counts(mirror, monkeypatch):
     table = found.groupby("hops")["label"].value_counts()
     shown = {hops: (table[hops, S], table[hops, N]) for hops in (2, 3, 4)}
     assert shown == {2: (521, 605), 3: (968, 867), 4: (511, 528)}
-    sample = stratified_sample(found, ["hops", "label"], 100)
-    assert sample.groupby("hops").size().tolist() == [28, 46, 26]
 
 
 @pytest.mark.data

@@ -20,7 +20,6 @@ from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
 from casebook.runs.decide import read_gate
-from casebook.runs.manifest import read_manifest
 from casebook.runs.promotions import FOLDER, history
 from casebook.runs.record import read_per_query, read_record
 from casebook.runs.repeat import read_matrix
@@ -169,7 +168,6 @@ READERS = {
         read_per_query,
     ),
     "segments": (text_seed("segments.json", json.dumps(SEGMENTS)), read_segments),
-    "manifest": (text_seed("manifest_latest.json", '{"id": "a"}'), read_manifest),
     "fact sheet": (
         text_seed(
             "sheet.json",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking import DEFAULT, describe, evaluate, list_measures, tie_bounds
-from casebook.trec import write_qrels, write_run
+from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
 RUN = {
@@ -222,7 +222,7 @@ def test_every_form_of_input_gives_the_same(tmp_path):
         for table, name in ((QRELS, "relevance"), (RUN, "score"))
     )
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.gz"
-    write_qrels(qrels, QRELS)
+    qrels.write_text("".join(f"{q} 0 {d} {n}\n" for q, row in QRELS.items() for d, n in row.items()))
     write_run(run, RUN)
     commented = tmp_path / "commented.txt"
     commented.write_text("# pool\n" + qrels.read_text())

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from casebook.measures.ranking import evaluate
-from casebook.trec import write_qrels, write_run
+from casebook.trec import write_run
 
 # Quarters are exact in single precision, in which pytrec_eval compares scores.
 tied_scores = st.integers(-3, 6).map(lambda n: n / 4)
@@ -72,7 +72,7 @@ def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     names = {key: with_level(name, level) for key, name in PYTREC.items()} | UNLEVELLED
     folder = tmp_path_factory.getbasetemp()
     files = folder / "qrels", folder / "run"
-    write_qrels(files[0], qrels)
+    files[0].write_text("".join(f"{q} 0 {d} {n}\n" for q, row in qrels.items() for d, n in row.items()))
     write_run(files[1], run)
     for inputs in (pair, files):
         result = evaluate(*inputs, names.values(), judged_only=judged_only, missing="skip")

@@ -21,7 +21,7 @@ from casebook.retrieval.ablation import Ablation, question_items, run_ablation
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import named
-from casebook.runs.manifest import LATEST, read_manifest
+from casebook.runs.manifest import LATEST, Manifest
 from casebook.runs.outputs import as_json
 from casebook.stats.tests import holm
 
@@ -267,7 +267,7 @@ def test_manifest_counts_passages_and_holds_no_text(tmp_path, hashing):
         ("words", 20, 5)
     )
     folder = tmp_path / "manifests" / "mine" / "refs"
-    assert read_manifest(folder / LATEST) == found
+    assert Manifest.model_validate_json((folder / LATEST).read_text()) == found
     assert not any("water" in path.read_text() for path in folder.iterdir())
     lines = [json.loads(line) for line in next(folder.glob("chunks_*.jsonl")).read_text().splitlines()]
     assert [(line["doc"], line["chunkIndex"]) for line in lines[-2:]] == [("d0", len(passages) - 3), ("d1", 0)]

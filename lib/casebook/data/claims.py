@@ -1,4 +1,4 @@
-"""Sets of claims with gold labels and evidence: public formats, files, and stratified samples.
+"""Sets of claims with gold labels and evidence: public formats and files.
 
 What a format calls its fields and labels stands in ``data/claim_formats.yml``.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from casebook.data.splits import DataSplit
@@ -271,25 +270,3 @@ _LAYOUTS = {
     "text": _text,
     "titles": _titles,
 }
-
-
-def stratified_sample(frame, by, size, seed=42):
-    """Sample rows so that every stratum, of one column or several, keeps its share (largest remainder)."""
-    strata = frame.groupby(by, dropna=False, sort=False).ngroup().to_numpy()
-    if not 0 <= size <= len(frame):
-        raise InputError(f"cannot draw {size} of {len(frame)} rows")
-    parts = largest_remainder(np.bincount(strata), size)
-    rng = np.random.default_rng(seed)
-    chosen = [rng.permutation(np.flatnonzero(strata == stratum))[:count] for stratum, count in enumerate(parts)]
-    return frame.iloc[np.sort(np.concatenate(chosen))].reset_index(drop=True)
-
-
-def largest_remainder(sizes, total):
-    """Divide a number in proportion to sizes, in whole numbers."""
-    sizes = np.asarray(sizes, dtype=np.int64)
-    if not sizes.sum():
-        return np.zeros(len(sizes), dtype=np.int64)
-    parts, remainders = np.divmod(sizes * total, sizes.sum())
-    order = np.lexsort((np.arange(len(sizes)), -sizes, -remainders))
-    parts[order[: total - parts.sum()]] += 1
-    return parts

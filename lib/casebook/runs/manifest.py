@@ -4,14 +4,12 @@ import datetime
 import hashlib
 import json
 import uuid
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json, write_text
-from casebook.paths import valid_name
 from casebook.runs.record import digest, now
 from casebook.runs.registry import child_folder
 
@@ -113,28 +111,3 @@ def _chunk(space, document, number, text):
         char_count=len(text),
         text_sha256=hashlib.sha256(text.encode()).hexdigest(),
     )
-
-
-def read_manifest(path, vectors=None):
-    """Read a manifest and check it against its chunk index."""
-    path = Path(path)
-    try:
-        manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such manifest; ingest the corpus") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {where}: {first['msg']}") from None
-    index = path.parent / valid_name(manifest.chunk_index_file_name, "chunk index")
-    if not index.is_file() or sha256_file(index) != manifest.chunk_index_sha256:
-        raise InputError(f"{index}: missing or changed since the ingest")
-    lines = index.read_text(encoding="utf-8").count("\n")
-    if lines != manifest.total_chunks:
-        raise InputError(f"{index}: {lines} chunks, {manifest.total_chunks} in {path}")
-    expected = (manifest.total_chunks, manifest.dimensions)
-    if vectors is not None and tuple(vectors.shape) != expected:
-        raise InputError(f"{path}: vectors of shape {vectors.shape}, not {expected}")
-    return manifest
