@@ -155,12 +155,16 @@ SMOKE = [sys.executable, "-m", "casebook", "run", "retrieval_ablation-smoke"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("parameter", "message"),
-    [("k=0", "top_k"), ("mmr_lambda=1.5", "mmr_lambda must be in [0, 1]"), ("modes=[telepathy]", "telepathy")],
+    ("parameter", "exit_code", "message"),
+    [
+        ("k=0", 1, "k: give a whole number of at least 1"),  # refused before a kernel starts
+        ("modes=[telepathy]", 1, "telepathy"),
+        ("mmr_lambda=1.5", 3, "mmr_lambda must be in [0, 1]"),
+    ],
 )
-def test_bad_settings_of_an_experiment(project, parameter, message):
+def test_bad_settings_of_an_experiment(project, parameter, exit_code, message):
     done = subprocess.run([*SMOKE, "-p", parameter], capture_output=True, text=True, check=False)
-    assert done.returncode == 3
+    assert done.returncode == exit_code
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert not list(project.glob("results/*/notebooks/[!.]*"))
