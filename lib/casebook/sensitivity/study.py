@@ -3,14 +3,10 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
-from casebook.data.folders import read_collection
-from casebook.data.registry import load
-from casebook.errors import InputError
 from casebook.frames import estimates
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -19,8 +15,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
-from casebook.sensitivity.cases import annotation_frame, annotations_of_weights, read_cases
-from casebook.sensitivity.citations import neighbours, neighbours_or_next
+from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     auroc_contrasts,
@@ -32,94 +27,15 @@ from casebook.sensitivity.evaluation import (
     shares_above,
     type_scores,
 )
-from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import FACT_TYPES, contradictions, present_types
-from casebook.sensitivity.placebo import LEAST_TERMS, Vocabulary, inert_words
-from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import rules
 from casebook.sensitivity.tree import OK, PRIMARY, CaseSearch, TreeSettings, edge_frame, grow_trees, placebo_frame
 
 SYSTEMS = ("bm25", "dense", "full")
 CONTROL = "random"
-PLANTED = "planted"
 TYPE_ALONE = "type alone"
 SIMPLE = "bm25"  # the simple system that others are compared with
 ABOVE = f"share of placebos above {THRESHOLD}"
-
-
-# ---- cases and the collection that they are run against
-
-
-@dataclass(frozen=True, eq=False)
-class CaseCollection:
-    """Cases, documents, and what is known of the cases: annotations, neighbours of sections, precedents."""
-
-    name: str
-    sheets: list = field(repr=False)
-    documents: pd.DataFrame = field(repr=False)
-    annotations: pd.DataFrame = field(repr=False)
-    neighbours: object = field(repr=False)
-    account: dict
-    precedents: dict = field(default_factory=dict, repr=False)
-
-
-def case_collection(name, **planted):
-    """Give a collection by name: ``planted`` (sizes as in `plant_cases`) or a data set whose questions are cases."""
-    return planted_collection(**planted) if name == PLANTED else extracted_collection(load(name))
-
-
-def planted_collection(cases=6, values=4, per_line=12, seed=0):
-    """Give the planted cases with the weights that were planted."""
-    made = plant_cases(cases, values, per_line, seed)
-    weights = annotations_of_weights(made.truth)
-    account = {"areas of law": len(set(made.areas.values())), "seed": seed}
-    return CaseCollection(PLANTED, made.sheets, made.documents, weights, made.neighbours, account, made.precedents)
-
-
-def extracted_collection(dataset):
-    """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
-    poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    account = {
-        "judgments without an extracted fact, left out": 0,
-        "sheets that contradict themselves, left out": 0,
-        poor: 0,
-    }
-    empty, contradictory, _ = account
-    sheets, known = [], Vocabulary(dataset.documents["text"])
-    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
-        sheet = extract_sheet(text, name).sheet
-        if not present_types(sheet):
-            account[empty] += 1
-        elif contradictions(sheet):
-            account[contradictory] += 1
-        elif len(known.terms(sheet)) < LEAST_TERMS:
-            account[poor] += 1
-        else:
-            sheets.append(sheet)
-    if not sheets:
-        counted = ", ".join(f"{n} {why}" for why, n in account.items() if n)
-        raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    account["fingerprint"] = dataset.fingerprint[:16]
-    relevant = {case: [d for d, grade in judged.items() if grade > 0] for case, judged in dataset.qrels.items()}
-    nobody = annotation_frame([])
-    return CaseCollection(dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, account, relevant)
-
-
-def annotated_collection(documents, name):
-    """Take the project's own annotated cases against some collection."""
-    found = read_cases()
-    account = found.account() | {"annotated by": "the project, not validated by experts"}
-    sheets = [case.sheet for case in found.cases]
-    return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, found.annotations(), neighbours, account)
-
-
-def own_collection(cases, corpus):
-    """Take cases from a file, annotated or not, against the documents of a folder."""
-    if corpus is None:
-        raise InputError(f"{cases}: the cases need documents to search: name their folder too (corpus)")
-    found, documents = read_cases(cases), read_collection(corpus)
-    sheets, account = [case.sheet for case in (*found.cases, *found.unannotated)], found.account()
-    return CaseCollection(Path(cases).stem, sheets, documents, found.annotations(), neighbours_or_next, account)
 
 
 # ---- the study
