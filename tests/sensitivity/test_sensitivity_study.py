@@ -10,7 +10,6 @@ from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.runs.outputs import as_json
-from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
 from casebook.sensitivity.edits import VACUOUS, Inert
 from casebook.sensitivity.evaluation import THRESHOLD, case_scores, documented_evaluation, documented_scores, evaluate
@@ -95,24 +94,6 @@ def test_numbers_carry_what_every_number_carries(study):
         assert number["ci"] == [row["excess low"], row["excess high"]]
         assert numbers[f"footrule {row['fact type']}"]["control"] == row["placebo"]
     assert {"Placebo", "Section"} <= set(study.rows()["fact_type"])
-
-
-def test_resamples_and_seed_reach_every_draw(monkeypatch):
-    asked = set()
-
-    def noted(draw):
-        def note(*arguments, **options):
-            asked.add((options.get("n_boot", options.get("n_resamples")), options["seed"]))
-            return draw(*arguments, **options)
-
-        return note
-
-    for name in ("bootstrap_mean", "resample_tables", "paired_randomization"):
-        monkeypatch.setattr(evaluation, name, noted(getattr(evaluation, name)))
-    study = run_study(plant_cases(2, 2, 4), ["bm25"], TreeSettings(1, 3, placebo_draws=1, seed=11), n_boot=123)
-    study.numbers()
-    study.agreement()
-    assert asked == {(123, 11)}
 
 
 def test_fewer_than_six_cases_have_no_interval():
