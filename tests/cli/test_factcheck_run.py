@@ -85,6 +85,13 @@ def test_the_file_of_claims_is_never_overwritten(casebook, claims, tmp_path):
     assert claims.read_bytes() == before
 
 
+def test_what_cannot_be_written_is_refused_before_the_work(casebook, claims, tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.factcheck.pipeline.FactChecker.check", lambda *_: pytest.fail("work was done"))
+    for out in (tmp_path, claims / "log.jsonl"):
+        code, _, error = casebook("factcheck", "run", claims, "--out", out)
+        assert code == 1 and "cannot be written" in error and len(error.strip().splitlines()) == 1
+
+
 def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
@@ -152,6 +159,8 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
+    code, _, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--label", "yes=SUPPORTED")
+    assert code == 1 and "--label has no effect with --log" in error
     code, _, error = casebook("factcheck", "run", "--log", log)
     assert code == 1 and "--log needs --corpus" in error
     code, _, error = casebook("factcheck", "run", own[0], "--log", log, "--corpus", own[1])
@@ -223,6 +232,7 @@ def test_ablation_of_ones_own_claims(casebook, own):
         (["--documented", "--stance", "public"], "sets --stance itself"),
         (["--mode", "x"], "mode"),
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
+        (["--label", "yes=TRUE"], "'TRUE' is none of SUPPORTED"),
     ],
 )
 def test_wrong_options_are_one_line(casebook, claims, options, problem):

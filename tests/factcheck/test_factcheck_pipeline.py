@@ -25,7 +25,7 @@ from casebook.factcheck.evidence import (
     unwrap,
 )
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
-from casebook.factcheck.report import outcomes
+from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.retrieval.fuse import reciprocal_rank_fusion

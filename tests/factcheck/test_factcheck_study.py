@@ -11,9 +11,8 @@ from sklearn.metrics import roc_auc_score
 from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
-from casebook.factcheck.items import drill_down
 from casebook.factcheck.stance import PublicJudge, features_model, judge_table
-from casebook.factcheck.study import WRONG, VerdictStudy, run_study
+from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
@@ -163,7 +162,7 @@ def test_a_users_claims_about_a_users_folder(recipes):
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
     assert {FITTED_ON_OWN} & set(study.verdicts) == set() and "gold evidence" in study.verdicts
     assert study.found[:3] == [True, True, None]
-    assert study.ablation.parts()["n"].eq(12).all()
+    assert study.ablation["parts"]["n"].eq(12).all()
     assert transfer(study)[0].empty
 
 
@@ -282,7 +281,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     )
     evidence = claims[["claim_id"]].assign(source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats])
     gold = of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
-    assert gold.evidence[0][0].text == "The lake holds 10 boats."
+    assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     table, contrasts = evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
@@ -328,7 +327,7 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_equal_studies_give_equal_b
 
 
 def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr("casebook.factcheck.items.may_show", lambda _: frozenset())
+    monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
     found = drill_down(study)
     assert {item["text"] for item in found["items"]} == {None}
     assert {part["text"] for item in found["items"] for part in item["parts"]} == {None}

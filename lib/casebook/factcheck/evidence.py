@@ -124,6 +124,7 @@ class EvidenceBase:
         self.documents, self.mode = documents.reset_index(drop=True), mode
         self._rating_table = rating_table
         self.texts, self.doc_ids = documents["text"].tolist(), documents["doc_id"].tolist()
+        self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
         told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(object)
         told = told.where(told.notna(), "").astype(str).apply(lambda column: column.str.strip())
         self.urls, self._kinds = told["url"].tolist(), told["kind"].tolist()

@@ -361,22 +361,32 @@ class Pair(NamedTuple):
 
 def training_pairs(claims, base):
     """Examples from claims with gold atoms: their sentences, other sentences of the document, other documents."""
-    rows = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
     pairs = []
     for claim in claims:
         for atom in claim.atoms:
-            row = rows[atom.doc_id]
-            decisive = [base.passage(row, *span) for span in sentences(base.texts[row])]
-            decisive = [passage for passage in decisive if overlap(passage, atom)]
+            row = base.rows[atom.doc_id]
             beside = [passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)]
-            stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
-            pairs += [Pair(atom.text, passage, stance, claim.group) for passage in (*decisive, base.whole(row))]
             beside += _elsewhere(base, atom.text, row)
+            stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
+            decisive = [*_sentences_of(base, atom), base.whole(row)]
+            pairs += [Pair(atom.text, passage, stance, claim.group) for passage in decisive]
             pairs += [Pair(atom.text, passage, NEUTRAL, claim.group) for passage in beside]
         if claim.label == INSUFFICIENT:
             others = _elsewhere(base, claim.text, None)
             pairs += [Pair(claim.text, passage, NEUTRAL, claim.group) for passage in others]
     return pairs
+
+
+def deciding(base, claim):
+    """The sentences that decide a claim."""
+    return list(dict.fromkeys(passage for atom in claim.atoms for passage in _sentences_of(base, atom)))
+
+
+def _sentences_of(base, atom):
+    """The sentences of a document that hold the words of a quote."""
+    row = base.rows[atom.doc_id]
+    passages = [base.passage(row, *span) for span in sentences(base.texts[row])]
+    return [passage for passage in passages if overlap(passage, atom)]
 
 
 def overlap(one, other):
