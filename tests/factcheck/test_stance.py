@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.evidence import Passage
+from casebook.factcheck.evidence import Passage, overlap
 from casebook.factcheck.stance import (
     NAMES,
     SIGNS,
@@ -22,7 +22,6 @@ from casebook.factcheck.stance import (
     fitted_stance,
     joint_features,
     judge_table,
-    overlap,
     training_pairs,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS

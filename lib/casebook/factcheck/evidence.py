@@ -86,6 +86,11 @@ class Passage:
     header: str
 
 
+def overlap(one, other):
+    """Whether two spans of a document share characters."""
+    return one.start < other.end and other.start < one.end
+
+
 class EvidenceBase:
     """A collection that evidence is taken from.
 
@@ -139,6 +144,10 @@ class EvidenceBase:
         return len(self.documents)
 
     @cached_property
+    def documented_ratings(self):
+        return [documented_rating(url) for url in self.urls]
+
+    @cached_property
     def ratings(self):
         return [rate(url, kind or None, self._rating_table) for url, kind in zip(self.urls, self._kinds, strict=True)]
 
@@ -161,6 +170,16 @@ class EvidenceBase:
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
+
+    def holding(self, atom):
+        """The sentences that hold the words of a quote."""
+        row = self.rows[atom.doc_id]
+        passages = [self.passage(row, *span) for span in sentences(self.texts[row])]
+        return [passage for passage in passages if overlap(passage, atom)]
+
+    def deciding(self, claim):
+        """The sentences that decide a claim."""
+        return list(dict.fromkeys(passage for atom in claim.atoms for passage in self.holding(atom)))
 
     def extract(self, row, text, most=2):
         """Sentences of a document by the summed rarity of the content stems shared with a text.

@@ -14,19 +14,10 @@ from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck.ablation import MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.evidence import EvidenceBase, overlap
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
 from casebook.factcheck.score import compare_verdicts, is_right, majority
-from casebook.factcheck.stance import (
-    PlaceholderStance,
-    PublicJudge,
-    deciding,
-    features,
-    features_model,
-    fitted_stance,
-    negations,
-    overlap,
-)
+from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
@@ -281,7 +272,7 @@ def _own_claims(own, ablated, folds, seed):
     texts, labels = ([getattr(claim, name) for claim in test] for name in ("text", "label"))
     verdicts = {"pipeline": [result.verdict for result in results]}
     if any(claim.atoms for claim in test):
-        verdicts[GOLD_EVIDENCE] = own.on([deciding(base, claim) for claim in test])
+        verdicts[GOLD_EVIDENCE] = own.on([base.deciding(claim) for claim in test])
     if own.train:
         verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
     verdicts["documented"] = [result.verdict for result in own.check(PlaceholderStance(), DOCUMENTED_CONFIG)]

@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, deciding, training_pairs
+from casebook.factcheck.stance import FeatureStance, training_pairs
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
     NEUTRAL,
@@ -77,7 +77,7 @@ def of_claim_set(dataset, together="cluster"):
 def _own_gold():
     base = EvidenceBase(shipped_documents())
     for claim in read_claims():
-        if found := deciding(base, claim):
+        if found := base.deciding(claim):
             yield claim.id, claim.text, claim.label, claim.group or claim.id, found
 
 
