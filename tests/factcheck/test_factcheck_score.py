@@ -62,7 +62,7 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     gold = write("gold.jsonl", labels(S, N, S, N))
     predicted = labels(S, "maybe", None) + labels(S, start=1) + labels(S, start=9)
     report = score_files(gold, write("pred.jsonl", predicted))
-    account = report.joined.account
+    account = report.account
     assert (account["matched"], account["missing"], account["extra"]) == (3, 1, 1)
     assert account["listed"] == {"missing": ["4"], "extra": ["9"], "doubled_gold": [], "doubled_predictions": ["1"]}
     assert report.scores.counts.to_numpy().sum() == 4
@@ -136,7 +136,7 @@ def test_groups_that_lean_do_not_decide_between_equals(sizes):
         gold = pd.DataFrame({"id": np.arange(len(together)), "label": S, "page": together}).astype({"id": str})
         joined = join_labels(gold, gold.assign(label=np.where(ours, S, N)))
         rival = pd.Series(np.where(theirs, S, N))
-        report = score_joined(joined, baselines={"rival": rival}, cluster="page", n_boot=300, seed=seed)
+        report = score_joined(*joined, baselines={"rival": rival}, cluster="page", n_boot=300, seed=seed)
         row = report.comparisons.set_index("rival").loc["rival"]
         rejected += row["p"] <= 0.05
         low, high = row["difference low"], row["difference high"]

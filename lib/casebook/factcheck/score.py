@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.factcheck.claims import yaml_table
 from casebook.factcheck.explain import explain, quality_rows, quality_table
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.files import write_text
@@ -36,19 +37,8 @@ PARITY_NOTE = (
     "verdict counts as NOT_SUPPORTED, a zero denominator gives 0"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-#: What is measured of a run by the name that readers see.
-TITLES = {
-    "mean_processing_time": "Mean processing time, seconds a claim",
-    "queries_per_claim": "Queries per claim",
-    "evidence_per_claim": "Evidence per claim",
-    "high_credibility_ratio": "High-credibility ratio",
-    "coverage": "Coverage",
-    "soundness": "Soundness",
-    "readability": "Readability",
-    "overall": "Overall quality",
-    "deletion": "Deletion test",
-    "insertion": "Insertion test",
-}
+#: What is measured of a run, by the name that readers see.
+TITLES = yaml_table("names")["run"]
 
 
 def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labels=None, **options):
@@ -101,11 +91,11 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
             f"use {', '.join(GOLD)}, or name the spelling's meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
-    joined = join_labels(frame, read_labels(predicted), (gold, predicted))
+    rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
     baselines = {}
     if baseline is not None:
-        baselines["claim_only"] = join_labels(frame, read_labels(baseline), (gold, baseline)).rows["predicted"]
-    return score_joined(joined, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
+        baselines["claim_only"] = join_labels(frame, read_labels(baseline), (gold, baseline))[0]["predicted"]
+    return score_joined(rows, account, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
 
 
 def read_labels(path):
@@ -124,17 +114,12 @@ def read_labels(path):
     return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
 
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """Predictions in the order of the gold rows, how they met, and both lists of labels as if joined by position."""
-
-    rows: pd.DataFrame
-    account: dict
-    zipped: tuple
-
-
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Join two frames of labels by id; missing, extra and doubled ids are counted and listed."""
+    """Join two frames of labels by id: rows in the order of the gold ones, and an account of how they met.
+
+    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of rows joined by
+    position.
+    """
     once = [_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True)]
     told = once[1][once[1].columns.intersection(["id", "label", "confidence"])].rename(columns={"label": "predicted"})
     rows = once[0].rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
@@ -154,7 +139,8 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     account |= {name: len(ids) for name, ids in listed.items()}
     account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
     size = min(len(gold), len(predicted))
-    return Joined(rows, account, (gold["label"].tolist()[:size], predicted["label"].tolist()[:size]))
+    account["zipped"] = documented_metrics(gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
+    return rows, account
 
 
 def _verdicts(labels):
@@ -186,9 +172,11 @@ def _shares(values, ids, name):
     return found
 
 
-def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0):
+def score_joined(
+    rows, account, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0
+):
     """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
-    rows, clusters = joined.rows, joined.rows[cluster] if cluster else None
+    clusters = rows[cluster] if cluster else None
     scores = score_predictions(
         rows["gold"],
         rows["predicted"],
@@ -214,7 +202,7 @@ def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None
         stated = calibration(
             right[kept].astype(bool), rows["confidence"][kept], clusters=together, n_boot=n_boot, seed=seed
         )
-    return FactcheckReport(joined, scores, stated, compared)
+    return FactcheckReport(account, scores, stated, compared)
 
 
 def is_right(gold, predicted, labels=None, policy=None):
@@ -267,7 +255,7 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
 class FactcheckReport:
     """Everything that is said of one system's verdicts."""
 
-    joined: Joined
+    account: dict
     scores: Scores
     calibration: Calibration | None
     comparisons: pd.DataFrame
@@ -275,12 +263,11 @@ class FactcheckReport:
     def as_dict(self):
         """The sections ``parity`` and ``corrected`` as plain values for JSON."""
         scores, stated = self.scores, self.calibration
-        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE}
-        parity["zipped"] = documented_metrics(*self.joined.zipped)
+        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
-            "join": self.joined.account,
+            "join": {name: value for name, value in self.account.items() if name != "zipped"},
             "measures": scores.numbers(),
             "confusion": scores.counts.to_dict(orient="index"),
             "excluded": scores.excluded,
@@ -298,7 +285,7 @@ class FactcheckReport:
 
     def as_text(self):
         """The report as lines for a terminal."""
-        scores, account, s = self.scores, self.joined.account, self.scores.parity["S"]
+        scores, account, s = self.scores, self.account, self.scores.parity["S"]
         lines = [
             f"rows: {scores.n} gold, {account['matched']} with a prediction, "
             f"{account['missing']} missing, {account['extra']} extra, "
@@ -475,7 +462,7 @@ def score_labelled(claims, results, n_boot=1000, seed=0):
     answers = gold[["id"]].assign(label=pd.Series([result.verdict for _, result in pairs], dtype=object))
     policy = {"nei": "three_class"} if INSUFFICIENT in set(gold["label"]) else {}
     together = None if gold["group"].is_unique else "group"
-    return score_joined(join_labels(gold, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
+    return score_joined(*join_labels(gold, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
 
 
 def shares(claims, results, *, n_boot=1000, seed=0):

@@ -13,7 +13,7 @@ from casebook.data import load
 from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck.ablation import MARGIN, ablate
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
+from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
 from casebook.factcheck.evidence import EvidenceBase, overlap
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
 from casebook.factcheck.score import compare_verdicts, is_right, majority
@@ -43,43 +43,8 @@ from casebook.stats.samples import number_or_none
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
 GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
 GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
-SYSTEMS = {
-    "pipeline": "Pipeline",
-    "documented": "Original pipeline",
-    FITTED_ON_OWN: "Pipeline, judge fitted on our claims",
-    GOLD_EVIDENCE: "Given the gold evidence",
-    GOLD_CLAUSE: "Given the gold clause",
-    SHUFFLED: "Given the evidence of other claims",
-    SHUFFLED_CLAUSE: "Given the clause of another question",
-    CLAIM_ONLY: "Claim-only model",
-    "claim length only": "Claim-length model",
-    MAJORITY: "Majority class",
-    "prior": "Drawn by class frequency",
-    "documented vote": "Vote, original definition",
-    "vote without neutral": "Vote without neutral evidence",
-    "any/any": "Any support, any refutation",
-    DEFAULT: "Default judge",
-}
-"""Systems by the name that readers see."""
-MEASURES = {
-    "balanced_accuracy": "balanced accuracy",
-    "mcc": "MCC",
-    "precision": "precision of SUPPORTED",
-    "recall": "recall of SUPPORTED",
-    "f1_binary": "F1 of SUPPORTED",
-    "f1_macro": "macro F1",
-    "ece": "calibration error (ECE)",
-    "ece_debiased": "ECE, debiased",
-    "reliability_debiased": "reliability, debiased",
-    "within_bins": "part within bins",
-    "aurc": "AURC",
-    "e_aurc": "e-AURC",
-    "brier": "Brier score",
-    "log_loss": "log loss",
-    "auroc": "AUROC",
-    "influence_coverage": "influence coverage",
-}
-"""Measures by the name that readers see; others have it already."""
+#: Systems and measures by the names that readers see; measures that are not there have them already.
+SYSTEMS, MEASURES = yaml_table("names")["systems"], yaml_table("names")["measures"]
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
