@@ -74,13 +74,6 @@ def test_main_effects_and_interactions_by_least_squares(values):
         assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(2 * by_subset[pair])
 
 
-@pytest.mark.parametrize("names", [list("abcdefgh"), list(range(8))])
-def test_names_of_clusters_do_not_matter(names):
-    right = answers(16, 6)
-    found, known = (effects(right, np.repeat(x, 2), n_resamples=200) for x in (names, list("stuvwxyz")))
-    pd.testing.assert_frame_equal(found, known)
-
-
 def test_an_effect_that_is_there_is_found_and_the_others_are_not():
     rng = np.random.default_rng(0)
     base = rng.random((80, 1)) < 0.5
@@ -112,14 +105,6 @@ def test_resamples_reach_the_tests_of_the_report():
     assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"]
     assert told.loc["k=1", "ours"] == pytest.approx(-100 * row["difference"])
     assert told.loc["k=1", "ours low"] == pytest.approx(-100 * row["high"])
-
-
-def test_bad_tables_and_claims_are_refused(base, stance, some):
-    with pytest.raises(InputError, match="no units"):
-        effects(pd.DataFrame(columns=list(CELL_NAMES), dtype=float))
-    for wrong in ([], [some[0], some[0]]):
-        with pytest.raises(InputError, match="distinct ids"):
-            run_configs(documented_configs(), base, stance, wrong)
 
 
 def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(base, stance, some):
