@@ -83,17 +83,11 @@ def write_table(path=TABLE, n_studies=2000):
     """Run the designs of the book and write their table."""
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
-    return write_text(path, book_table(table).to_csv(index=False, float_format="%.3f", lineterminator="\n"))
-
-
-def book_table(table):
-    """Arrange the studies for reading: what is the same in all of them is said beside the table."""
-    bounds = zip(table["coverage"], table["low"], table["high"], strict=True)
-    table = table.assign(coefficient=table["coefficient"].map(TITLES))
-    table["coverage"] = [f"{share:.3f} [{low:.3f}, {high:.3f}]" for share, low, high in bounds]
-    table["rater_sd"] = table["rater_sd"].map("{:.1f}".format)
-    shown = table.drop(columns=["items", "low", "high", "studies", "undefined"])
-    return shown.rename(columns=lambda name: name.replace("_", " "))
+    bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    table = table.assign(coefficient=table["coefficient"].map(TITLES), coverage=bounds)
+    table = table[["raters", "rater_sd", "coefficient", "interval", "truth", "coverage", "mean_width"]]
+    table.columns = table.columns.str.replace("_", " ")
+    return write_text(path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n"))
 
 
 if __name__ == "__main__":
