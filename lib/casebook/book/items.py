@@ -224,7 +224,7 @@ def _questions(found):
         items.append(item(one["id"], one["text"], [scores, ranks, lists], keys=keys, wrong=missed))
     return {
         "layout": [
-            table("Scores of this question", ["System", *found["measures"]]),
+            table("Scores of this question", ["Measure", *found["systems"]]),
             table(
                 f"Relevant documents, and their rank in the first {depth}",
                 ["Document", *systems],
@@ -481,7 +481,7 @@ def _answers(found):
     layout = [
         table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
         facts(),
-        table("Scores of this question", ["System", *found["measures"]]),
+        table("Scores of this question", ["Measure", *found["systems"]]),
         table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
     ]
     items = []
@@ -491,7 +491,8 @@ def _answers(found):
         for name, part in given:
             weak = "Not grounded: " + " | ".join(part["weak"]) if part.get("weak") else None
             answers.append([name, cell(part["answer"] or None, None, weak), "yes" if part["abstained"] else "no"])
-        scores = [[name, *map(decimal, part["values"])] for name, part in given]
+        values = [part["values"] if part else [None] * len(found["measures"]) for part in one["given"]]
+        scores = [[name, *map(decimal, row)] for name, *row in zip(found["measures"], *values, strict=True)]
         contexts = []
         for name, part in given:
             for place, text in enumerate(part["contexts"]):

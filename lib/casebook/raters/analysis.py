@@ -113,6 +113,11 @@ def panel_of(votes, other=None):
 
 def check_parameters(values):
     """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    needed = {"forms": ("key", "side_column", "columns"), "questions": ("corpus", "model", "url")}
+    for other, names in needed.items():
+        for name in names if not values.get(other) else ():
+            if values.get(name):
+                raise InputError(f"{name} has no effect without {other}: give {other} too, or leave it out")
     if values.get("forms"):
         forms = read_forms(values["forms"], values.get("columns"))
         panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
