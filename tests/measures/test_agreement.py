@@ -6,7 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import Settings, bootstrap_interval
+from casebook.measures.agreement import bootstrap_interval
 from casebook.measures.ratings import from_counts, from_table
 
 NAN = np.nan
@@ -235,7 +235,7 @@ def test_raters_who_differ_widen_the_new_panel_only():
 
 
 def test_undefined_resamples_widen_and_too_many_forbid():
-    settings = Settings(1000)
+    settings = 0.975
     draws = np.linspace(0.4, 0.6, 1000)
     whole, reason = bootstrap_interval(draws, 0.5, 1000, settings)
     assert reason is None
@@ -251,7 +251,7 @@ def test_undefined_resamples_widen_and_too_many_forbid():
 
 def test_a_biased_bootstrap_is_corrected():
     draws = np.random.default_rng(0).normal(0.45, 0.05, 20_000)
-    (low, high), _ = bootstrap_interval(draws, 0.5, 10_000, Settings())
+    (low, high), _ = bootstrap_interval(draws, 0.5, 10_000, 0.975)
     # The draws lie one standard deviation too low; BCa moves as far to the other side.
     assert (low, high) == pytest.approx((0.452, 0.648), abs=0.006)
 
