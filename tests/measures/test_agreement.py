@@ -103,15 +103,15 @@ def test_wrong_use_raises(ratings, options, problem):
 
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
-    ratings = rng.normal(size=(1500, 1)) + rng.normal(size=(1500, 3))
+    ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))
     with pytest.raises(InputError, match="use the intraclass correlation"):
         agreement.fleiss_kappa(ratings)
     found = results(ratings)
     assert found["krippendorff_alpha"].reason == "too_many_categories"
-    assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.05)
+    assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.07)
     assert found["icc_2_1"].new_panel_ci is not None
     ranks = ratings.argsort(axis=0).argsort(axis=0) + 1.0
-    exact = 12 * ranks.sum(axis=1).var() / (9 * (1500**2 - 1))
+    exact = 12 * ranks.sum(axis=1).var() / (9 * (750**2 - 1))
     assert found["kendall_w"].estimate == pytest.approx(exact, abs=1e-10)
 
 
