@@ -36,38 +36,10 @@ class Calibration:
 
 
 def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_boot=1000, seed=0):
-    """Compare stated probabilities with what came true.
+    """Compare stated probabilities (None where none was stated) with what came true, in bins of equal mass.
 
-    Parameters
-    ----------
-    outcome : array_like of bool, shape [n]
-        Whether the statement was right.
-    probability : array_like of float, shape [n]
-        Stated probability in [0, 1]; None or NaN where none was stated.
-    n_bins : int, default 10
-        Bins of equal mass; equal probabilities are never parted.
-    clusters : array_like, shape [n], optional
-        What belongs together; whole clusters are resampled.
-    level, n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    Calibration
-        ``measures``: name to `Interval`; ``controls``: name to the value of a calibrated
-        forecaster, or of one who always states the base rate; ``bins`` and ``curve`` (risk
-        by coverage) as frames; ``n`` and ``missing`` statements.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a probability lies outside [0, 1].
-
-    Examples
-    --------
-    >>> found = calibration([1, 1, 1, 0], [0.9, 0.9, 0.6, 0.6], n_bins=2)
-    >>> round(found.measures["ece"].estimate, 3), round(found.measures["brier"].estimate, 3)
-    (0.1, 0.135)
+    Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
+    risk by coverage. Equal probabilities are never parted.
     """
     check_share("level", level)
     check_count("n_bins", n_bins)

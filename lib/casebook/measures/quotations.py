@@ -1,26 +1,13 @@
 """Quotations and citations of an explanation, and whether its sources hold them.
 
-States of a quotation: *verbatim*, the same characters up to typographic variants;
-*repaired*, the same words once editorial brackets, ellipses, case and punctuation are seen
-through; *misattributed*, one of these in another source than the one cited beside it;
-*stitched*, every part stands somewhere, but not together; *absent*, none of these. States
-of a citation: *verbatim*, written as the source is; *repaired*, the same in another
-spelling; *misattributed*, another source than the one expected; *stitched*, parts of
-several sources in one citation, or one case's name with another's citation; *absent*.
+States of a quotation: *verbatim*, the same characters up to typographic variants; *repaired*, the same words once
+editorial brackets, ellipses, case and punctuation are seen through; *misattributed*, one of these in another source than
+the one cited beside it; *stitched*, every part stands somewhere, but not together; *absent*. States of a citation:
+*verbatim*, written as the source is; *repaired*, the same in another spelling; *misattributed*, another source than the
+one expected; *stitched*, parts of several sources in one citation, or one case's name with another's citation; *absent*.
 
-Recognised as citations are neutral ones (``[2019] UKSC 41``, ``2023 INSC 677``), reports
-(``[1932] AC 562``, ``(1973) 4 SCC 225``, ``AIR 1973 SC 1461``, ``410 U.S. 113``),
-sections, articles, orders and rules with their Act where it stands beside them, and the
-pinpoint that follows (``at [50]-[52]``, ``para 42``, ``p 580E``). ``[50]`` alone is no
-citation, and ``[2019]`` alone no pinpoint.
-
-References
-----------
-.. [1] Gao, Yen, Yu and Chen (2023), Enabling large language models to generate text
-   with citations, EMNLP (ALCE).
-.. [2] Es, James, Espinosa-Anke and Schockaert (2024), RAGAs: automated evaluation of
-   retrieval augmented generation, EACL demonstrations; the quoted spans are those of
-   release 0.4.3.
+Citations are neutral ones (``[2019] UKSC 41``), reports (``[1932] AC 562``, ``AIR 1973 SC 1461``, ``410 U.S. 113``),
+provisions with their Act where it stands beside them, and the pinpoint that follows (``at [50]-[52]``, ``para 42``).
 """
 
 import re

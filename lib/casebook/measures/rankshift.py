@@ -1,16 +1,8 @@
 """How far a ranked list has moved, and how far rankings of a few items agree.
 
-Two lists of ids are compared, such as the cases found before and after one fact of a
-query was changed: best first, each id once. A value that does not exist is None;
-`undefined_reason` says why.
-
-References
-----------
-- Fagin, Kumar and Sivakumar (2003), Comparing top k lists, SIAM Journal on Discrete
-  Mathematics 17.
-- Webber, Moffat and Zobel (2010), A similarity measure for indefinite rankings, ACM
-  Transactions on Information Systems 28(4):20.
-- Kendall and Gibbons (1990), Rank correlation methods, 5th edition, ch. 3 and 4.
+Lists of ids, such as the cases found before and after one fact of a query was changed: best first, each id once. A value
+that does not exist is None; `undefined_reason` says why. Definitions: Fagin, Kumar and Sivakumar 2003 (top-k lists),
+Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall and Gibbons 1990 (rank correlation).
 """
 
 import itertools
