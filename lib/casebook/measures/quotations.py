@@ -1,10 +1,10 @@
 """Quotations and citations of an explanation, and whether its sources hold them.
 
 States of a quotation: *verbatim*, the same characters up to typographic variants; *repaired*, the same words once
-editorial brackets, ellipses, case and punctuation are seen through; *misattributed*, one of these in another source than
-the one cited beside it; *stitched*, every part stands somewhere, but not together; *absent*. States of a citation:
-*verbatim*, written as the source is; *repaired*, the same in another spelling; *misattributed*, another source than the
-one expected; *stitched*, parts of several sources in one citation, or one case's name with another's citation; *absent*.
+editorial brackets, ellipses, case and punctuation are seen through; *misattributed*, one of these in a source other
+than the one cited beside it; *stitched*, every part stands somewhere, but not together; *absent*. States of a citation:
+*verbatim*, written as the source is; *repaired*, the same in another spelling; *misattributed*, a source other than the
+one expected; *stitched*, parts of several sources in one, or one case's name with another's citation; *absent*.
 
 Citations are neutral ones (``[2019] UKSC 41``), reports (``[1932] AC 562``, ``AIR 1973 SC 1461``, ``410 U.S. 113``),
 provisions with their Act where it stands beside them, and the pinpoint that follows (``at [50]-[52]``, ``para 42``).

@@ -1,6 +1,6 @@
 """How far a ranked list has moved, and how far rankings of a few items agree.
 
-Lists of ids, such as the cases found before and after one fact of a query was changed: best first, each id once. A value
+Lists of ids, such as the cases found before and after one fact of a query was changed: best first, each once. A value
 that does not exist is None; `undefined_reason` says why. Definitions: Fagin, Kumar and Sivakumar 2003 (top-k lists),
 Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall and Gibbons 1990 (rank correlation).
 """
