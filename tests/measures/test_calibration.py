@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
 
-from casebook.errors import InputError
 from casebook.measures.calibration import calibration
 
 stated = st.lists(st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30)
@@ -101,10 +100,3 @@ def test_clusters_widen_the_interval():
     alone = calibration(y, p, n_boot=300).measures["aurc"]
     paged = calibration(y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)).measures["aurc"]
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)
-
-
-def test_bad_probabilities_are_named():
-    with pytest.raises(InputError, match=r"1 probabilities .*first: 1\.2"):
-        calibration([1, 0], [1.2, 0.3])
-    with pytest.raises(InputError, match="outcomes and"):
-        calibration([1], [0.2, 0.3])

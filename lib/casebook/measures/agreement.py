@@ -240,7 +240,6 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
 def benchmark(estimate, se, scale="landis-koch", least=0.95):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
     check_choice("scale", scale, SCALES)
-    check_share("least", least)
     if estimate is None or se is None:
         return None, None, {}
 

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError
 from casebook.measures.classification import auroc
 from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
-from casebook.stats.samples import check_count, check_share, stream
+from casebook.stats.samples import stream
 
 BLOCK = 2**21
 NAMES = (
@@ -41,8 +40,6 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
     risk by coverage. Equal probabilities are never parted.
     """
-    check_share("level", level)
-    check_count("n_bins", n_bins)
     y, p, groups, missing = _checked(outcome, probability, clusters)
     bins = mass_bins(p, n_bins)
     statistics = _Statistics(y, p, bins)
@@ -70,12 +67,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
 def _checked(outcome, probability, clusters):
     y = np.asarray(outcome, dtype=bool)
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
-    if y.shape != p.shape:
-        raise InputError(f"{y.shape} outcomes and {p.shape} probabilities")
     given = ~np.isnan(p)
-    if ((p[given] < 0) | (p[given] > 1)).any():
-        wrong = p[given][(p[given] < 0) | (p[given] > 1)]
-        raise InputError(f"{len(wrong)} probabilities lie outside 0 to 1 (first: {wrong[0]})")
     groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
     return y[given], p[given], groups, int((~given).sum())
 

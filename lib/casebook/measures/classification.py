@@ -23,7 +23,7 @@ from casebook.stats.intervals import (
     unit_counts,
     wilson,
 )
-from casebook.stats.samples import check_choice, check_share
+from casebook.stats.samples import check_choice
 
 SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
 INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
@@ -168,7 +168,6 @@ def score_predictions(
 
 def documented_metrics(gold, predicted, behaviour="S"):
     """Classification metrics exactly as documented, positive class SUPPORTED."""
-    check_choice("behaviour", behaviour, BEHAVIOURS)
     gold, predicted = paired_labels(gold, predicted)
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
@@ -202,11 +201,8 @@ def auroc_difference(positive, scores, against, *, level=0.95, clusters=None):
 
 def _auroc(positive, scored, level, clusters):
     """One AUROC with an interval on the logit scale, or the difference of two with Student's."""
-    check_share("level", level)
     positive, scored = np.asarray(positive, dtype=bool), [np.asarray(scores, dtype=float) for scores in scored]
     for scores in scored:
-        if positive.ndim != 1 or positive.shape != scores.shape:
-            raise InputError(f"{positive.shape} classes and {scores.shape} scores: give one of each")
         if not np.isfinite(scores).all():
             raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
     n, alone = len(positive), len(scored) == 1
