@@ -231,7 +231,7 @@ def _check_queries(path, rows):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "kernel.py")
+_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "parameters.py", "kernel.py")
 
 
 def digest(value):
