@@ -20,9 +20,20 @@ from casebook.assistant import ANSWERED
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
-from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults, named_files, path_parameters
+from casebook.grid import EVERY
+from casebook.parameters import (
+    DATA,
+    MODELS,
+    check,
+    check_before_running,
+    check_parameters,
+    defaults,
+    named_files,
+    path_parameters,
+    plugged,
+)
 from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
-from casebook.plugins import CALLER, is_plugin, plugin, source_of
+from casebook.plugins import CALLER, is_plugin, source_of
 from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
 from casebook.runs import record as records
@@ -38,27 +49,6 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
-FEWEST = 100  # resamples of an interval
-READERS = {
-    "cases": "casebook.sensitivity.cases:read_cases",
-    "claims": "casebook.factcheck.claims:read_labelled",
-    "corpus": "casebook.data.folders:read_collection",
-    "reported": "casebook.audits.tables:read_tables",
-}
-"""Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
-PLUGINS = {
-    "dataset": "casebook.data.registry:load",
-    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
-    "encoder": "casebook.models.encoders:load_encoder",
-    "measures": "casebook.measures.ranking:parse_measure",
-    "reranker": "casebook.retrieval.rerank:load_reranker",
-    "retriever": "casebook.retrieval.ablation:load_retriever",
-    "stance": "casebook.factcheck.stance:PluginStance",
-    "systems": "casebook.retrieval.ablation:load_retriever",
-}
-"""Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
-LEAST = {"k": 1, "resamples": FEWEST, "seed": 0}
-"""Whole number to the least that it may be."""
 _POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
@@ -121,7 +111,7 @@ def plan(cells, run, force=False):
     """Decide for each cell whether it must run; defects of parameters, data and models stop the batch here."""
     for cell in cells:
         check_parameters(NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters})
-    notes = {cell.name: _check_data(cell) for cell in cells}
+    notes = {cell.name: check(cell, NOTEBOOKS / cell.notebook) for cell in cells}
     planned, common = {}, common_inputs()
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
@@ -133,10 +123,7 @@ def plan(cells, run, force=False):
             again |= any(other.status != "cached" for other in planned.values())
         one = _planned(cell, run, again, inputs_of(cell, common, needed))
         if one.status != "cached":
-            _check_models(cell.parameters)
-            for name, values in _plugged(cell.parameters).items():
-                for value in values:
-                    plugin(PLUGINS[name])(value)
+            check_before_running(cell, NOTEBOOKS / cell.notebook)
         planned[cell.name] = replace(one, note=notes[cell.name])
     return [planned[cell.name] for cell in cells]
 
@@ -155,7 +142,7 @@ def inputs_of(cell, common, needed=None):
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
     own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
-    own |= {name: [source_of(value) for value in values] for name, values in _plugged(cell.parameters).items()}
+    own |= {name: [source_of(value) for value in values] for name, values in plugged(cell.parameters).items()}
     own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
     return (
         ({"needs": needed} if needed else {})
@@ -168,13 +155,6 @@ def inputs_of(cell, common, needed=None):
             "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
         }
     )
-
-
-def _plugged(parameters):
-    """Give the objects of the user's own that parameters name, by parameter."""
-    listed = {name: value if isinstance(value, list) else [value] for name, value in parameters.items()}
-    found = {name: [each for each in values if is_plugin(each)] for name, values in listed.items() if name in PLUGINS}
-    return {name: values for name, values in found.items() if values}
 
 
 def _hashed(value):
@@ -211,101 +191,6 @@ def _recorded_keys(cell, run):
             if record.workflow != cell.experiment:
                 found[path.parent.name] = record.labels.get("ContentKey")
     return found
-
-
-def _check_data(cell):
-    """Read the user's folders, all splits that will be read; gives what is to be said of them."""
-    usual = defaults(NOTEBOOKS / cell.notebook)
-    values = usual | cell.parameters
-    ours = (NOTEBOOKS / cell.notebook).parent == NOTEBOOKS
-    _check_names(values, {*DATA, *MODELS, *path_parameters(NOTEBOOKS / cell.notebook), *(PLUGINS if ours else ())})
-    _check_numbers(values, usual, LEAST if ours else {"resamples": FEWEST})
-    if ours:
-        _check_systems(values)
-    for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
-        for path in named_files(cell.parameters.get(name)):
-            plugin(READERS[name])(Path(path))
-    if values.get("log"):
-        plugin("casebook.assistant.log:check_parameters")(values)
-    if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
-        plugin("casebook.raters.analysis:check_parameters")(values)
-    for own in {"cases", "claims"} & values.keys():
-        if (values[own] is None) != (values.get("corpus") is None):
-            raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
-    if named_files(values.get("explanations")):
-        plugin("casebook.explain.study:check_parameters")(values)
-    for name in values.get("datasets") or ():
-        if own := data_folder(name):
-            from casebook.audits.sources import read_labels
-
-            read_labels(own[1])
-    name = values.get("dataset")
-    if not name or data_folder(name) is None:
-        return ""
-    from casebook.data.registry import load
-
-    reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
-    splits = [values.get(key) for key in ("split", "development", "held_out")]
-    found = [load(name, split, **reading) for split in dict.fromkeys([splits[0], *filter(None, splits[1:])])]
-    return "; ".join(f"{data.name}: {data.missing}" for data in found if data.missing)
-
-
-def _check_names(values, names):
-    """Refuse what is no name where one has to stand."""
-    for name in sorted(values.keys() & names):
-        many = isinstance(values[name], list) and name not in ("dataset", *MODELS)
-        for value in values[name] if many else [values[name]]:
-            if not isinstance(value, str | None) or (value == "" and name in PLUGINS):
-                raise InputError(f"{name}: {value!r} is no name: give text, or leave it out")
-
-
-def _check_numbers(values, usual, least):
-    """Refuse what is no whole number, or too small, where the notebook has one."""
-    for name in [name for name in least if isinstance(usual.get(name), int)]:
-        value = values[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
-            why = ": an interval needs that many" if name == "resamples" else ""
-            raise InputError(f"{name}: give a whole number of at least {least[name]}, not {value!r}{why}")
-
-
-def _check_systems(values):
-    """Refuse measures, modes and retrievers that there are not."""
-    for name in ("datasets", "measures", "modes", "systems"):
-        if isinstance(values.get(name), str):
-            raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
-    for name in values.get("measures") or ():
-        plugin(PLUGINS["measures"])(name)
-    for name in _listed(values.get("retriever")):
-        if not is_plugin(name):
-            raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
-    modes = values.get("modes")
-    if modes is None:
-        return
-    if not isinstance(modes, list) or not modes:
-        raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")
-    from casebook.retrieval.settings import config_for
-
-    for mode in modes:
-        config_for(mode)
-
-
-def _listed(value):
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _check_models(parameters):
-    """Find the models that parameters name: a missing one stops the batch."""
-    from casebook.models.encoders import PACKAGED, load_encoder, locate_model
-    from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
-
-    for name in set(MODELS) & set(parameters):
-        value = parameters[name]
-        if name == "reranker":
-            value = PipelineConfig(reranker=value).reranker or ""
-            if value.startswith(CROSS_ENCODER):
-                locate_model(value.removeprefix(CROSS_ENCODER))
-        elif value not in (None, PACKAGED):
-            load_encoder(value, cache=False)
 
 
 # --- the batch

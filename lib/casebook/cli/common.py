@@ -1,5 +1,7 @@
 """Options and printing that the commands share."""
 
+import functools
+import inspect
 import json
 import math
 import warnings
@@ -54,6 +56,26 @@ Measure = Annotated[
     str, typer.Option("-m", "--measure", help="Key of a record, in any letter case.", callback=lambda key: noted(key))
 ]
 DEFAULT_MEASURE = "original:ndcg@3"
+
+
+_SCOPE = {"runs_root": Root, "domain": Domain, "tenant": Tenant}
+
+
+def scoped(command):
+    """Give a command the options that name a registry; it gets them as ``scope``, the arguments of `locate`."""
+
+    @functools.wraps(command)
+    def run(**options):
+        scope = {name: options.pop(name) for name in _SCOPE}
+        if scope["domain"] and scope["runs_root"]:
+            raise InputError("--domain has no effect with --runs-root: leave one of them out")
+        return command(scope=scope, **options)
+
+    own = [one for one in inspect.signature(command).parameters.values() if one.name != "scope"]
+    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in _SCOPE.items()]
+    run.__signature__ = inspect.Signature([*own, *more])
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *more)}
+    return run
 
 
 def noted(measure):

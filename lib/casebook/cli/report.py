@@ -141,7 +141,8 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, grid, tag, force, overrides):
-    from casebook.grid import DEFAULT_GRID, load_grid, path_parameters, resolved, select
+    from casebook.grid import DEFAULT_GRID, load_grid, select
+    from casebook.parameters import path_parameters, resolved
     from casebook.paths import NOTEBOOKS
     from casebook.run import data_folders, plan
 
