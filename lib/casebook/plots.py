@@ -222,9 +222,12 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
     `shown` writes a value, or is a frame of texts; `label` is what a colour says on hover, or a frame of that.
     """
     rows, columns = table.shape
-    heads, names = [str(name) for name in table.columns], ["\n".join(wrap(str(name), 22)) for name in table.index]
+    heads = [str(name) for name in table.columns]
+    names = ["\n".join(wrap(str(name), 22)) for name in table.index]
+    if columns < 5:
+        heads = ["\n".join(wrap(head, 44 // columns)) for head in heads]
     longest = max(map(len, heads), default=0)
-    upright = longest * columns > 40
+    upright = columns >= 5 and longest * columns > 40
     if axes is None:
         size = max(WIDTH, 0.56 * columns + 2.0), 0.42 * rows + (0.4 + 0.085 * longest if upright else 0.9)
         axes = plt.subplots(figsize=size)[1]
