@@ -125,7 +125,7 @@ def test_quality_of_an_explanation_that_decides(checked):
 
 
 def test_explanations_of_real_claims_hold_spans_and_beat_random_ones(own):
-    rule, results = own.config.rule, own.results
+    rule, results = own.config.rule, own.results[:40]
     result = next(result for result in results if result.verdict == NOT_SUPPORTED)
     told = explain(result, rule)
     assert told.cited and told.removal.after in told.text
