@@ -54,14 +54,6 @@ _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one cell may take."""
-
-    timeout: float | None = None
-    retries: int = 1
-
-
-@dataclass(frozen=True)
 class Planned:
     """What will happen to one cell, and why."""
 
@@ -92,16 +84,6 @@ class Outcome:
     def tries(self):
         """Number of attempts: 0 if what the cell needs failed."""
         return len(self.attempts) + (self.cause != "needs")
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a batch stands."""
-
-    done: int
-    total: int
-    running: tuple
-    seconds_left: float | None
 
 
 # --- what must run, and why
@@ -196,7 +178,7 @@ def _recorded_keys(cell, run):
 # --- the batch
 
 
-def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None, show=None):
+def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1):
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the seconds of each cell;
@@ -216,7 +198,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
             if waiting:
                 with _workers(run, len(waiting), workers, scheduler) as cluster:
                     progress = Progress(run, waiting, report, show, cluster.slots)
-                    _work(waiting, cluster, (run, limits or Limits(), cluster.expected), outcomes, progress)
+                    _work(waiting, cluster, (run, timeout, retries, cluster.expected), outcomes, progress)
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             try:
@@ -337,7 +319,7 @@ class Progress:
     def _tell(self):
         if self._show:
             running = tuple(f"{name}: {text}" if text else name for name, text in self._running.items())
-            self._show(State(self._done, self._total, running, self._seconds_left()))
+            self._show(self._done, self._total, running, self._seconds_left())
 
     def _seconds_left(self):
         """Extrapolate: by recorded durations where all are known, else by cells."""
@@ -443,32 +425,29 @@ def keep(run, outcomes):
 # --- one cell
 
 
-def run_cell(planned, run, limits):
+def run_cell(planned, run, timeout=None, retries=1):
     """Execute one cell and write its run record; a kernel that died is tried again."""
     cell, started, begin = planned.cell, records.now(), time.perf_counter()
     record_path(run, cell.name).unlink(missing_ok=True)
-    given_up, last_lines = [], ()
+    given_up, cause, failure, last_lines = [], "done", None, ()
     while True:
         try:
-            execute(cell.notebook, cell.name, run, cell.parameters, limits.timeout)
-            cause, failure = "done", None
-        except (CasebookError, OSError) as error:
-            cause, failure = getattr(error, "cause", "failed"), _why(error, run)
-            last_lines = getattr(error, "last_lines", ())
-        if cause != "kernel died" or len(given_up) >= limits.retries:
-            break
-        given_up.append(cause)
-    if failure is None:
-        try:
-            _record(planned, run, started, len(given_up) + 1)
-        except OSError as error:  # a notebook whose record cannot be written is taken back
-            (run_dir(run) / "notebooks" / f"{cell.name}.ipynb").unlink(missing_ok=True)
-            cause, failure = "failed", _why(error, run)
-    return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
-
-
-def _why(error, run):
-    return f"{error.filename or run_dir(run)}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            executed = execute(cell.notebook, cell.name, run, cell.parameters, timeout)
+            try:
+                _record(planned, run, started, len(given_up) + 1)
+            except OSError:  # a notebook whose record cannot be written is taken back
+                executed.unlink(missing_ok=True)
+                raise
+        except NotebookFailed as error:
+            if error.cause == KERNEL_DIED and len(given_up) < retries:
+                given_up.append(error.cause)
+                continue
+            cause, failure, last_lines = error.cause, str(error), error.last_lines
+        except CasebookError as error:
+            cause, failure = "failed", str(error)
+        except OSError as error:
+            cause, failure = "failed", f"{error.filename or run_dir(run)}: {error.strerror}"
+        return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
 
 
 def _record(planned, run, started, attempts):
@@ -503,22 +482,15 @@ def _record(planned, run, started, attempts):
 # --- one notebook
 
 
+KERNEL_DIED = "kernel died"  # killed, out of memory, or crashed
+
+
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
 
-    cause, last_lines = "failed", ()
-
-
-class KernelDied(NotebookFailed):
-    """The kernel ended before the notebook: killed, out of memory, or crashed."""
-
-    cause = "kernel died"
-
-
-class TimedOut(NotebookFailed):
-    """The notebook took longer than it may."""
-
-    cause = "timed out"
+    def __init__(self, message, cause="failed", last_lines=()):
+        super().__init__(message)
+        self.cause, self.last_lines = cause, last_lines
 
 
 def execute(notebook, cell, run, parameters, timeout=None):
@@ -550,9 +522,9 @@ def execute(notebook, cell, run, parameters, timeout=None):
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{notebook}: {_reached(partial)}"
         if watch.late:
-            raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
+            raise NotebookFailed(f"{where}: not done within {timeout:g} s: killed", "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise KernelDied(f"{where}: the kernel died ({lines[-1]})") from None
+        raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
     finally:
         place.unlink(missing_ok=True)
     unreached = [c.id for c in result.cells if c.cell_type == "code" and c.source and c.execution_count is None]
@@ -588,14 +560,11 @@ def _reached(partial):
 
 def _explained(notebook, error):
     """Say in one line which cell failed and why; add the end of a traceback."""
-    kinds = (CasebookError, *CasebookError.__subclasses__())
-    foreseen = error.ename in {kind.__name__ for kind in kinds}
+    foreseen = error.ename in {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
-    found = NotebookFailed(f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"[:1000])
-    if not foreseen:
-        lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
-        found.last_lines = tuple(lines[-6:])
-    return found
+    lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
+    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    return NotebookFailed(text[:1000], last_lines=() if foreseen else tuple(lines[-6:]))
 
 
 def _plain(text):
@@ -727,12 +696,12 @@ def _patience():
         raise InputError(f"{PATIENCE_VARIABLE}={text}: give a number of seconds") from None
 
 
-def _on_worker(planned, run, limits, expected):
+def _on_worker(planned, run, timeout, retries, expected):
     """Execute a cell; a worker that came after the handshake is asked too."""
     wrong = expected and _difference(expected)
     if wrong:
         return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
-    return run_cell(planned, run, limits)
+    return run_cell(planned, run, timeout, retries)
 
 
 def _difference(expected):

@@ -34,6 +34,7 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
 ]
+DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
@@ -156,13 +157,26 @@ def print_frame(frame, form="text", digits="z.4f"):
     typer.echo(text)
 
 
-def show(value, as_json, lines):
-    """Print JSON, or lines for people."""
+def show(value, as_json, *parts, digits="z.4f"):
+    """Print JSON, or for people lines and tables."""
     if as_json:
         print_json(value)
         return
-    for line in lines:
-        typer.echo(line)
+    for part in parts:
+        if hasattr(part, "columns"):
+            print_frame(part, digits=digits)
+            continue
+        for line in part:
+            typer.echo(line)
+
+
+def show_report(report, as_json, out, lines):
+    """Write a report to a file, if one is named, and print it as JSON or as lines."""
+    from casebook.files import write_json
+
+    if out is not None:
+        write_json(out, report)
+    show(report, as_json, lines, [str(out)] if out else [])
 
 
 def show_tables(tables, as_json, empty="nothing to report"):
