@@ -16,7 +16,7 @@ app = typer.Typer(
     help="Double-blind human evaluation: make forms, audit them, analyse what comes back.", no_args_is_help=True
 )
 
-SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests")
+SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 
 # Of the commands that read forms
 Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
@@ -340,9 +340,9 @@ def _documented(files, key, side_col, last_column, force, names, as_json):
 
 def _analysis(votes, against, draws, out, as_json):
     """Analyse, write and print."""
-    from casebook.raters.analysis import Options, analyse, answer, kappa_pairs
+    from casebook.raters.analysis import analyse, answer
 
-    found = analyse(votes, against, Options(**draws))
+    found = analyse(votes, against, **draws)
     values = {"answer": answer(found), "tables": found.tables}
     if out:
         _write_tables(out, found.tables, plain(values), _figures(found))
@@ -351,7 +351,7 @@ def _analysis(votes, against, draws, out, as_json):
         return
     for line in values["answer"]:
         typer.echo(f"- {line}")
-    show_tables({name: found.tables[name] for name in SHOWN} | {"cohen_kappa": kappa_pairs(found)}, False)
+    show_tables({name: found.tables[name] for name in SHOWN}, False)
     typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
