@@ -15,7 +15,6 @@ from casebook.explain.study import explain
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
 
-
 WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
 
