@@ -94,8 +94,3 @@ def test_a_stratified_draw_keeps_proportions_and_is_recorded():
     assert not draw.equals(draw_items(ITEMS, 20, strata, seed=5))
     with pytest.raises(InputError, match="101 items are asked for"):
         draw_items(ITEMS, 101)
-
-
-def test_every_item_is_drawn_equally_often():
-    hits = sum(draw_items(ITEMS[:10], 3, seed=seed)["drawn"].to_numpy() for seed in range(400))
-    assert (np.abs(hits - 120) < 40).all()

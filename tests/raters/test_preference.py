@@ -18,7 +18,6 @@ from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
     UNITS,
-    check_votes,
     dependence,
     equivalence,
     item_flips,
@@ -54,15 +53,6 @@ def test_matrix_has_items_and_raters_in_order_and_names_defects():
         matrix([*ROWS, ("c", "r1", "tie")])
     with pytest.raises(InputError, match="item b: r1 votes more than once"):
         matrix([*ROWS, ("b", "r1", "Y")])
-
-
-@pytest.mark.parametrize(
-    ("votes", "message"),
-    [([[2, 0]], "not 2"), ([1, 0], "items x raters"), ([[np.nan]], "there are no votes"), ([[np.inf, 0]], "not inf")],
-)
-def test_what_is_no_vote(votes, message):
-    with pytest.raises(InputError, match=message):
-        check_votes(votes)
 
 
 def test_table_of_counts(example):
@@ -240,13 +230,6 @@ def test_the_level_decides():
     p = equivalence(votes, n_boot=100)["p_tost"]
     found = [equivalence(votes, alpha=alpha, n_boot=100)["verdict"] for alpha in (1.01 * p, 0.99 * p)]
     assert found == ["equivalent", "undecided"]
-
-
-def test_an_undefined_or_empty_region():
-    same = equivalence([[1, -1]] * 6, n_boot=10)
-    assert (same["p_tost"], same["verdict"], same["reason"]) == (None, "undecided", "no_variation")
-    with pytest.raises(InputError, match="is empty"):
-        equivalence([[1, -1]], margin=(0.6, 0.4))
 
 
 def biased(share, seed=0, shape=(100, 4)):

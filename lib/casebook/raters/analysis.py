@@ -20,6 +20,7 @@ from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
+from casebook.tables import reason_text
 
 VOTES = (-1, 0, 1)
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
@@ -416,7 +417,7 @@ def answer(analysis):
     ]
     row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     if pd.isna(row["estimate"]):
-        lines.append(f"Agreement on the preference is undefined: {row['reason']}.")
+        lines.append(f"Agreement on the preference is undefined: {reason_text(row['reason'])}.")
     else:
         lines.append(
             f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for "
@@ -451,7 +452,7 @@ def _tested(panel, row):
     winner = panel.focus if row["win_rate"] > 0.5 else panel.other
     verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
     if pd.isna(row["p"]):
-        return f"no test ({row['reason'].replace('_', ' ')}): {verdict}"
+        return f"no test ({reason_text(row['reason'])}): {verdict}"
     error = row["mc_error"]
     drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
     return f"p = {row['p']:.2g}{drawn}: {verdict}"
