@@ -145,9 +145,6 @@ def simulate(
     study: Annotated[Path, typer.Argument(help="Folder of a study.")],
     folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
     effect: Annotated[float, typer.Option(help="Log odds for the system under study.")] = 0.7,
-    item_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over items.")] = 1.3,
-    rater_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over raters.")] = 0.5,
-    left: Annotated[float, typer.Option(help="Log odds added for the left side.")] = 0.0,
     ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
     blank: Annotated[float, typer.Option(min=0, max=1, help="Share of blank ratings.")] = 0.0,
     seed: Seed = 0,
@@ -158,7 +155,7 @@ def simulate(
     """
     from casebook.raters.simulate import Truth, fill_forms
 
-    truth = Truth(effect, item_sd, rater_sd, left, ties, blank)
+    truth = Truth(effect, ties=ties, blank=blank)
     for path in fill_forms(study, folder, truth, seed=seed):
         typer.echo(str(path))
     typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
@@ -211,22 +208,21 @@ def audit(
 
 
 def _validity(votes, against, permutations, seed):
-    from casebook.raters.analysis import duplicate_raters, length_effect, order_drift, panel_of, position_table
-    from casebook.raters.blinding import content_audit, guesses
+    from casebook.raters import analysis, blinding
 
-    panel = panel_of(votes, against)
+    panel = analysis.panel_of(votes, against)
     return {
-        **content_audit(panel, permutations, seed),
-        "guesses": guesses(panel),
-        "position": position_table(panel),
-        "length": length_effect(panel, seed=seed),
-        "order": order_drift(panel),
-        "duplicates": duplicate_raters(panel),
+        **blinding.content_audit(panel, permutations, seed),
+        "guesses": blinding.guesses(panel),
+        "position": analysis.position_table(panel),
+        "length": analysis.length_effect(panel, seed=seed),
+        "order": analysis.order_drift(panel),
+        "duplicates": analysis.duplicate_raters(panel),
     }
 
 
-@app.command()
-def analyse(
+@app.command("analyse")
+def analyse_forms(
     context: typer.Context,
     files: Forms,
     key: Key = None,
@@ -248,6 +244,7 @@ def analyse(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
+    from casebook.raters.analysis import analyse, answer
     from casebook.raters.read import key_beside, open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "seed")
@@ -257,12 +254,24 @@ def analyse(
     if original:
         _documented(files, key, side_col, last_column, force, names, as_json)
         return
-    returned = read_forms(files, names)
-    if not _paired(returned):
-        _likert(returned, key or key_beside(returned), force, out, seed, as_json)
+    returned, found = read_forms(files, names), None
+    if _paired(returned):
+        votes = open_forms(returned, key, side_col, last_column, force)
+        found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
+        values, shown = {"answer": answer(found), "tables": found.tables}, {name: found.tables[name] for name in SHOWN}
+    else:
+        values = _likert(returned, key or key_beside(returned), force, seed)
+        shown = values["tables"]
+    if out:
+        _write_tables(out, values["tables"], plain(values), _figures(found) if found else {})
+    if as_json:
+        print_json(values)
         return
-    votes = open_forms(returned, key, side_col, last_column, force)
-    _analysis(votes, against, {"resamples": resamples, "permutations": permutations, "seed": seed}, out, as_json)
+    for line in values.get("answer", ()):
+        typer.echo(f"- {line}")
+    show_tables(shown, False)
+    if found:
+        typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _mapping(options):
@@ -306,23 +315,6 @@ def _documented(files, key, side_col, last_column, force, names, as_json):
             typer.echo(line)
 
 
-def _analysis(votes, against, draws, out, as_json):
-    """Analyse, write and print."""
-    from casebook.raters.analysis import analyse, answer
-
-    found = analyse(votes, against, **draws)
-    values = {"answer": answer(found), "tables": found.tables}
-    if out:
-        _write_tables(out, found.tables, plain(values), _figures(found))
-    if as_json:
-        print_json(values)
-        return
-    for line in values["answer"]:
-        typer.echo(f"- {line}")
-    show_tables({name: found.tables[name] for name in SHOWN}, False)
-    typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
-
-
 def _figures(found):
     from casebook import plots
 
@@ -338,7 +330,7 @@ def _figures(found):
     }
 
 
-def _likert(returned, key, force, out, seed, as_json):
+def _likert(returned, key, force, seed):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
     from casebook.raters.read import defect_table, read_key, unblind_likert
 
@@ -350,13 +342,7 @@ def _likert(returned, key, force, out, seed, as_json):
         "counts": likert_counts(ratings),
         "defects": defect_table(defects),
     }
-    values = {"documented": documented_means(ratings), "tables": tables}
-    if out:
-        _write_tables(out, tables, plain(values), {})
-    if as_json:
-        print_json(values)
-    else:
-        show_tables(tables, False)
+    return {"documented": documented_means(ratings), "tables": tables}
 
 
 def _write_tables(folder, tables, values, figures):

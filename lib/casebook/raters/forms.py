@@ -105,48 +105,20 @@ PAIRED, PAIRED_WITH_GUESS, LIKERT = _layout("paired"), _layout("paired", GUESS),
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study is to be.
+    """What a study is to be."""
 
-    Attributes
-    ----------
-    study : str
-        Name; raters read it.
-    raters : dict of str
-        Label to kind (``lay`` or ``expert``).
-    focus : str or None
-        System whose wins are counted; the first one by default.
-    items : int or None
-        How many items to draw; all by default.
-    per_item : int or None
-        Raters of each comparison; all by default.
-    pairs_per_item : int or None
-        Pairs of systems compared on each item; all by default.
-    seed : int
-        Public seed of the draw of items.
-    margin : float
-        Half width, in (0, 0.5), of the range of win rates around 1/2 that counts as no difference.
-    alpha : float
-        Level of the primary test.
-    win_rate : float
-        Win rate for which the power is stated.
-    guess : str or None
-        Question for an extra column in which raters guess the system.
-    formats : tuple of str
-        ``xlsx``, ``csv`` or both.
-    """
-
-    study: str
-    raters: dict
-    focus: str | None = None
-    items: int | None = None
-    per_item: int | None = None
-    pairs_per_item: int | None = None
-    seed: int = 0
-    margin: float = 0.05
-    alpha: float = 0.05
-    win_rate: float = 0.65
-    guess: str | None = None
-    formats: tuple = ("xlsx",)
+    study: str  # its name, which raters read
+    raters: dict  # label to kind, lay or expert
+    focus: str | None = None  # system whose wins are counted; the first one by default
+    items: int | None = None  # to draw; all by default
+    per_item: int | None = None  # raters of each comparison; all by default
+    pairs_per_item: int | None = None  # of systems, compared on each item; all by default
+    seed: int = 0  # of the draw of items, public
+    margin: float = 0.05  # half width of the win rates around 1/2 that count as no difference
+    alpha: float = 0.05  # level of the primary test
+    win_rate: float = 0.65  # for which the power is stated
+    guess: str | None = None  # question for a column in which raters guess the system
+    formats: tuple = ("xlsx",)  # xlsx, csv or both
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
