@@ -86,19 +86,18 @@ def panel_of(votes, other=None):
     if rows.empty:
         raise InputError(f"there is no judgement on {focus} and {other}")
     rows = rows.assign(focus_left=rows["left"] == focus)
-    table = rows.rename(columns={"item_id": "item", "choice": "preference"})
-    matrix = preference.vote_matrix(table, win=focus, loss=other)
-    matrix = matrix[[rater for rater in votes.raters if rater in matrix]]
+    keys = pd.MultiIndex.from_frame(rows[["item_id", "rater"]], names=["item", "rater"])
+    raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
 
     def wide(values):
-        found = table.assign(wide=values).pivot(index="item", columns="rater", values="wide")  # noqa: PD010
-        return found.reindex(index=matrix.index, columns=matrix.columns)
+        return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
     left, given = rows["focus_left"].to_numpy(bool), {}
     for scale in SCALES:
         by_side = [rows[f"{scale}_{side}"].to_numpy(float) for side in ("left", "right")]
         given[scale, focus] = wide(np.where(left, *by_side))
         given[scale, other] = wide(np.where(left, *by_side[::-1]))
+    matrix = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
     first = rows.drop_duplicates("item_id").set_index("item_id")
     one, two, focus_left = first["text_left"], first["text_right"], first["focus_left"]
     texts = {"prompt": first["prompt"], focus: one.where(focus_left, two), other: two.where(focus_left, one)}
