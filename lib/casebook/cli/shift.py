@@ -55,9 +55,9 @@ def train(
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     if as_json:
-        print_json({"folder": str(folder), "result": values, "stats": stats.as_dict()})
+        print_json({"folder": str(folder), "result": values, "stats": vars(stats)})
         return
-    for name, value in stats.as_dict().items():
+    for name, value in vars(stats).items():
         typer.echo(f"{name:20} {value}")
     typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
     if not stats.QueriesUsed:
