@@ -156,7 +156,7 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.decide import settle
-    from casebook.shift.gate import run_evaluators
+    from casebook.shift.gate import note, run_evaluators
 
     exclusive(context, "training", "latest")
     if not baseline:
@@ -170,7 +170,7 @@ def eval_(
     mode = "shared" if shared_references else "per-query"
     report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
     verdict = None if report.gate is None else report.gate.verdict
-    notes = [] if report.gate is None else [check.note for check in report.gate.checks]
+    notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
     if as_json:
         own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
         print_json(own | {"n": report.n, "metrics": report.metrics, "note": report.note})
