@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Out, Resamples, Seed, print_json
+from casebook.cli.common import Json, Out, Resamples, Seed, show_tables
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Measure explanations against their sources.", no_args_is_help=True)
@@ -35,7 +35,7 @@ def score(
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """
-    from casebook.explain.study import own_explanations, score, score_lines, score_report
+    from casebook.explain.study import own_explanations, score, score_report, score_tables
     from casebook.files import write_json
 
     refuse_overwriting(out, explanations, sources)
@@ -44,10 +44,6 @@ def score(
     report = score_report(explained, found)
     if out is not None:
         write_json(out, report)
-    if as_json:
-        print_json(report)
-        return
-    for line in score_lines(report):
-        typer.echo(line)
-    if out is not None:
+    show_tables(report if as_json else score_tables(report), as_json)
+    if out is not None and not as_json:
         typer.echo(str(out))
