@@ -184,8 +184,8 @@ def score_report(explained, found):
     return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
 
 
-def score_tables(report):
-    """Give the scores of explanations as tables for people."""
+def score_parts(report):
+    """Give the scores of explanations as lines and tables for people."""
     names = {"documented": "COUNTERCASE's rule", "corrected": "standard"}
     numbers, items = [], []
     for rule, title in names.items():
@@ -204,7 +204,7 @@ def score_tables(report):
             row |= {name: item[rule]["faithfulness"], f"{name}, foreign": item[rule]["foreign"]}
         items.append(row | {"sentences not grounded": ", ".join(below)})
     title = f"{report['explanations']}: {len(items)} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
-    return {title: pd.DataFrame(numbers), "Explanations": pd.DataFrame(items)}
+    return [title], pd.DataFrame(numbers), pd.DataFrame(items)
 
 
 def _first_relevant(dataset):
