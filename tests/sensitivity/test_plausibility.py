@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.language import Endpoint
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 from casebook.sensitivity.facts import from_dict
@@ -100,25 +99,6 @@ def test_decisions_are_remembered_with_their_case():
         outcomes = [validator(s, added(s, "Confession")).outcome for s in (first, second)]
         assert outcomes == [ACCEPT, expected]
     assert ours(first, added(first, "Confession")).outcome == ACCEPT
-
-
-@pytest.mark.parametrize(
-    ("answer", "cause"),
-    [
-        ({"raw": "<html>gateway</html>"}, "nonsense"),
-        ({"raw": "{}", "status": 500}, "refused"),
-        ({"raw": "{}", "delay": 1.0}, "timeout"),
-        (None, "unreachable"),
-    ],
-)
-def test_bad_endpoints_are_counted_by_cause_and_never_accept(endpoint, answer, cause):
-    url = endpoint(**answer)[0] if answer else "http://127.0.0.1:9/v1"
-    timeout = 0.3 if cause == "timeout" else 60
-    validator = ModelValidator(Endpoint("fake", url=url, timeout=timeout))
-    before = sheet(["IPC-302"])
-    decision = validator(before, added(before, "Confession"))
-    assert decision.outcome == UNDETERMINED
-    assert validator.failures == {cause: 1}
 
 
 def test_accept_rate_leaves_the_undetermined_apart():
