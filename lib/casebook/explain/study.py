@@ -408,7 +408,8 @@ def detect(scored):
                 found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
                 row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
             rows.append(row)
-    return pd.DataFrame(rows).astype({"auroc": float, "low": float, "high": float, "reason": object})
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
+    return pd.DataFrame(rows).assign(reason=reasons).astype({"auroc": float, "low": float, "high": float})
 
 
 def detection_contrasts(scored, detector="corrected", against="documented"):
