@@ -127,18 +127,6 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
     assert edge(["a"], ["b"], listed, **options).sentences[-1].checked
 
 
-def test_same_cases_are_in_some_order_and_documented_not_operative():
-    assert edge(["a", "b"], ["b", "a"], {}).sentences[-1].text.endswith("another order.")
-    assert edge(["a"], ["a"], {}).sentences[-1].text.endswith("the same order.")
-    assert "not operative" in edge(["a"], ["a"], {}, documented=True).text
-
-
-def test_five_cases_are_named():
-    before = [f"c{at}" for at in range(7)]
-    found = edge(before, [], {})
-    assert found.sentences[1].text == "7 cases left the list: c0, c1, c2, c3, c4 and others."
-
-
 def test_markdown_is_safe_and_marks_what_nobody_checked():
     text = passage("state <script>alert(1)</script> | *x*")
     made = explain_result(SHEET, text, WEIGHTS, documented=True).to_dict()

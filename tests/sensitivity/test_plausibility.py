@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from casebook.errors import InputError
@@ -13,11 +12,9 @@ from casebook.sensitivity.plausibility import (
     UNDETERMINED,
     Decision,
     ModelValidator,
-    accept_rates,
     rules,
     validator_table,
 )
-from casebook.stats.intervals import wilson
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -99,18 +96,6 @@ def test_decisions_are_remembered_with_their_case():
         outcomes = [validator(s, added(s, "Confession")).outcome for s in (first, second)]
         assert outcomes == [ACCEPT, expected]
     assert ours(first, added(first, "Confession")).outcome == ACCEPT
-
-
-def test_accept_rate_leaves_the_undetermined_apart():
-    outcomes = [ACCEPT] * 6 + [REJECT] * 2 + [UNDETERMINED] * 4
-    frame = pd.DataFrame({"fact_type": ["Section"] * 12, "outcome": outcomes})
-    rates = accept_rates(frame).set_index("fact type")
-    expected = wilson(6, 8)
-    assert rates.loc["Section", "rate"] == pytest.approx(0.75)
-    assert rates.loc["Section", "rate low"] == pytest.approx(expected.low)
-    assert rates.loc["Section", "undetermined share"] == pytest.approx(4 / 12)
-    assert pd.isna(rates.loc["Evidence", "rate"])
-    assert rates.loc["all", "n"] == 12
 
 
 def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():
