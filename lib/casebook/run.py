@@ -48,7 +48,7 @@ READERS = {
 """Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
-    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
+    "decomposition": "casebook.factcheck.claims:PluginDecomposer",
     "encoder": "casebook.models.encoders:load_encoder",
     "measures": "casebook.measures.ranking:parse_measure",
     "reranker": "casebook.retrieval.rerank:load_reranker",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.factcheck.decompose import (
+from casebook.factcheck.claims import (
     ModelDecomposer,
     decompose,
     decompose_documented,

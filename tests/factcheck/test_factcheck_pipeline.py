@@ -8,10 +8,13 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import FOLDER
-from casebook.factcheck.decompose import SubClaim, decompose
-from casebook.factcheck.evidence import (
+from casebook.factcheck.claims import FOLDER, SubClaim, decompose
+from casebook.factcheck.pipeline import (
+    DOCUMENTED_CONFIG,
+    STAGES,
     EvidenceBase,
+    FactChecker,
+    PipelineConfig,
     diversity,
     documented_queries,
     documented_rating,
@@ -21,7 +24,6 @@ from casebook.factcheck.evidence import (
     read_ratings,
     unwrap,
 )
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED

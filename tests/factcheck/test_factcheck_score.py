@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from casebook.factcheck.evidence import Query
+from casebook.factcheck.pipeline import Query
 from casebook.factcheck.score import (
     compare_verdicts,
     cost_rows,

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.evidence import Passage, overlap
+from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import (
     NAMES,
     SIGNS,
@@ -23,7 +23,7 @@ from casebook.factcheck.stance import (
     joint_features,
     training_pairs,
 )
-from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS, overlap
 from casebook.models.tokens import TokenVectors
 
 FIRE = "Cover for fire ends 30 days after the house is left empty."

@@ -15,13 +15,9 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck.claims import compared_numbers, content, listed, names, numbers, stems, words
-from casebook.factcheck.evidence import EvidenceBase, overlap
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS
-from casebook.models.encoders import load_encoder
-from casebook.models.language import load_language_model
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
-from casebook.models.rerankers import EntailmentModel
-from casebook.plugins import is_plugin, plugin
+from casebook.plugins import plugin
 from casebook.readers import read_yaml
 
 #: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
@@ -70,7 +66,7 @@ class PublicJudge:
 
     Examples
     --------
-    >>> from casebook.factcheck.evidence import Passage
+    >>> from casebook.factcheck.pipeline import Passage
     >>> text = "Money is limited to 500."
     >>> passage = Passage(0, 0, len(text), text, "Theft clause")
     >>> judge = PublicJudge()
@@ -342,28 +338,6 @@ class PluginStance:
                     f"{self._name} gave {one!r}: give one of {', '.join(STANCES)}, and a probability or None"
                 )
         return answers
-
-
-def judge_of(name, base):
-    """Judge of stance by the name that the command line knows."""
-    kind, _, model = name.partition(":")
-    if name == "public":
-        return PublicJudge()
-    if name in ("features", "features+maxsim"):
-        own = claims.shipped_documents()
-        train = claims.read_claims(documents=own, split="train")
-        encoder = load_encoder() if name.endswith("maxsim") else None
-        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
-    if name == "placeholder":
-        return PlaceholderStance()
-    if kind == "entailment" and model:
-        return EntailmentStance(EntailmentModel(model))
-    if kind == "model" and model:
-        return ModelStance(load_language_model(model))
-    if is_plugin(name):
-        return PluginStance(name)
-    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
-    raise InputError(f"unknown stance {name!r}: give {known}")
 
 
 class Pair(NamedTuple):

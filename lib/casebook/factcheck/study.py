@@ -14,8 +14,7 @@ from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck.ablation import MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
-from casebook.factcheck.evidence import EvidenceBase, overlap
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, checker_of, documents_of
 from casebook.factcheck.score import compare_verdicts, is_right, majority
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import (
@@ -32,7 +31,7 @@ from casebook.factcheck.transfer import (
     of_claim_set,
     words_model,
 )
-from casebook.factcheck.verdict import INSUFFICIENT, STANCES
+from casebook.factcheck.verdict import INSUFFICIENT, STANCES, overlap
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.calibration import calibration
