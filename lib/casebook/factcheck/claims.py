@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 import nupunkt
 import pandas as pd
 import Stemmer
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from casebook import paths
 from casebook.data.registry import load
@@ -56,25 +56,25 @@ class Claim:
 
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
-    frames = []
-    for name in SHIPPED:
-        documents = load(name, titles=False).documents.copy()
-        frames.append(documents.assign(doc_id=name + ":" + documents["doc_id"], kind="primary", collection=name))
+    found = {name: load(name, titles=False).documents.copy() for name in SHIPPED}
+    frames = [docs.assign(doc_id=f"{name}:" + docs["doc_id"], collection=name) for name, docs in found.items()]
     columns = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
-    joined = pd.concat(frames, ignore_index=True)[columns].astype(object)
+    joined = pd.concat(frames, ignore_index=True).assign(kind="primary")[columns].astype(object)
     return joined.where(joined.notna(), "")
 
 
 def read_claims(documents=None, split="all"):
     """Our own claims, with the place of every quote that decides them."""
-    documents = shipped_documents() if documents is None else documents
-    texts, path = dict(zip(documents["doc_id"], documents["text"], strict=True)), FOLDER / "claims.jsonl"
-    found = []
+    texts, path, found = _texts(shipped_documents() if documents is None else documents), FOLDER / "claims.jsonl", []
     for number, row in read_jsonl(path, {}):
         atoms = [_atom(path, number, atom["text"], atom["label"], atom["evidence"], texts) for atom in row["atoms"]]
         known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
         found.append(Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known))
     return [claim for claim in found if split in ("all", claim.split)]
+
+
+def _texts(documents):
+    return dict(zip(documents["doc_id"], documents["text"], strict=True))
 
 
 def read_plain(path, documents=None, spellings=None):
@@ -92,7 +92,7 @@ def read_plain(path, documents=None, spellings=None):
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     if not rows:
         raise InputError(f"{path}: holds no claims")
-    texts = None if documents is None else dict(zip(documents["doc_id"], documents["text"], strict=True))
+    texts = None if documents is None else _texts(documents)
     lines, found = {}, []
     for number, row in rows:
         if not isinstance(row.get("claim"), str) or not row["claim"].strip():
@@ -284,7 +284,7 @@ def sentences(text):
 # are restored. A list of things under one verb, a condition and a reported clause stay whole. The word lists are in
 # data/factcheck/words.yml; data/factcheck/decomposition.jsonl has annotated sentences to test the rules on.
 
-VERIFIABLE, OPINION, VAGUE, PREDICTION = "verifiable", "opinion", "vague", "future_prediction"
+VERIFIABLE, OPINION, VAGUE, PREDICTION = KINDS = "verifiable", "opinion", "vague", "future_prediction"
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
 
@@ -306,17 +306,15 @@ def decompose(claim):
     texts = split(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
-    return tuple(
-        SubClaim(
-            f"SC{number}",
-            text,
-            logical_form(text),
-            verifiability(text),
-            names(text),
-            tuple(f"{n.value:g} {n.unit}".strip() for n in numbers(text)),
-        )
-        for number, text in enumerate(texts, start=1)
-    )
+    return _numbered((text, logical_form(text), verifiability(text), names(text), _counted(text)) for text in texts)
+
+
+def _numbered(parts):
+    return tuple(SubClaim(f"SC{number}", *part) for number, part in enumerate(parts, start=1))
+
+
+def _counted(text):
+    return tuple(f"{number.value:g} {number.unit}".strip() for number in numbers(text))
 
 
 def undivided(claim):
@@ -341,17 +339,15 @@ _SHORT = 10  # words below which a documented vague word decides
 
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
-    pieces = [piece.strip() for piece in _DOCUMENTED_SPLIT.split(claim)]
-    pieces = [piece for piece in pieces if piece][:MOST_SUBCLAIMS]
-    return tuple(
-        SubClaim(
-            f"SC{number}",
+    pieces = list(filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim))))[:MOST_SUBCLAIMS]
+    return _numbered(
+        (
             piece,
             f"Claim('{piece}')",
             documented_verifiability(piece),
             tuple(dict.fromkeys(_DOCUMENTED_NAME.findall(piece))),
         )
-        for number, piece in enumerate(pieces, start=1)
+        for piece in pieces
     )
 
 
@@ -367,9 +363,9 @@ def documented_verifiability(text):
 class Part(BaseModel):
     """One atomic claim as a language model gives it."""
 
-    text: Annotated[str, Field(pattern=r"\S")]
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     logical_form: str
-    verifiability: Literal["verifiable", "opinion", "vague", "future_prediction"]
+    verifiability: Literal[KINDS]
     entities: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
 
@@ -393,8 +389,7 @@ Claim: {claim}
         self._model = model
 
     def __call__(self, claim):
-        kinds = ", ".join((VERIFIABLE, OPINION, VAGUE, PREDICTION))
-        prompt = self.prompt.format(kinds=kinds, claim=checked_claim(claim))
+        prompt = self.prompt.format(kinds=", ".join(KINDS), claim=checked_claim(claim))
         answer = self._model.complete_json(prompt, Parts.model_json_schema())
         try:
             parts = Parts.model_validate(answer).subclaims
@@ -402,9 +397,7 @@ Claim: {claim}
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"the language model's answer does not fit: {where}: {first['msg']}") from error
-        return tuple(
-            SubClaim(f"SC{n}", **(part.model_dump() | {"text": part.text.strip()})) for n, part in enumerate(parts, 1)
-        )
+        return _numbered(part.model_dump().values() for part in parts)
 
 
 class PluginDecomposer:

@@ -41,39 +41,11 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
 class PublicJudge:
-    """The default judge: logistic regression on `joint_features`, learnt on five public sets.
+    """The default judge: logistic regression on `joint_features`, learnt on five public sets but for one left out.
 
-    It reads all evidence of a claim at once, because what supports a claim is often spread
-    over several sentences. A document that alone covers nearly all that the evidence covers
-    of the claim is judged alone, so that documents can contradict each other; the others are
-    judged together. Documents that speak of something else are neutral.
-
-    Parameters
-    ----------
-    left_out : str, optional
-        Data set that its weights must not have seen: for the evaluation on that set.
-
-    Raises
-    ------
-    InputError
-        If there are no weights without that set.
-
-    Notes
-    -----
-    ``data/factcheck/judge.yml`` holds words, weights, and how much is nearly all and how
-    little is something else; ``data/make/factcheck_judge.py`` learnt the weights. Each keeps
-    the sign of its meaning, and all are drawn towards one size (Dawes 1979).
-
-    Examples
-    --------
-    >>> from casebook.factcheck.pipeline import Passage
-    >>> text = "Money is limited to 500."
-    >>> passage = Passage(0, 0, len(text), text, "Theft clause")
-    >>> judge = PublicJudge()
-    >>> judge.judge("The theft clause limits money to 500.", [passage])[0][0]
-    'supports'
-    >>> judge.judge("The theft clause limits money to 750.", [passage])[0][0]
-    'refutes'
+    It reads all evidence of a claim at once, because what supports a claim is often spread over several sentences. A
+    document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
+    contradict each other; the others are judged together. Documents that speak of something else are neutral.
     """
 
     def __init__(self, left_out=None):
