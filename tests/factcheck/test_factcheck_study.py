@@ -54,7 +54,6 @@ def toy():
         blind=(CLAIM_ONLY,),
         slices=("hops",),
         confidence={"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]},
-        found=[True, True, True, False, False, True, False, None],
     )
 
 

@@ -18,33 +18,17 @@ from casebook.data.cards import cards
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
+from casebook.factcheck import claims
 from casebook.factcheck import stance as judges
-from casebook.factcheck.claims import (
-    DECOMPOSERS,
-    FOLDER,
-    STOP,
-    VERIFIABLE,
-    content,
-    decomposers_of,
-    names,
-    numbers,
-    read_claims,
-    sentences,
-    shipped_documents,
-    words,
-    yaml_table,
-)
+from casebook.factcheck.claims import content, names, numbers, sentences, words, yaml_table
 from casebook.factcheck.verdict import (
     DOCUMENTED,
     INSUFFICIENT,
-    LEVELS,
-    NOT_SUPPORTED,
     Evidence,
     Rule,
     VerdictResult,
     decide,
     degree_of_support,
-    overlap,
 )
 from casebook.models.encoders import load_encoder
 from casebook.models.language import load_language_model
@@ -70,7 +54,7 @@ def queries(subclaim, k=3):
     """Up to k queries that look at a sub-claim from different sides; none has the words of another."""
     text = subclaim.text
     named = " ".join(names(text))
-    spoken = [word for word in words(text) if word not in STOP and word not in words(named)]
+    spoken = [word for word in words(text) if word not in claims.STOP and word not in words(named)]
     plain = [word for word in spoken if not word[0].isdigit()]
     longest = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
     options = (
@@ -207,8 +191,8 @@ class EvidenceBase:
     def holding(self, atom):
         """The sentences that hold the words of a quote."""
         row = self.rows[atom.doc_id]
-        passages = [self.passage(row, *span) for span in sentences(self.texts[row])]
-        return [passage for passage in passages if overlap(passage, atom)]
+        spans = [(a, b) for a, b in sentences(self.texts[row]) if a < atom.end and atom.start < b]
+        return [self.passage(row, *span) for span in spans]
 
     def deciding(self, claim):
         """The sentences that decide a claim."""
@@ -260,7 +244,7 @@ def rate(url="", kind=None, ratings=None):
     """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
     ratings = read_ratings() if ratings is None else ratings
     score, rule = _rated(str(url or "").strip(), str(kind or "").lower(), ratings)
-    level = next((name for name in LEVELS[:2] if score >= ratings["levels"][name]), "low")
+    level = next((name for name in ("high", "medium") if score >= ratings["levels"][name]), "low")
     return Rating(float(score), level, rule)
 
 
@@ -297,7 +281,7 @@ def documented_rating(url):
 
 
 @cache
-def read_ratings(path=FOLDER / "credibility.yml"):
+def read_ratings(path=claims.FOLDER / "credibility.yml"):
     """Read and check a rating table: scores in [0, 1] of kinds, domains and public suffixes."""
     ratings, sections = read_yaml(path, "rating table"), ("kinds", "domains", "suffixes")
     wanted = {"version", "levels", "other", "unknown", "archives", *sections}
@@ -425,7 +409,7 @@ class FactChecker:
     def __init__(self, base, stance, config=None, decomposers=None, memo=None):
         self.base, self.stance = base, stance
         self.config, self.decomposers = config or PipelineConfig(), decomposers or {}
-        known = DECOMPOSERS | self.decomposers
+        known = claims.DECOMPOSERS | self.decomposers
         check_choice("decomposition", self.config.decomposition, known)
         self._decompose = known[self.config.decomposition]
         self._memo = {} if memo is None else memo
@@ -435,9 +419,9 @@ class FactChecker:
         """How many documents pass the credibility gate."""
         return sum(map(self._passes, range(len(self.base))))
 
-    def check_all(self, claims):
+    def check_all(self, pairs):
         """Check pairs of id and claim, each on its own."""
-        return [self.check(text, name) for name, text in track(claims, "checking claims")]
+        return [self.check(text, name) for name, text in track(pairs, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
@@ -451,13 +435,13 @@ class FactChecker:
     def _check(self, stages, claim, claim_id):
         config, rule = self.config, self.config.rule
         parts = stages.run(("decomposition", config.decomposition, claim), lambda: self._decompose(claim))
-        kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
-        dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
+        kept = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
+        dropped = tuple(part for part in parts if part.verifiability != claims.VERIFIABLE)
         result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not kept or (dropped and not rule.documented):
-            verdict, confidence = (NOT_SUPPORTED, 0.0) if rule.documented else (INSUFFICIENT, None)
+            _, verdict, confidence = decide([], [], rule)
             return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
         write, asked, evidence = QUERY_WRITERS[config.queries], {}, []
         for part in kept:
@@ -549,7 +533,7 @@ def documents_of(names):
     for name in names:
         folder = folder_of(name)
         if name == OWN:
-            found = shipped_documents()
+            found = claims.shipped_documents()
         elif folder:
             found = read_collection(folder, titles=False)
         else:
@@ -574,8 +558,8 @@ def judge_of(name, base):
     if name == "public":
         return judges.PublicJudge()
     if name in ("features", "features+maxsim"):
-        own = shipped_documents()
-        train = read_claims(documents=own, split="train")
+        own = claims.shipped_documents()
+        train = claims.read_claims(documents=own, split="train")
         encoder = load_encoder() if name.endswith("maxsim") else None
         return judges.fitted_stance(EvidenceBase(own), train, encoder).on(base)
     if name == "placeholder":
@@ -605,4 +589,4 @@ def checker_of(
     if documented:
         return FactChecker(base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, **settings))
     config = PipelineConfig(decomposition=decomposition, **settings)
-    return FactChecker(base, judge_of(stance, base), config, decomposers_of(decomposition))
+    return FactChecker(base, judge_of(stance, base), config, claims.decomposers_of(decomposition))
