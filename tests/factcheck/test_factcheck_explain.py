@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.factcheck.explain import (
-    automated_readability_index,
     conflicts,
     documented_quality,
     explain,
@@ -102,12 +101,6 @@ def test_documented_quality_golden_values(checked):
     assert documented_quality(ids, one.evidence, ["SC1", "SC2"], "")["soundness"] == 0.5
     assert documented_quality([], [], [], "")["overall"] == 0
     assert documented_quality([], [], [], "y" * 2000)["readability"] == 1
-
-
-def test_readability_index_by_hand():
-    text = "Cats like warm milk. Dogs bark."  # 6 words, 24 letters, 2 sentences
-    assert automated_readability_index(text) == pytest.approx(4.71 * 24 / 6 + 0.5 * 6 / 2 - 21.43)
-    assert automated_readability_index(" -- ") is None
 
 
 def test_quality_of_an_explanation_that_decides(checked):

@@ -2,10 +2,11 @@
 
 import re
 import warnings
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import nupunkt
 import pandas as pd
@@ -28,16 +29,8 @@ LABELS = {SUPPORTED: SUPPORTED, NOT_SUPPORTED: NOT_SUPPORTED, "INSUFFICIENT": IN
 LABELS["CONFLICTING"] = "CONFLICTING"
 
 
-@dataclass(frozen=True)
-class Atom:
-    """One gold atomic claim with its place in a document."""
-
-    text: str
-    label: str
-    doc_id: str
-    quote: str
-    start: int
-    end: int
+#: One gold atomic claim with its place in a document.
+Atom = namedtuple("Atom", "text label doc_id quote start end")
 
 
 @dataclass(frozen=True)
@@ -192,11 +185,8 @@ _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-
 _STEMMER = Stemmer.Stemmer("english")
 
 
-class Number(NamedTuple):
-    """A number of a text and the word that says of what, ``""`` if there is none."""
-
-    value: float
-    unit: str
+#: A number of a text and the word that says of what, ``""`` if there is none.
+Number = namedtuple("Number", "value unit")
 
 
 @lru_cache(maxsize=20_000)

@@ -4,12 +4,11 @@ import itertools
 import math
 import os
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
@@ -97,15 +96,8 @@ def diversity(texts):
     return 1 - sum(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs) / len(pairs)
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A part of a document."""
-
-    row: int
-    start: int
-    end: int
-    text: str
-    header: str
+#: A part of a document, which is named by its row in the collection.
+Passage = namedtuple("Passage", "row start end text header")
 
 
 class EvidenceBase:
@@ -232,12 +224,8 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-class Rating(NamedTuple):
-    """Credibility of one source."""
-
-    score: float
-    level: str
-    rule: str
+#: Credibility of one source: score in [0, 1], level, and what decided.
+Rating = namedtuple("Rating", "score level rule")
 
 
 def rate(url="", kind=None, ratings=None):

@@ -6,9 +6,8 @@ being that of support against refutation, None where a judge gives none.
 
 import math
 import re
-from collections import defaultdict
+from collections import defaultdict, namedtuple
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -312,13 +311,8 @@ class PluginStance:
         return answers
 
 
-class Pair(NamedTuple):
-    """One training or test example: a sub-claim, a passage, and how they stand."""
-
-    claim: str
-    passage: object
-    stance: str
-    group: str
+#: One training or test example: a sub-claim, a passage, and how they stand.
+Pair = namedtuple("Pair", "claim passage stance group")
 
 
 def training_pairs(labelled, base):

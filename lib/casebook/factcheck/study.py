@@ -1,10 +1,10 @@
 """The chapter: systems and controls on the same claims of one set, and what each says of every claim."""
 
 import re
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -161,17 +161,8 @@ def run_study(
     return build(load(dataset, kind=kind), folds, seed)
 
 
-class Cited(NamedTuple):
-    """One passage of a document behind a verdict."""
-
-    doc_id: str
-    text: str
-    start: int = 0
-    end: int = 0
-    about: str = ""
-    stance: str | None = None
-    probability: float | None = None
-    level: str | None = None
+#: One passage of a document behind a verdict.
+Cited = namedtuple("Cited", "doc_id text start end about stance probability level", defaults=(0, 0, "", *[None] * 3))
 
 
 def touches(one, other):
