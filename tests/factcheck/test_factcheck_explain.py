@@ -112,6 +112,8 @@ def test_quality_of_an_explanation_that_decides(checked):
     assert found["influence_coverage"] == pytest.approx((1 - 0.3 / 1.3) / 1)
     assert (found["deletion"], found["insertion"]) == (True, True)
     assert 0 < found["deletion_random"] < 1
+    alone = checked([[("high", REFUTES)]], rule)  # without its last item a part has no score
+    assert quality(alone, explain(alone, rule), rule)["influence_coverage"] == 1
     agreed, nothing = checked([[("high", SUPPORTS)] * 3], rule), checked([[]], rule)
     assert quality(agreed, explain(agreed, rule), rule)["influence_coverage"] is None
     assert quality(nothing, explain(nothing, rule), rule)["deletion"] is None

@@ -145,7 +145,8 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
     five = [query.text for query in queries(PART, 5)]
-    assert len(set(five)) == len(five) > 2
+    sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
+    assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
     assert all([query.text for query in queries(PART, k)] == five[:k] for k in (1, 2, 3, 4))
     ours, theirs = (diversity([query.text for query in write(PART, 3)]) for write in (queries, documented_queries))
     assert ours > 2 * theirs and diversity(["alpha"]) is None

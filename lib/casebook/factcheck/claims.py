@@ -417,31 +417,15 @@ def decomposers_of(name):
 
 
 JUDGEMENT, VAGUE_WORDS = listed(WORDS["judgement"]), listed(WORDS["vague"])
-# What a speaker says of his own mind.
-_OWN_MIND = re.compile(r"\b(?:I|we) (?:\w+ )?(?:believe|feel|think)\b|\bopinion\b", re.I)
-# Words that judge only what they are said of: "is the best", not "Best Actor".
-_SAID_OF = re.compile(
-    r"\b(?:is|are|was|were|be|been|seems?) (?:(?:a|an|the|far|much|very|really|too) )*"
-    r"(?:good|great|bad|better|best|worse|worst|excellent|wonderful|generous)\b"
-    r"(?! (?:known|selling|estimate|endeavours|efforts|evidence|practice|faith|to date"
-    r"|remembered|ranked|preserved|understood|described)\b)"
-    r"|\bshould\b.*\bbetter\b",
-    re.IGNORECASE,
-)
-_COMING = re.compile(
-    r"\b(?:next|coming|following) (?:year|month|decade|week|century)s?\b|"
-    r"\b(?:will|might|may|could|expected|likely|going)\b.*\b(?:soon|by 20[3-9]\d)\b|"
-    r"\b(?:is|are) going to\b",
-    re.IGNORECASE,
-)
+PATTERNS = {kind: re.compile("|".join(found), re.IGNORECASE) for kind, found in WORDS["patterns"].items()}
 
 
 def verifiability(text):
     """Whether a text can be checked against documents, by whole words."""
     found = words(text)
-    if set(found) & JUDGEMENT or _OWN_MIND.search(text) or _SAID_OF.search(text):
+    if set(found) & JUDGEMENT or PATTERNS[OPINION].search(text):
         return OPINION
-    if _COMING.search(text):
+    if PATTERNS[PREDICTION].search(text):
         return PREDICTION
     if sum(word in VAGUE_WORDS for word in found) > 1 and not numbers(text):
         return VAGUE
