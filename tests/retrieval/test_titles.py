@@ -5,8 +5,7 @@ import json
 import pytest
 
 from casebook.data import load
-from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.pipeline import documents_of
+from casebook.factcheck.pipeline import EvidenceBase, documents_of
 from casebook.retrieval.ablation import data_table
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
