@@ -249,15 +249,3 @@ def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, f
     )
     code, out, err = casebook("gate", "--log", path, "--against", path)
     assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
-
-
-def test_a_secret_is_not_empty(casebook, tmp_path):
-    row = {"id": 1, "question": "q?", "answer": "a"}
-    (tmp_path / "log.jsonl").write_text(
-        "".join(json.dumps(row | {"system": name, "answer": f"It is {name}."}) + "\n" for name in ("one", "two"))
-    )
-    (tmp_path / "secret").write_text("\n")
-    arguments = ["--log", tmp_path / "log.jsonl", "--rater", "r1:lay", "--secret-file", tmp_path / "secret"]
-    code, out, err = casebook("raters", "forms", tmp_path / "study", *arguments)
-    assert (code, out) == (1, "") and "secret: is empty" in err
-    assert not (tmp_path / "study").exists()
