@@ -52,18 +52,6 @@ def test_undefined_is_none_with_a_reason(ratings, reason, percent):
     assert found["percent_agreement"].estimate == percent
 
 
-def test_missing_is_no_category():
-    """Statsmodels counts NaN as a category: 0.366, where irrCAC has 0.625."""
-    base = [[1, 1, 1], [2, 2, 3], [3, 3, 3], [1, NAN, NAN]]
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
-    counts, _ = inter_rater.aggregate_raters(np.array(base))
-    theirs = inter_rater.fleiss_kappa(counts)
-    ours = agreement.fleiss_kappa(base, n_boot=0).estimate
-    assert abs(ours - theirs) > 0.05
-    kept = from_counts([[3, 0, 0], [0, 2, 1], [0, 0, 3], [1, 0, 0]])
-    assert ours == pytest.approx(agreement.fleiss_kappa(kept, n_boot=0).estimate)
-
-
 def test_transposed_tables_raise_unless_told():
     ratings = np.tile([1, 2, 3], (2, 4))
     with pytest.raises(InputError, match=r"2 items .* 12 raters .* transpose"):
