@@ -347,22 +347,6 @@ def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
 
 
 @dataclass(frozen=True)
-class WinTieLoss:
-    """Counts of units where the first system scores higher, equal or lower."""
-
-    wins: int
-    ties: int
-    losses: int
-
-
-def win_tie_loss(a, b=None):
-    """Count the units where the first system wins, ties or loses."""
-    differences, _ = paired_differences(a, b)
-    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
-    return WinTieLoss(wins, len(differences) - wins - losses, losses)
-
-
-@dataclass(frozen=True)
 class EffectSizes:
     """Sizes of a paired effect, first system minus second."""
 
