@@ -162,13 +162,11 @@ class TieBounds:
 
     def frame(self):
         """Summary over the queries: a row per measure."""
-        columns = {
-            kind: [
-                measure.summarise(values) for measure, values in zip(self.measures, getattr(self, kind).T, strict=True)
-            ]
-            for kind in ("low", "expected", "actual", "high")
-        }
-        table = pd.DataFrame(columns, index=pd.Index([measure.name for measure in self.measures], name="measure"))
+        kinds, names = ("low", "expected", "actual", "high"), [measure.name for measure in self.measures]
+        table = pd.DataFrame(columns=kinds, index=pd.Index(names, name="measure"), dtype=float)
+        for kind in kinds:
+            columns = zip(self.measures, getattr(self, kind).T, strict=True)
+            table[kind] = [measure.summarise(values) for measure, values in columns]
         geometric = [measure.aggregate == "geometric" for measure in self.measures]
         table.loc[geometric, "expected"] = np.nan
         return table
