@@ -344,7 +344,7 @@ def encode(labels, vocabulary=None):
             raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
         known[spelling] = GOLD.index(name)
     off_label, no_verdict = OUTCOMES.index(OFF_LABEL), OUTCOMES.index(NO_VERDICT)
-    codes, spellings = factorise(as_objects(labels))
+    codes, spellings = pd.factorize(as_objects(labels))
     empty = [isinstance(s, str) and not s.strip() for s in spellings]
     outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
@@ -371,26 +371,12 @@ def paired_labels(gold, predicted):
     return as_objects(gold), as_objects(predicted)
 
 
-def factorise(values):
-    """Give each distinct label a number; missing ones get -1."""
-    try:
-        return pd.factorize(values)
-    except TypeError:
-        row = next(i for i, v in enumerate(values) if not getattr(v, "__hash__", None))
-        kind = type(values[row]).__name__
-        raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
-
-
 def _gold_codes(gold, labels):
-    codes, foreign = encode(gold, labels)
+    codes, _ = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
-        named = ", ".join(f"{s!r} ({c})" for s, c in list(foreign.items())[:5])
-        raise InputError(
-            f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: row "
-            f"{bad[0]}){': ' + named if named else ''}; name their meaning in labels, "
-            f"which are {', '.join(GOLD)}"
-        )
+        what = f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: {gold[bad[0]]!r} in row {bad[0]})"
+        raise InputError(f"{what}; name their meaning in labels, which are {', '.join(GOLD)}")
     return codes
 
 
@@ -412,7 +398,7 @@ def _members(values, n):
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
     values = as_objects(values)
     values[pd.isna(values)] = "unknown"
-    codes, names = factorise(values)
+    codes, names = pd.factorize(values)
     for code, name in enumerate(names):
         yield str(name), np.flatnonzero(codes == code)
 
