@@ -176,7 +176,7 @@ def _refuse_other_tables(frame, wide, ids_allowed):
     columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
     for name, values in columns.items():
         if names_items(name, values, [columns[other] for other in columns if other != name]):
-            raise InputError(f"column {name!r} looks like names of the items: make it the index, or leave it out")
+            raise InputError(f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out")
 
 
 def _matrix(frame):
