@@ -184,6 +184,17 @@ def test_a_new_panel_is_never_surer_than_this_one():
         assert new_low <= low < result.estimate < high <= new_high
 
 
+def test_a_new_panel_adds_the_jackknife_over_raters():
+    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over raters."""
+    ratings = draw(noise=2.0)
+    found = agreement.krippendorff_alpha(ratings)
+    without = agreement.leave_one_rater_out(ratings)["estimate"]
+    reach = 1.959964 * np.sqrt(4 / 5 * np.sum((without - without.mean()) ** 2))
+    sides = [found.estimate - found.panel_ci[0], found.panel_ci[1] - found.estimate]
+    expected = found.estimate + np.array([-1, 1]) * np.hypot(sides, reach)
+    assert found.new_panel_ci == pytest.approx(expected, abs=1e-6)
+
+
 def test_undefined_resamples_widen_and_too_many_forbid():
     settings = 0.975
     draws = np.linspace(0.4, 0.6, 1000)
