@@ -8,7 +8,7 @@ import pytest
 from casebook.errors import Incomparable, InputError
 from casebook.runs.outputs import RunOutputs
 from casebook.runs.record import write_per_query, write_record
-from casebook.runs.registry import NoRows, best, check_tenant, data_root, discover, find, locate, order, query_scores
+from casebook.runs.registry import NoRows, best, check_tenant, discover, find, locate, order, query_scores
 
 CSHARP = (
     '{"RunId": "n1", "WorkflowName": "PosNeg", "StartedUtc": '
@@ -125,7 +125,6 @@ def test_where_things_lie(results, monkeypatch):
     assert locate(domain="claims").root == results / "claims" / "runs"
     own = results / "insurance" / "tenants" / "acme"
     assert locate(tenant="acme").root == own / "runs"
-    assert locate(tenant="acme").data == data_root() / "tenants" / "acme"
     monkeypatch.setenv("EMBEDDINGSHIFT_TENANT", "acme")
     assert locate().root == own / "runs"
     monkeypatch.setenv("CASEBOOK_TENANT", "other")

@@ -203,9 +203,7 @@ def filled_lines(values):
 
 def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
-
-    def cell(value):
-        return "n/a" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
+    from casebook.runs.record import cell
 
     grid = [list(columns), *([cell(row[name]) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]

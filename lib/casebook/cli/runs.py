@@ -239,16 +239,11 @@ def _compare_two(listing, pair, measure, top, force, as_json):
         )
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        try:
-            found = compare_runs(*folders, measure)
-        except Incomparable:  # other queries or groups
-            if not force:
-                raise
-            differ, found = True, compare_runs(*folders, measure, force=True)
+        found = compare_runs(*folders, measure, force=force)
     except NoRows as reason:
         raise InputError(f"{measure}: no comparison by query: {reason}") from None
     flips = found.pop("flips")
-    value = found | {"incomparable": differ}
+    value = found | {"incomparable": differ or bool(found["incomparable"])}
     changed = flips[flips["change"] != "unchanged"].head(top)
     lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
     show(value | {"flips": flips}, as_json, lines)
@@ -632,7 +627,6 @@ def export(
     ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
     out: Out,
     system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
-    form: Annotated[str, typer.Option("--format", hidden=True)] = "trec",
 ):
     """Export the ranking of one system of a run as a TREC run.
 
@@ -644,8 +638,6 @@ def export(
     from casebook.runs.repeat import choose_system, write_trec
     from casebook.trec import read_run
 
-    if form != "trec":
-        raise InputError(f"--format {form}: runs are exported as trec")
     listing = _registry(scope)
     record_file = listing.folder(find(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)

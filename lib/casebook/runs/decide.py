@@ -70,6 +70,8 @@ def judge(low, high, margin, inclusive=False):
 
 def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, **options):
     """Weigh one run against another on one metric; `options` go to `compare_runs`."""
+    from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
+
     found = evidence_of(INCOMPARABLE)
     notes = found["notes"]
     if candidate.key != reference.key:
@@ -85,7 +87,10 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         return found | {"verdict": FAIL}
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        pairs = _paired(found, folders, metric, force, options)
+        pairs = compare_runs(*folders, metric, force=force, **options)
+    except Incomparable as reason:
+        notes.append(str(reason))
+        return found | {"incomparable": True}
     except NoRows as reason:
         notes.append(f"no interval, only the two scores: {reason}")
         difference = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
@@ -93,8 +98,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         found["verdict"] = judge(difference, difference, margin, inclusive)
         differ = difference
     else:
-        if pairs is None:
-            return found
+        if pairs["incomparable"]:
+            notes.append(pairs["incomparable"])
+            found["incomparable"] = True
         found |= {"basis": PAIRED, "improvement": pairs["difference"]}
         found |= {name: pairs[name] for name in _MEASURED[1:]}
         if pairs["reason"]:
@@ -105,18 +111,6 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         found["verdict"] = PASS if inclusive else SAME
         notes.append("the two runs have the same scores")
     return found
-
-
-def _paired(found, folders, metric, force, options):
-    """Compare by query; None for other queries or groups, unless by force, which is stamped."""
-    from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
-
-    try:
-        return compare_runs(*folders, metric, **options)
-    except Incomparable as reason:
-        found["incomparable"] = True
-        found["notes"].append(str(reason))
-        return compare_runs(*folders, metric, force=True, **options) if force else None
 
 
 def settle(verdict, message):
