@@ -134,14 +134,6 @@ def test_every_score_has_its_n_and_interval(casebook):
     assert (best["n"], best["ci"]) == (100, row["ci"])
 
 
-def test_a_metric_that_no_run_holds_is_answered_with_those_that_are(casebook):
-    add("one", WEAK)
-    for command in ("compare", "best"):
-        code, out, err = casebook("runs", command, "-m", "ndcg@7")
-        assert "holds the metric 'ndcg@7': choose with -m, such as map@1" in out + err
-        assert code == (command == "best")
-
-
 def test_a_damaged_log_is_refused_by_every_command(casebook):
     for name, ranks in (("one", WEAK), ("two", np.maximum(1, WEAK - 2))):
         add(name, ranks)

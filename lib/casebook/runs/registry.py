@@ -82,6 +82,8 @@ class Listing:
 
 def locate(domain=None, tenant=None, runs_root=None):
     """Find the folders for a domain and tenant; creates nothing."""
+    if domain and runs_root:
+        raise InputError("--domain has no effect with --runs-root: leave one of them out")
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
     results = child_folder(results_root(), domain or DEFAULT_DOMAIN, "domain")
