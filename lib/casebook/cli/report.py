@@ -115,22 +115,24 @@ def _pull(grid, tag):
     from casebook.data.sources import pull as pull_card
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
-    cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    names = {}
-    for cell in cells:
-        found = {cell.parameters.get(name) for name in ("dataset", "rating_set")} - {None}
-        names.setdefault(cell.experiment == "assistant", set()).update(n for n in found if data_folder(n) is None)
-    logs, others = names.get(True, set()), names.get(False, set())
-    votes = {name for name in others if resolve(name)[0].kind == "votes"}
-    stand_ins = {TEMPLATES} if ANSWERED in logs else set()
-    needed = (others - votes) | (logs - {ANSWERED}) | stand_ins
+    needed, replaced = set(), {}
+    for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
+        for name in filter(None, (cell.parameters.get(kind) for kind in ("dataset", "rating_set"))):
+            if data_folder(name) is not None:
+                continue
+            if cell.experiment == "assistant" and name == ANSWERED:
+                needed.add(TEMPLATES)
+                replaced[name] = f"templates on {TEMPLATES} stand in"
+            elif resolve(name)[0].kind == "votes":
+                replaced[name] = "its reconstruction stands in"
+            else:
+                needed.add(name)
     pull(sorted(needed))
-    for name in sorted((others | logs) - needed):
+    for name in sorted(replaced.keys() - needed):
         try:
             pull_card(resolve(name)[0])
         except Absent as problem:
-            stands_in = "its reconstruction stands in" if name in votes else f"templates on {TEMPLATES} stand in"
-            say(f"warning: {problem}; {stands_in}")
+            say(f"warning: {problem}; {replaced[name]}")
 
 
 def _plan(run, names, batch, overrides):
