@@ -125,8 +125,9 @@ def evaluate(
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
+    from casebook.sensitivity.cases import own_collection
     from casebook.sensitivity.report import evaluation_lines, evaluation_report, validator_for
-    from casebook.sensitivity.study import own_collection, run_study
+    from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
     refuse_overwriting(out, cases, corpus)
