@@ -13,6 +13,7 @@ from casebook.cli.corpus import _cluster
 from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
 from casebook.retrieval.search import DenseIndex
+from casebook.retrieval.shards import ShardStore
 from casebook.trec import read_run
 
 SMOKE = DATA / "smoke"
