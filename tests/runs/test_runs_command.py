@@ -5,14 +5,11 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.stats
 
-from casebook import paths
 from casebook.runs.headlines import Headline, headlines_text
-from casebook.runs.record import RunRecord, now
-from casebook.runs.registry import locate, record_run
+from casebook.runs.registry import locate
 
 WEAK = np.random.default_rng(0).integers(1, 8, 100)
 EACH = (
@@ -21,29 +18,13 @@ EACH = (
 )
 
 
-@pytest.fixture(autouse=True)
-def results(tmp_path, monkeypatch):
-    for name in ("CASEBOOK_TENANT", "EMBEDDINGSHIFT_TENANT", "SOURCE_DATE_EPOCH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    (tmp_path / "results").mkdir()
+@pytest.fixture
+def add(registry):
+    """Give a function that records a run of some ranks, made by ``casebook --version``."""
+    return lambda run_id, ranks, **labels: registry.add(run_id, ranks=ranks, labels=labels, arguments=["--version"])
 
 
-def add(run_id, ranks, **labels):
-    ranks = np.asarray(ranks)
-    frame = pd.DataFrame({"Rank": ranks, "Ap1": 1 / ranks})
-    frame["Ndcg3"] = np.where(ranks <= 3, 1 / np.log2(ranks + 1), 0.0)
-    frame["QueryId"] = [f"q{number}" for number in range(len(ranks))]
-    frame = frame.assign(RelevantDocId="d", TopDocId="d", TopScore=0.5)
-    metrics = {"ndcg@3": frame["Ndcg3"].mean(), "map@1": frame["Ap1"].mean()}
-    record = RunRecord.model_construct(
-        run_id=run_id, workflow="PosNeg", started=now(), completed=now(), labels=labels, metrics=metrics
-    )
-    return record_run(locate(domain="insurance"), record, frame, ["--version"])
-
-
-def test_from_the_first_run_to_a_rollback(casebook):
+def test_from_the_first_run_to_a_rollback(casebook, add):
     add("one", WEAK)
     code, out, _ = casebook("runs", "decide", "--apply")
     assert code == 0 and "action: Promote" in out
@@ -64,7 +45,7 @@ def test_from_the_first_run_to_a_rollback(casebook):
     assert code == 2 and "was changed" in out and err.count("\n") == 1
 
 
-def test_verdicts_are_exit_codes(casebook):
+def test_verdicts_are_exit_codes(casebook, add):
     add("old", WEAK, DatasetHash="1")
     casebook("runs", "promote", "--run", "old", "--reason", "first")
     add("noise", np.roll(WEAK, 1), DatasetHash="1")
@@ -85,7 +66,7 @@ def test_verdicts_are_exit_codes(casebook):
     assert code == 0 and json.loads(out)["incomparable"] is True
 
 
-def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
+def test_a_gate_file_stands_before_a_promotion(casebook, add, tmp_path):
     add("old", WEAK)
     casebook("runs", "promote", "--run", "old", "--reason", "first")
     add("worse", WEAK + 2)
@@ -103,7 +84,7 @@ def test_a_gate_file_stands_before_a_promotion(casebook, tmp_path):
     assert len(json.loads(casebook("runs", "active", "--json")[1])["gateSha256"]) == 64
 
 
-def test_documented_files_of_compare_and_best(casebook):
+def test_documented_files_of_compare_and_best(casebook, add):
     add("one", WEAK)
     add("two", WEAK + 1)
     (locate(domain="insurance").root / "bad").mkdir()
@@ -121,7 +102,7 @@ def test_documented_files_of_compare_and_best(casebook):
     assert (own / "best_ndcg@3.md").is_file()
 
 
-def test_every_score_has_its_n_and_interval(casebook):
+def test_every_score_has_its_n_and_interval(casebook, add):
     add("one", WEAK)
     (row,) = json.loads(casebook("runs", "compare", "--json")[1])["top"]
     again = scipy.stats.bootstrap(
@@ -134,7 +115,7 @@ def test_every_score_has_its_n_and_interval(casebook):
     assert (best["n"], best["ci"]) == (100, row["ci"])
 
 
-def test_a_damaged_log_is_refused_by_every_command(casebook):
+def test_a_damaged_log_is_refused_by_every_command(casebook, add):
     for name, ranks in (("one", WEAK), ("two", np.maximum(1, WEAK - 2))):
         add(name, ranks)
         casebook("runs", "promote", "--run", name, "--reason", "x")
@@ -159,7 +140,7 @@ def test_a_folder_without_runs_is_no_registry(casebook, tmp_path):
     assert not list((tmp_path / "empty").iterdir())
 
 
-def test_one_level_too_high_is_not_the_registry(casebook):
+def test_one_level_too_high_is_not_the_registry(casebook, add):
     add("one", WEAK)
     own = locate(domain="insurance").root
     below = ["--runs-root", own]
@@ -179,7 +160,7 @@ def test_one_level_too_high_is_not_the_registry(casebook):
     assert len(json.loads(casebook("runs", "list", *above, "--json")[1])["runs"]) == 1
 
 
-def test_two_runs_query_by_query(casebook):
+def test_two_runs_query_by_query(casebook, add):
     add("one", [1, 2, 3])
     add("two", [1, 1, 9])
     code, out, _ = casebook("runs", "compare", "two", "one", "-m", "map@1")
@@ -194,7 +175,7 @@ def test_two_runs_query_by_query(casebook):
     assert code == 1 and "two holds no value of 'ndcg@9'" in err
 
 
-def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, tmp_path):
+def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
     add("one", WEAK)
     spec = tmp_path / "m.yml"
     spec.write_text(
@@ -214,7 +195,7 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, tmp_path):
     assert code == 0 and json.loads(out)["promoted"]["runId"] == "one"
 
 
-def test_a_recorded_run_is_repeated(casebook):
+def test_a_recorded_run_is_repeated(casebook, add):
     add("one", WEAK)
     code, out, _ = casebook("runs", "rerun", "one", "--print")
     assert (code, out) == (0, "casebook --version\n")
@@ -222,7 +203,7 @@ def test_a_recorded_run_is_repeated(casebook):
     assert code == 0 and "done; see " in out
 
 
-def test_a_ranking_is_exported_under_the_name_of_its_system(casebook, tmp_path):
+def test_a_ranking_is_exported_under_the_name_of_its_system(casebook, add, tmp_path):
     add("one", WEAK)
     out, ranking = tmp_path / "out.trec", tmp_path / "run.txt"
     ranking.write_text("q1 Q0 d1 1 2.0 a\n")
@@ -236,7 +217,7 @@ def test_a_ranking_is_exported_under_the_name_of_its_system(casebook, tmp_path):
         assert own.read_text() == before
 
 
-def test_a_tenant_is_alone(casebook):
+def test_a_tenant_is_alone(casebook, add):
     add("one", WEAK)
     assert casebook("runs", "list", "--tenant", "acme")[0] == 1
     root = locate(tenant="acme").root
@@ -279,7 +260,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda v: str(v)[:40])
-def test_wrong_use_is_one_clear_line(casebook, arguments, message):
+def test_wrong_use_is_one_clear_line(casebook, add, arguments, message):
     add("one", WEAK)
     code, out, err = casebook(*arguments)
     assert (code, out) == (1, "")
@@ -297,7 +278,7 @@ def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
     assert done.stdout.splitlines()[-1] == "set()"
 
 
-def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook):
+def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, add):
     for run_id, encoder in (("one", "minilm"), ("two", "bge")):
         parameters = {"dataset": "/somewhere/my folder", "encoder": encoder, "seed": 0}
         add(run_id, WEAK, Inputs={"parameters": parameters})
