@@ -102,6 +102,18 @@ def test_documented_files_of_compare_and_best(casebook, add):
     assert (own / "best_ndcg@3.md").is_file()
 
 
+def test_a_star_ranks_every_system_of_every_run(casebook, registry):
+    registry.add("one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9})
+    registry.add("two", metrics={"smoke.full.ndcg@10": 0.6, "other.full.ndcg@10": 1.0})
+    code, out, _ = casebook("runs", "compare", "-m", "smoke.*.ndcg@10", "--json")
+    rows = [(row["rank"], row["runId"], row["metric"], row["score"]) for row in json.loads(out)["top"]]
+    assert code == 0 and rows == [
+        (1, "one", "smoke.full.ndcg@10", 0.7),
+        (2, "two", "smoke.full.ndcg@10", 0.6),
+        (3, "one", "smoke.bm25.ndcg@10", 0.5),
+    ]
+
+
 def test_every_score_has_its_n_and_interval(casebook, add):
     add("one", WEAK)
     (row,) = json.loads(casebook("runs", "compare", "--json")[1])["top"]

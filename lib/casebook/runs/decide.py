@@ -10,7 +10,6 @@ the notes then say so.
 import datetime
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
@@ -18,7 +17,7 @@ from casebook.files import write_json, write_text
 from casebook.readers import read_json, read_yaml
 from casebook.runs.promotions import active, check_place, promote
 from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
-from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, score_of, short_key
+from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, ordered, score_of, short_key
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE, SAME = "pass", "fail", "undecided", "incomparable", "same"
 PAIRED = "paired_randomisation"
@@ -249,20 +248,18 @@ def apply(listing, decision, reason=None):
 
 def ranking(listing, metric, runs=None, top=20):
     """Rank runs on a metric, each group of comparable ones by itself; ``*`` in the metric stands for anything."""
-    pattern = canonical(metric)
-    spread = [(run, pattern) for run in (listing.runs if runs is None else runs)]
-    if "*" in metric:  # a copy of a run per metric that fits, holding it under the pattern
+    pattern, runs = canonical(metric), listing.runs if runs is None else runs
+    pairs = [(run, pattern) for run in runs]
+    if "*" in pattern:
         fits = re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
-        held = [(run, key, value) for run, _ in spread for key, value in run.metrics.items() if fits(key)]
-        spread = [(replace(run, metrics=run.metrics | {pattern: value}), key) for run, key, value in held]
-    names = {id(run): key for run, key in spread}
+        pairs = [(run, key) for run in runs for key in run.metrics if fits(key)]
     places, rows = {}, []
-    for run in order([run for run, _ in spread], metric):
-        score, rank = score_of(run, metric), None
+    for run, key in ordered(pairs, pattern):
+        score, rank = score_of(run, key), None
         if score is not None:
             rank = places[run.key] = places.get(run.key, 0) + 1
         if len(rows) < max(1, top):
-            rows.append(_ranked(listing, run, rank, score, names[id(run)]))
+            rows.append(_ranked(listing, run, rank, score, key))
     return rows
 
 
@@ -354,19 +351,27 @@ def kept_decisions(root):
     columns = ["when", "metric", "profile", "candidate", "action", "verdict", *numbers, "why"]
     rows = []
     for path in (root / "_decisions").glob("decision_*.json"):
+        row = {"verdict": "unreadable", "why": f"{path.name}: not a decision of this registry"}
         try:
             report = read_json(path)
             evidence = report["evidence"]
-            rows.append(
-                [
-                    report["createdUtc"][:16].replace("T", " "),
-                    *(report["metricKey"], report["profile"], (report["candidate"] or {}).get("runId")),
-                    *(report["action"], evidence["verdict"], evidence["improvement"]),
-                    *(evidence["low"], evidence["high"], evidence["n"], report["reason"]),
-                ]
-            )
-        except (InputError, KeyError, TypeError, AttributeError) as error:
-            why = str(error) if isinstance(error, InputError) else f"{path.name}: not a decision of this registry"
-            rows.append([*[None] * 5, "unreadable", *[None] * 4, why])
-    rows.sort(key=lambda row: (str(row[0]), str(row[-1])), reverse=True)
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+            row = {
+                "when": report["createdUtc"][:16].replace("T", " "),
+                "metric": report["metricKey"],
+                "profile": report["profile"],
+                "candidate": (report["candidate"] or {}).get("runId"),
+                "action": report["action"],
+                "verdict": evidence["verdict"],
+                "difference": evidence["improvement"],
+                "difference low": evidence["low"],
+                "difference high": evidence["high"],
+                "n": evidence["n"],
+                "why": report["reason"],
+            }
+        except InputError as error:
+            row["why"] = str(error)
+        except (KeyError, TypeError, AttributeError):
+            pass
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+    return table.sort_values(["when", "why"], ascending=False, na_position="first", ignore_index=True)

@@ -232,15 +232,20 @@ def record_run(layout, record, per_query=None, arguments=None):
 
 def order(runs, metric):
     """Put runs into the one order that every command uses: score, time, id, place."""
-    name = canonical(metric)
-    sign = 1 if higher_is_better(name) else -1
+    return [run for run, _ in ordered([(run, metric) for run in runs], metric)]
 
-    def place(run):
-        score = score_of(run, name)
+
+def ordered(pairs, metric):
+    """Put pairs of a run and one of its metrics into that order; the direction is that of `metric`."""
+    sign = 1 if higher_is_better(metric) else -1
+
+    def place(pair):
+        run, key = pair
+        score = score_of(run, key)
         beaten = (0, 0.0) if score is None else (1, sign * score)
         return *beaten, run.completed, run.run_id.lower(), run.path
 
-    return sorted(runs, key=place, reverse=True)
+    return sorted(pairs, key=place, reverse=True)
 
 
 def score_of(run, metric):
