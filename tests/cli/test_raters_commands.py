@@ -11,7 +11,8 @@ import pytest
 from openpyxl import load_workbook
 
 from casebook.errors import InputError
-from casebook.grid import Cell, path_parameters, resolved
+from casebook.grid import Cell
+from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
 from casebook.run import plan
 
