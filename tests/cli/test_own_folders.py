@@ -217,18 +217,6 @@ def test_models_are_found_from_the_callers_folder(folders, monkeypatch):
         assert resolved({"encoder": given}, {}) == {"encoder": expected}
 
 
-def test_an_encoder_for_an_experiment_keeps_the_data_of_its_configurations():
-    grid = load_grid()
-    before = select(grid, ["retrieval_ablation"])
-    after = select(grid, ["retrieval_ablation"], overrides={"encoder": "some/model"})
-    assert len(before) >= 2
-    assert [(c.name, c.parameters | {"encoder": "some/model"}) for c in before] == [
-        (c.name, c.parameters) for c in after
-    ]
-    (own,) = select(grid, ["retrieval_ablation"], overrides={"dataset": "smoke"})
-    assert own.parameters == {"dataset": "smoke"}
-
-
 def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
     grid = load_grid()
     before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
