@@ -434,14 +434,15 @@ def _answers(found):
             for place, text in enumerate(part["contexts"]):
                 known = part["ids"][place] if part["ids"] else f"passage {place + 1}"
                 contexts.append([name, cell(text, None, known) if text else known])
-        scores = [[name, *map(decimal, part["values"])] for name, part in given]
+        values = [part["values"] if part else [None] * len(found["measures"]) for part in one["given"]]
+        scores = [[name, *map(decimal, row)] for name, *row in zip(found["measures"], *values, strict=True)]
         tags = [f"{name} abstained" for name, part in given if part["abstained"]]
         reference = [["Reference", one["reference"]]] if one["reference"] else []
         items.append(item(one["id"], one["text"], [answers, reference, scores, contexts], tags=tags))
     layout = [
         table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
         facts(),
-        table("Scores of this question", ["System", *found["measures"]]),
+        table("Scores of this question", ["Measure", *found["systems"]]),
         table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
     ]
     return {"layout": layout, "items": items}
