@@ -144,16 +144,17 @@ def grid_page(run, cells):
             failure = failures.get(name)  # which counts over an earlier record
             record = None if failure else records[name]
             shown = {key: parameters[key] for key in differ if key in parameters}
-            rows.append((names.index(name), _grid_row(run, name, record, failure, experiment, shown, seconds)))
+            rows.append((names.index(name), _grid_row(run, name, record, failure, shown, seconds)))
     rows = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
     done = sum(row["Status"] == "done" for row in rows)
     never = sum(row["Status"] == "not run" for row in rows)
     counts = f"{len(rows)} configurations: {done} done, {len(rows) - done - never} failed, {never} not run."
     formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
-    return f"<p>{counts}</p>\n{to_html(pd.DataFrame(rows), f'Configurations of the run {run}', formats=formats)}"
+    table = to_html(pd.DataFrame(rows), f"Configurations of the run {run}", formats=formats)
+    return f"<p>{counts}</p>\n{as_cards(table)}"
 
 
-def _grid_row(run, name, record, failure, experiment, parameters, seconds):
+def _grid_row(run, name, record, failure, parameters, seconds):
     status, attempts = "done" if record else "not run", record.labels.get("Attempts", 1) if record else None
     if failure:
         cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
@@ -164,7 +165,6 @@ def _grid_row(run, name, record, failure, experiment, parameters, seconds):
         "Configuration": page_link(name) if record else name,
         "Status": status,
         "Answers": _lines(html.escape(f"{each.question} {each.sentence}") for each in found),
-        "Experiment": experiment,
         "Parameters that differ": _settings(parameters),
         "Seconds": (failure or {}).get("seconds", seconds.get(name)),
         "Attempts": attempts,
