@@ -20,6 +20,9 @@ def runs(tmp_path, monkeypatch):
     """Give two equal runs, old and new, to be changed."""
     for name in ("old", "new"):
         shutil.copytree(run_dir("smoke"), tmp_path / name)
+        for cell in (tmp_path / name / "runs").iterdir():
+            if cell.name not in (CELL, "rater_agreement-smoke", "audits-smoke"):
+                shutil.rmtree(cell)
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     return tmp_path
 

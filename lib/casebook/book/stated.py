@@ -27,14 +27,13 @@ def read_stated(path=STATED):
     """Read the statements; an error names the first wrong one."""
     rows = read_yaml(path, "list of statements")
     for place, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or _FIELDS - set(row) or set(row) - _FIELDS - _OPTIONAL:
-            raise InputError(f"{path}: statement {place}: give {sorted(_FIELDS)}, and perhaps {sorted(_OPTIONAL)}")
-        if str(row["rule"]).partition(" ")[0] not in _RULES:
+        known = isinstance(row, dict) and _FIELDS <= set(row) <= _FIELDS | _OPTIONAL
+        rule = known and str(row["rule"]).partition(" ")[0]
+        if rule not in _RULES or (rule != "cannot" and not row.get("values")):
             raise InputError(
-                f"{path}: statement {place}: rule {row['rule']!r}: one of inside, above X, below X, cannot"
+                f"{path}: statement {place}: give {sorted(_FIELDS)}, perhaps {sorted(_OPTIONAL)}; rule is inside, "
+                "above X, below X or cannot, and all but the last need values"
             )
-        if row["rule"] != "cannot" and not row.get("values"):
-            raise InputError(f"{path}: statement {place}: name the values to measure")
     return rows
 
 
@@ -89,15 +88,16 @@ def _number(run, cell, experiment, dataset, where):
         found = read_numbers(run, cell).get(experiment, {}).get(dataset, {}).get(system, {}).get(measure)
         if not found or found["value"] is None:
             return None
-        value, (low, high), n, control = found["value"], found["ci"], found["n"], found["control"]
+        found = found | {"low": found["ci"][0], "high": found["ci"][1]}
     else:
         measure, system, against = where["contrast"]
         rows = read_contrasts(run, cell).get(experiment, {}).get(dataset, {}).get(measure, [])
         found = next((r for r in rows if (r["system"], r["against"]) == (system, against)), None)
         if not found:
             return None
-        value, low, high, n, control = found["difference"], found["low"], found["high"], found["n"], None
-    return SimpleNamespace(value=value, low=low, high=high, n=n, control=control, bounds=bounds_text(low, high))
+        found = found | {"value": found["difference"], "control": None}
+    chosen = {name: found[name] for name in ("value", "low", "high", "n", "control")}
+    return SimpleNamespace(**chosen, bounds=bounds_text(chosen["low"], chosen["high"]))
 
 
 # --- the section of the front page
@@ -105,15 +105,12 @@ def _number(run, cell, experiment, dataset, where):
 
 def stated_section(run):
     """Write the section, if the run holds a chapter that measures one of the statements; else nothing."""
-    rows, held = read_stated() if STATED.is_file() else [], set()
-    lines, experiments = [], {name for cell in _cells(run) for name in read_numbers(run, cell)}
-    for row in rows:
-        found = measured(run, row) if row["rule"] != "cannot" else None
-        if found:
-            held.add(row["experiment"])
-        if found or row["rule"] == "cannot":
-            lines.append((row["experiment"], row, found))
-    lines = [(row, found) for experiment, row, found in lines if experiment in held & experiments]
+    lines = []
+    for row in read_stated() if STATED.is_file() else []:
+        lines.append((row, measured(run, row) if row["rule"] != "cannot" else None))
+    held = {row["experiment"] for row, found in lines if found}
+    held &= {name for cell in _cells(run) for name in read_numbers(run, cell)}
+    lines = [(row, found) for row, found in lines if row["experiment"] in held and (found or row["rule"] == "cannot")]
     if not lines:
         return ""
     return (
