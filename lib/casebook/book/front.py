@@ -168,14 +168,15 @@ def drawing(lines, ticks, label, margin=0.0, chance=None):
     def x(value):
         return f"{25 + 210 * (min(max(value, first), last) - first) / ((last - first) or 1):.1f}"
 
-    marks = [f'<path class="axis" d="M25 {height}H235M{x(0)} 1V{height}"/>']
+    places = [10 + 16 * place for place in range(len(lines))]
+    axes = "".join(f"M25 {y}H235" for y in places)
+    marks = [f'<path class="axis" d="{axes}M{x(0)} 1V{height}"/>']
     if margin:
         width = float(x(margin)) - float(x(-margin))
         marks.insert(0, f'<rect class="band" x="{x(-margin)}" y="1" width="{width:.1f}" height="{height - 1}"/>')
     if chance is not None and first <= chance <= last:
         marks.append(f'<path class="chance" d="M{x(chance)} 3V{height - 2}"/>')
-    for place, (name, value, low, high, stated) in enumerate(lines):
-        y = 10 + 16 * place
+    for y, (name, value, low, high, stated) in zip(places, lines, strict=True):
         if low is not None and high is not None:
             marks.append(f'<path class="interval" d="M{x(low)} {y}H{x(high)}"/>')
         if stated is not None:
