@@ -54,7 +54,7 @@ def train(
     setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
-    lines = [f"{name:20} {value}" for name, value in stats.as_dict().items()]
+    lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
     if not stats.QueriesUsed:
         lines.append("nothing to learn: every training question already has a relevant document in first place")
@@ -62,7 +62,7 @@ def train(
         lines.append(f"cancelled: {values['CancelReason']}")
     elif not values["Scale"]:
         lines.append("no scale improved the development questions: the shift will not be applied")
-    show({"folder": str(folder), "result": values, "stats": stats.as_dict()}, as_json, [*lines, str(folder)])
+    show({"folder": str(folder), "result": values, "stats": vars(stats)}, as_json, [*lines, str(folder)])
 
 
 @app.command()
@@ -148,7 +148,7 @@ def eval_(
     """
     from casebook.runs.decide import settle
     from casebook.shift.artifacts import find_training
-    from casebook.shift.gate import run_evaluators
+    from casebook.shift.gate import note, run_evaluators
 
     exclusive(context, "training", "latest")
     if not baseline:
@@ -162,7 +162,7 @@ def eval_(
     mode = "shared" if shared_references else "per-query"
     report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
     verdict = None if report.gate is None else report.gate.verdict
-    notes = [] if report.gate is None else [check.note for check in report.gate.checks]
+    notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
     value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
     value |= {"n": report.n, "metrics": report.metrics, "note": report.note}
     lines = [f"{key} = " + ("undefined" if mean is None else f"{mean:.4f}") for key, mean in report.metrics.items()]
