@@ -2,7 +2,6 @@
 
 import hashlib
 import http.server
-import multiprocessing
 import os
 import zipfile
 
@@ -93,14 +92,9 @@ def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason
     assert not list((cache / "toy").iterdir())
 
 
-def test_next_source_is_asked(cache, index, make_card):
-    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}, *WHEEL])
-    assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
-
-
 def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
     card = make_card({"rows.jsonl": b"other"}, WHEEL)
-    with pytest.raises(InputError, match="from package casebook-toy==1.0: expected sha256") as caught:
+    with pytest.raises(InputError, match=r"from package casebook-toy==1\.0: expected sha256") as caught:
         sources.pull(card)
     for content in (b"other", CONTENT):
         assert hashlib.sha256(content).hexdigest() in str(caught.value)
@@ -178,24 +172,6 @@ def test_address_is_downloaded_whole(server, tmp_path):
 def test_truncated_or_missing_download_is_unavailable(server, tmp_path, name):
     with pytest.raises(sources.Unavailable):
         sources.download_url(f"{server}/{name}", tmp_path / "out")
-
-
-def _pull(card, barrier, found):
-    barrier.wait()
-    found.put(sources.pull(card)["rows.jsonl"].read_bytes())
-
-
-def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
-    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
-    context = multiprocessing.get_context("fork")
-    barrier, found = context.Barrier(3), context.Queue()
-    workers = [context.Process(target=_pull, args=(card, barrier, found)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    assert [found.get(timeout=600) for _ in workers] == [CONTENT] * 3
-    for worker in workers:
-        worker.join()
-    assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
 def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):

@@ -7,14 +7,11 @@ import runpy
 import pytest
 
 from casebook import paths
-from casebook.audits.sources import read_labels
 from casebook.data import load
 from casebook.data.folders import load_beir, load_trec, read_mini_insurance
 from casebook.errors import InputError
-from casebook.explain.study import explain
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
-
 
 WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
@@ -145,12 +142,6 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
     data = load(incomplete, max_missing=0.2)
     assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
     assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
-
-
-def test_audits_and_quotations_do_not_need_what_is_missing(incomplete):
-    labels = read_labels(str(incomplete))
-    assert len(labels.relevant) == 48
-    assert len(explain(load(incomplete)).explanations) <= 48
 
 
 def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, casebook, tmp_path, monkeypatch):

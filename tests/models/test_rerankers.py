@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.models.encoders import load_encoder
 from casebook.models.rerankers import CLASSES, CrossEncoderReranker, EntailmentModel, MaxSimReranker, RememberedScores
 from casebook.models.tokens import TokenVectors
 
@@ -99,17 +98,6 @@ def test_unknown_settings_are_refused(settings, message):
         MaxSimReranker(Letters(), PASSAGES, **settings)
 
 
-def test_late_interaction_prefers_the_passage_that_answers(minilm):
-    texts = [
-        "Disputes are settled by binding arbitration.",
-        "You may cancel your subscription at any time.",
-        "We collect your email address.",
-    ]
-    scores, _ = MaxSimReranker(minilm, texts).scores(["can I end my subscription whenever I want?"], [[0, 1, 2]])
-    assert scores.argmax() == 1
-    assert (np.abs(scores) <= 1).all()
-
-
 def test_cross_encoder_scores_pairs_like_the_bare_model(tiny_cross_encoder):
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -135,13 +123,6 @@ def test_cross_encoder_with_two_outputs_is_refused(two_label_classifier):
     reranker = CrossEncoderReranker(two_label_classifier, ["you"])
     with pytest.raises(InputError, match="gives 2 scores per pair"):
         reranker.scores(["sue"], [[0]])
-
-
-def test_encoder_pair_serves_late_interaction(bert_pair):
-    question, passage = bert_pair
-    pair = load_encoder(f"query={question},context={passage}", cache=False)
-    scores, _ = MaxSimReranker(pair, ["you may sue", "refund"]).scores(["sue"], [[0, 1]])
-    assert np.isfinite(scores).all()
 
 
 ORDER = ("contradiction", "entailment", "neutral")

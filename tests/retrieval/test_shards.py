@@ -5,10 +5,6 @@ Another model or other texts at the same place: a reader never sees both mixed.
 
 import functools
 import json
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,15 +46,6 @@ def test_every_cut_gives_what_one_index_gives(tmp_path_factory, size, k):
     store = ShardStore(tmp_path_factory.mktemp("store"))
     encode_shards(TEXTS, encode, store, max(size, 20))
     same(search_shards(store, encode(TEXTS[:9]), k), expected(k))
-
-
-def test_a_function_of_positions_reads_like_a_list(tmp_path):
-    def read(start, stop):
-        return TEXTS[start:stop]
-
-    read.n_documents = len(TEXTS)
-    one, other = ShardStore(tmp_path / "a"), ShardStore(tmp_path / "b")
-    assert encode_shards(TEXTS, encode, one, 60) == encode_shards(read, encode, other, 60)
 
 
 def test_only_what_is_missing_or_changed_is_encoded_again(tmp_path):
@@ -254,24 +241,3 @@ def test_files_of_others_and_of_the_layout_before_are_told_apart(tmp_path):
     assert not half.exists()
     left = [path.read_bytes() for path in tmp_path.iterdir()]
     assert b"of an older version" not in left and left.count(b"not ours") == 3
-
-
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, sys.argv[1])
-from test_shards import Model, encode_model
-encode_model(sys.argv[2], Model(2, int(sys.argv[3]), lambda: os.kill(os.getpid(), 9)))
-"""
-
-
-@pytest.mark.slow
-def test_sigkill_half_way_leaves_the_first_and_the_same_command_goes_on(place):
-    encode_model(place, Model(1))
-    for shards in (0, 2):
-        command = [sys.executable, "-c", KILLED, Path(__file__).parent, place]
-        done = subprocess.run([*command, str(shards)], check=False)
-        assert done.returncode == -signal.SIGKILL
-        assert seen(place) == {1}
-    model = Model(2)
-    encode_model(place, model)
-    assert seen(place) == {2} and model.calls == 1
