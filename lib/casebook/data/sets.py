@@ -217,13 +217,12 @@ def vader(card, files, split):
     items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
     items["mean"], items["sd"] = ratings.mean(axis=1).to_numpy(), ratings.std(axis=1, ddof=0).to_numpy()
     items["stated_mean"], items["stated_sd"] = ([float(row[k]) for row in rows] for k in (1, 2))
-    account = {
-        "repeated_tokens": int(items["text"].duplicated().sum()),
-        "means_that_differ": int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
-        "deviations_that_differ": int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
-    }
-    card.expect(**account)
-    return RatingSet(card.key, split, ratings, items, account, card)
+    card.expect(
+        repeated_tokens=int(items["text"].duplicated().sum()),
+        means_that_differ=int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
+        deviations_that_differ=int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
+    )
+    return RatingSet(card.key, split, ratings, items, card)
 
 
 def pdpabench_votes(card, files, split):
