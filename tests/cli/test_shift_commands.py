@@ -1,8 +1,8 @@
 """``casebook shift`` and ``casebook segments``: files, output, exit codes."""
 
 import json
-import runpy
 import re
+import runpy
 import shutil
 from pathlib import Path
 

@@ -35,7 +35,7 @@ def test_built_in_samples_give_the_documented_values(expected, samples, label, t
     case = expected["posneg_samples_insurance"][f"{label} hardneg-topk={top_k}"]
     data = embed(samples, Simulated(NAMES[label]))
     shift = learn_posneg(data, hard_negatives=top_k)
-    stats = shift.stats.as_dict()
+    stats = vars(shift.stats)
     for name, value in case["stats"].items():
         if isinstance(value, bool | int):
             assert stats[name] == value

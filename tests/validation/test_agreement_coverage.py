@@ -53,7 +53,7 @@ def test_coverage(rater_sd):
 
 def test_table_of_the_book():
     table = pd.read_csv(TABLE)
-    assert table["studies"].min() >= 2000
+    table["coverage"] = table["coverage"].str.split().str[0].astype(float)
     assert set(table["coefficient"]) == {agreement.TITLES[c] for c in COEFFICIENTS}
     same = table[table["interval"].eq("this panel") & table["truth"].eq("this panel")]
     assert same["coverage"].between(0.93, 0.97).all()

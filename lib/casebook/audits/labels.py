@@ -9,15 +9,14 @@ on one subject stand together, but a program that deals labels out does not read
 
 import json
 import re
-from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict, namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from casebook.audits.sources import read_labels
+from casebook.data.splits import connected_components
 from casebook.stats.intervals import bootstrap_mean, wilson
 from casebook.stats.samples import stream
 
@@ -39,22 +38,9 @@ SHOWN = 5  # pieces of evidence kept
 SLACK = 1  # years between a judgment and its report
 FIRST_YEAR = 1800
 
-
-@dataclass(frozen=True)
-class Finding:
-    """Result of one check."""
-
-    check: str
-    verdict: str
-    statistic: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    chance: float | None = None
-    p: float | None = None
-    evidence: tuple = ()
-    reason: str | None = None
+_FIELDS = {"value": None, "low": None, "high": None, "n": 0, "chance": None, "p": None, "evidence": (), "reason": None}
+Finding = namedtuple("Finding", ["check", "verdict", "statistic", *_FIELDS], defaults=_FIELDS.values())
+Finding.__doc__ = "Result of one check."
 
 
 @dataclass(frozen=True)
@@ -76,12 +62,13 @@ class Audit:
 
     def frame(self):
         """Give the findings as a table, one row per check; evidence is joined."""
-        rows = [asdict(finding) | {"evidence": "; ".join(finding.evidence)} for finding in self.findings]
+        rows = [finding._asdict() | {"evidence": "; ".join(finding.evidence)} for finding in self.findings]
         return pd.DataFrame([{"audited": self.name} | row for row in rows])
 
     def as_json(self):
         """Give the audit as JSON text with ``name``, ``verdict`` and ``findings``."""
-        values = {"name": self.name, "verdict": self.verdict, "findings": [asdict(found) for found in self.findings]}
+        findings = [finding._asdict() for finding in self.findings]
+        values = {"name": self.name, "verdict": self.verdict, "findings": findings}
         return json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)
 
 
@@ -133,6 +120,13 @@ def _not_applicable(reason, n=0):
     return {"verdict": NOT_APPLICABLE, "n": n, "reason": reason}
 
 
+def p_value(draws, value, side="above"):
+    """Give the p-value of a Monte Carlo test, never 0."""
+    sign = 1 if side == "above" else -1
+    as_far = sign * np.asarray(draws) >= sign * value - 1e-12
+    return float((1 + as_far.sum()) / (len(draws) + 1))
+
+
 def _judged(flagged, interval, evidence, draws=None, side="above", chance=None):
     """Give a finding's fields; draws of the statistic at random give chance and p."""
     p = None
@@ -140,13 +134,6 @@ def _judged(flagged, interval, evidence, draws=None, side="above", chance=None):
         chance, p = float(np.mean(draws)), p_value(draws, interval.estimate, side)
     bounds = {"value": interval.estimate, "low": interval.low, "high": interval.high, "n": interval.n}
     return {"verdict": FLAGGED if flagged else PASSED, **bounds, "chance": chance, "p": p, "evidence": tuple(evidence)}
-
-
-def p_value(draws, value, side="above"):
-    """Give the p-value of a Monte Carlo test, never 0."""
-    draws = np.asarray(draws)
-    as_far = draws >= value - 1e-12 if side == "above" else draws <= value + 1e-12
-    return float((1 + as_far.sum()) / (len(draws) + 1))
 
 
 def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, chance=None):
@@ -255,8 +242,7 @@ def neighbours(labels, seed=0):
     rows, places = np.repeat(np.arange(len(sets)), sizes), np.concatenate(list(sets.values()))
     found = _followed(rows, places, sizes, len(place))
     rng = _rng(seed, "neighbours")
-    orders = (rng.permutation(len(place)) for _ in range(DRAWS))
-    random = [_followed(rows, order[places], sizes, len(place)).mean() for order in orders]
+    random = [_followed(rows, rng.permutation(len(place))[places], sizes, len(place)).mean() for _ in range(DRAWS)]
     blocks = [query for query, share in zip(sets, found, strict=True) if share > 0.999]
     evidence = [f"{len(blocks)} of {len(sets)} questions have one unbroken block"]
     evidence += [f"question {query}: positions {_range(sorted(sets[query]))}" for query in blocks[: SHOWN - 1]]
@@ -437,37 +423,33 @@ def random_order(labels, seed=0):
 
 def popularity(labels, seed=0):
     """Recall at 10 of one ranking for all questions, the most relevant ones first."""
-    groups = [str(labels.group(query)) for query in labels.relevant]
+    groups, relevant = [str(labels.group(query)) for query in labels.relevant], labels.relevant
     if labels.candidates:
         return _not_applicable("each question has its own candidates", len(set(groups)))
     if len(set(groups)) < FEWEST_QUESTIONS:
         return _not_applicable(f"fewer than {FEWEST_QUESTIONS} independent questions", len(set(groups)))
-    sets = [[labels.place[d] for d in documents] for documents in labels.relevant.values()]
-    recalls = _popular_recalls(sets, pd.factorize(np.array(groups))[0], len(labels.documents))
+    recalls = _popular_recalls(list(relevant.values()), groups, labels.place)
     interval = bootstrap_mean(recalls, clusters=groups, n_boot=2000, seed=seed)
     total = Counter(d for _, d in labels.pairs)
     evidence = ["most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))]
-    concerned = [query for query, recall in zip(labels.relevant, recalls, strict=True) if recall > 0]
+    concerned = [query for query, recall in zip(relevant, recalls, strict=True) if recall > 0]
     chance = min(1.0, CUT / len(labels.documents))
     return _pattern("popularity", labels, seed, interval, evidence, concerned, chance=chance)
 
 
-def _popular_recalls(sets, group, size):
-    """Recall, by question, of the ten documents that lead among other groups."""
-    total = np.bincount(np.concatenate(sets), minlength=size)
-    ranked = np.argsort(-total, kind="stable")
-    recalls = np.empty(len(sets))
-    for rows in pd.Series(group).groupby(group).groups.values():
-        documents, own = np.unique(np.concatenate([sets[i] for i in rows]), return_counts=True)
+def _popular_recalls(sets, groups, place):
+    """Recall, by question, of the ten documents that lead among other groups; ties go to the earlier place."""
+    total, own = Counter(d for documents in sets for d in documents), defaultdict(Counter)
+    for group, documents in zip(groups, sets, strict=True):
+        own[group].update(documents)
+    ranked, leading = sorted(total, key=lambda d: (-total[d], place[d])), {}
+    for group, counts in own.items():
         # Without a group's own labels only its own documents fall behind.
-        near = np.sort(ranked[: CUT + len(documents)])
-        rest = total[near]
-        rest[np.isin(near, documents)] -= own[np.isin(documents, near)]
-        best = np.argsort(-rest, kind="stable")[:CUT]
-        leading = set(near[best[rest[best] > 0]].tolist())
-        for i in rows:
-            recalls[i] = len(leading.intersection(sets[i])) / len(sets[i])
-    return recalls
+        others = {d: total[d] - counts[d] for d in ranked[: CUT + len(counts)]}
+        left = [d for d in others if others[d] > 0]
+        leading[group] = set(sorted(left, key=lambda d: (-others[d], place[d]))[:CUT])
+    found = zip(groups, sets, strict=True)
+    return np.array([len(leading[group].intersection(documents)) / len(documents) for group, documents in found])
 
 
 # --- splits ------------------------------------------------------------------------
@@ -481,10 +463,8 @@ def split_leaks(labels, seed=0):
     first, *others = list(labels.splits) or [None]
     if not others:
         none = _not_applicable("there is one split only")
-        return [
-            Finding("split leak", statistic=LEAK, **none),
-            Finding("repeated questions", statistic=REPEATED, **none),
-        ]
+        kinds = (("split leak", LEAK), ("repeated questions", REPEATED))
+        return [Finding(check, statistic=statistic, **none) for check, statistic in kinds]
     findings = []
     for other in others:
         leak, repeated = f"split leak: {other} with {first}", f"repeated questions: {other} with {first}"
@@ -505,7 +485,7 @@ def _shared_documents(labels, first, other, rng):
     for query, documents in everything.items():
         groups[labels.group(query)].append(documents)
     random = [_random_share(list(groups.values()), n, rng) for _ in range(199)]
-    tied = _largest_tied(everything)
+    tied = Counter(connected_components(everything).values()).most_common(1)[0][1]  # by shared documents
     avoidable = len(everything) - tied >= n
     apart = p_value(random, share.estimate, "below") <= 0.05
     why = ""
@@ -522,26 +502,13 @@ def _shared_documents(labels, first, other, rng):
 
 
 def _random_share(groups, n, rng):
-    """Share of n questions of random groups that share a document with the others."""
-    held, learned, count = [], [], 0
-    for i in rng.permutation(len(groups)):
-        if count < n:
-            held += groups[i]
-            count += len(groups[i])
-        else:
-            learned += groups[i]
-    known = set().union(*learned)
+    """Share of at least n questions of random groups that share a document with the others."""
+    order = rng.permutation(len(groups))
+    sizes = np.cumsum([len(groups[i]) for i in order])
+    last = int(np.searchsorted(sizes, n)) + 1
+    held = [documents for i in order[:last] for documents in groups[i]]
+    known = set().union(*(documents for i in order[last:] for documents in groups[i]))
     return sum(not known.isdisjoint(documents) for documents in held) / len(held)
-
-
-def _largest_tied(relevant):
-    """Questions of the largest set that shared documents tie together."""
-    names = {d: i for i, d in enumerate(sorted(set().union(*relevant.values())))}
-    rows, columns = np.array([(i, names[d]) for i, found in enumerate(relevant.values()) for d in found]).T
-    size = len(relevant)
-    edges = coo_matrix((np.ones(len(rows)), (rows, columns + size)), (size + len(names),) * 2)
-    _, component = connected_components(edges, directed=False)
-    return int(np.bincount(component[:size]).max())
 
 
 def _repeated_questions(labels, first, other):

@@ -12,13 +12,10 @@ from casebook.errors import InputError
 from casebook.readers import read_records
 from casebook.trec import read_bytes
 
-LINK_COLUMNS = {
-    "citation_year": "year",
-    "mapped_doc_position_in_sorted_corpus": "target",
-    "mapped_doc_year": "target_year",
-    "year": "year",
-    "target": "target",
-    "target_year": "target_year",
+LINKS = {  # columns of citations, with COUNTERCASE's names
+    "year": "citation_year",
+    "target": "mapped_doc_position_in_sorted_corpus",
+    "target_year": "mapped_doc_year",
 }
 POSITION_COLUMNS = ("query_position", "relevant_positions")
 SPLITS = ("train", "dev", "val", "validation", "test")
@@ -87,8 +84,8 @@ def _dataset(name):
     from casebook.data import registry
 
     card, split = registry.resolve(name)
-    apart = [s for s in card.splits if s in SPLITS] if split is None else [split]
-    chosen = apart if split or len(apart) > 1 else [card.default_split]
+    apart = [s for s in card.splits if s in SPLITS]
+    chosen = [split] if split else apart if len(apart) > 1 else [card.default_split]
     return labels_of([registry.load(card.key, s) for s in chosen], name)
 
 
@@ -173,15 +170,14 @@ def _tables(name, paths, origin):
     query, relevant = POSITION_COLUMNS
     for path in paths:
         rows, _ = read_records(path)
-        header = set(rows[0][1])
-        if set(POSITION_COLUMNS) <= header:
+        known = {ours: next((c for c in (ours, theirs) if c in rows[0][1]), None) for ours, theirs in LINKS.items()}
+        if set(POSITION_COLUMNS) <= set(rows[0][1]):
             for line, row in rows:
                 places = [str(_whole(path, line, relevant, place)) for place in row[relevant].split()]
                 questions[str(_whole(path, line, query, row[query]))] = places
-        elif set(LINK_COLUMNS.values()) <= {LINK_COLUMNS.get(column) for column in header}:
-            known = [column for column in rows[0][1] if column in LINK_COLUMNS]
-            found = [{LINK_COLUMNS[c]: _whole(path, line, c, row[c]) for c in known} for line, row in rows]
-            links = pd.DataFrame(found, columns=["year", "target", "target_year"])
+        elif all(known.values()):
+            found = [{ours: _whole(path, line, c, row[c]) for ours, c in known.items()} for line, row in rows]
+            links = pd.DataFrame(found)
     positions = {int(d) for asked, found in questions.items() for d in (asked, *found)}
     positions |= set() if links is None else set(links["target"])
     if not positions:

@@ -6,7 +6,7 @@ are neither, accuracy is still a whole number of n-ths, but precision, recall an
 """
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -29,21 +29,10 @@ COLUMNS = {"row", "table", "n", "positives", "file", "line", *MEASURES}
 # --- one row ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RowCheck:
-    """What enumeration says of one reported row.
-
-    `alone` tells which values some table gives by themselves, `tables` are the first ten (TP, FN, FP, TN) that give
-    all, `implied` the range of each measure over the tables that give the others, `chance` the share of value
-    combinations on the grid of the same decimals that some table gives.
-    """
-
-    possible: bool
-    alone: dict
-    tables: list
-    n_tables: int
-    implied: dict
-    chance: float
+# What enumeration says of one reported row: whether some table gives it all; `alone`, which values some table gives by
+# themselves; the first ten `tables` (TP, FN, FP, TN) that give all; the range of each measure `implied` by the others;
+# and by `chance`, the share of value combinations on the grid of the same decimals that some table gives.
+RowCheck = namedtuple("RowCheck", "possible alone tables n_tables implied chance")
 
 
 def check_row(reported, n, positives, decimals=3, rounding="either"):
@@ -64,33 +53,23 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     fn, fp = positives - tp, n - positives - tn
     found = {
         "accuracy": (tp + tn) / n,
-        "precision": _ratio(tp, tp + fp),
-        "recall": _ratio(tp, tp + fn),
-        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
+        "precision": tp / np.maximum(tp + fp, 1),
+        "recall": tp / max(positives, 1),
+        "f1": 2 * tp / np.maximum(2 * tp + fp + fn, 1),
     }
     fits = {name: _close(found[name], value, places[name], rounding) for name, value in values.items()}
-    implied = {}
+    implied, every = {}, np.ones(len(tp), bool)
     for name in MEASURES:
-        others = [fit for other, fit in fits.items() if other != name]
-        part = found[name][_all(others, len(tp))]
+        part = found[name][np.logical_and.reduce([every, *(fits[other] for other in fits if other != name)])]
         implied[name] = (float(part.min()), float(part.max())) if len(part) else None
-    rows = np.flatnonzero(_all(fits.values(), len(tp)))
+    rows = np.flatnonzero(np.logical_and.reduce([every, *fits.values()]))
     chance = 1.0
     if values:
         shown = np.stack([np.rint(found[name] * 10 ** places[name]) for name in values], axis=1)
         chance = len(np.unique(shown, axis=0)) / math.prod(10 ** places[name] + 1 for name in values)
-    return RowCheck(
-        possible=bool(len(rows)),
-        alone={name: bool(fit.any()) for name, fit in fits.items()},
-        tables=[tuple(int(counts[row]) for counts in (tp, fn, fp, tn)) for row in rows[:10]],
-        n_tables=len(rows),
-        implied=implied,
-        chance=chance,
-    )
-
-
-def _ratio(above, below):
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+    tables = [tuple(int(counts[row]) for counts in (tp, fn, fp, tn)) for row in rows[:10]]
+    alone = {name: bool(fits[name].any()) for name in values}
+    return RowCheck(bool(len(rows)), alone, tables, len(rows), implied, chance)
 
 
 def _close(found, value, places, rounding):
@@ -99,10 +78,6 @@ def _close(found, value, places, rounding):
     nearest = np.abs(found - value) <= step / 2 + SLACK
     cut = (found >= value - SLACK) & (found < value + step - SLACK)
     return {"half": nearest, "down": cut, "either": nearest | cut}[rounding]
-
-
-def _all(fits, size):
-    return np.logical_and.reduce([np.ones(size, bool), *fits])
 
 
 # --- tables ------------------------------------------------------------------
@@ -162,21 +137,18 @@ def _line(reported, check, n):
     accuracy = reported.get("accuracy", math.nan)
     interval = wilson(accuracy * n, n) if 0 <= accuracy <= 1 else None
     low, high = check.implied["accuracy"] or (None, None)
-    wrong = [
-        measure if 0 <= reported[measure] <= 1 else f"{measure} outside 0 to 1"
-        for measure, fits in check.alone.items()
-        if not fits
-    ]
+    wrong = [measure for measure, fits in check.alone.items() if not fits]
+    outside = [measure for measure in wrong if not 0 <= reported[measure] <= 1]
     return {
         **{measure: reported.get(measure, math.nan) for measure in MEASURES},
         "verdict": "possible" if check.possible else "impossible",
-        "impossible alone": ", ".join(wrong),
+        "impossible alone": ", ".join(f"{m} outside 0 to 1" if m in outside else m for m in wrong),
         "implied accuracy low": low,
         "implied accuracy high": high,
         "n tables": check.n_tables,
         "chance": check.chance,
-        "accuracy low": interval.low if interval else None,
-        "accuracy high": interval.high if interval else None,
+        "accuracy low": interval and interval.low,
+        "accuracy high": interval and interval.high,
     }
 
 
@@ -228,7 +200,7 @@ def _text(value):
 
 def conflicts(rows):
     """List values that tables report differently for the same row."""
-    found, tables = [], list(dict.fromkeys(rows["table"]))
+    found, tables = [], list(rows["table"].unique())
     for name, part in rows.groupby("row", sort=False):
         by_table = part.drop_duplicates("table").set_index("table")
         for measure in MEASURES:
@@ -241,16 +213,15 @@ def conflicts(rows):
 
 def summary(rows):
     """Count impossible rows by table, with what chance alone would find."""
-    found = []
-    for table, part in rows.groupby("table", sort=False):
-        wrong = part["verdict"] == "impossible"
-        row = {"table": table, "rows": len(part), "impossible": int(wrong.sum())}
-        row |= {
-            "if invented": float((1 - part["chance"]).sum()),
-            "named": ", ".join(part.loc[wrong, "row"].astype(str)),
-        }
-        found.append(row)
-    return pd.DataFrame(found)
+    wrong = rows["verdict"] == "impossible"
+    found = rows.assign(impossible=wrong, invented=1 - rows["chance"], named=rows["row"].astype(str).where(wrong))
+    found = found.groupby("table", sort=False).agg(
+        rows=("row", "size"),
+        impossible=("impossible", "sum"),
+        invented=("invented", "sum"),
+        named=("named", lambda names: ", ".join(names.dropna())),
+    )
+    return found.rename(columns={"invented": "if invented"}).reset_index()
 
 
 def mean_improvement(pairs, claimed, decimals=3):

@@ -114,11 +114,6 @@ class TrainingResult:
         return np.array(self.values.get("DeltaVector") or [], dtype=np.float64)
 
     @property
-    def cancelled(self):
-        """Whether the shift is not to be applied."""
-        return bool(self.values.get("IsCancelled"))
-
-    @property
     def created(self):
         """When it was made, in UTC."""
         moment = datetime.datetime.fromisoformat(self.values["CreatedUtc"].replace("Z", "+00:00"))
@@ -144,7 +139,7 @@ def training_result(shift, workflow, selection, labels, scale):
         "ImprovementFirst": 0.0,
         "ImprovementFirstPlusDelta": 0.0,
         "DeltaImprovement": 0.0,
-        "DeltaVector": [float(x) for x in shift.vector],
+        "DeltaVector": shift.vector.tolist(),
         "TrainingMode": shift.mode,
         "CancelOutEpsilon": shift.cancel_epsilon,
         "IsCancelled": shift.cancel_reason is not None,
@@ -167,18 +162,15 @@ def write_training(root, result, stats):
     stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
     for number in itertools.count():
         folder = Path(root) / f"{stem}_{number:03d}"
-        try:
+        with contextlib.suppress(FileExistsError):
             folder.mkdir(parents=True)
             break
-        except FileExistsError:
-            continue
     values = result.values | {"BaseDirectory": folder.name}
-    write_json(folder / STATS, stats.as_dict())
+    write_json(folder / STATS, vars(stats))
     scalars = {name: value for name, value in values.items() if not isinstance(value, list | dict)}
-    vector = np.array(values["DeltaVector"], dtype=float)
-    top = [d for d in np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS] if vector[d] != 0]
+    top = [d for d in np.argsort(-np.abs(result.vector), kind="stable")[:_TOP_DIMENSIONS] if result.vector[d] != 0]
     rows = _table(("field", "value"), scalars.items())
-    rows += ["", *_table(("dimension", "value"), [(d, f"{vector[d]:+z.6f}") for d in top])]
+    rows += ["", *_table(("dimension", "value"), [(d, f"{result.vector[d]:+z.6f}") for d in top])]
     write_text(folder / READABLE, "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n")
     write_json(folder / RESULT, values)
     return folder
@@ -217,15 +209,16 @@ def trainings(root, workflow):
 
 def best(root, workflow, newest=False):
     """The training with the highest selection score that is not cancelled, of equals the newest; or the newest."""
-    results = [result for result in trainings(root, workflow) if newest or not result.cancelled]
-    if not results and not newest and trainings(root, workflow):
-        raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
-    if not results:
+    found = trainings(root, workflow)
+    if not found:
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
-        return results[0]
-    top = max(result.score for result in results)
-    return max((result for result in results if result.score >= top - TIE), key=lambda result: result.created)
+        return found[0]
+    found = [result for result in found if not result.values.get("IsCancelled")]
+    if not found:
+        raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
+    top = max(result.score for result in found)
+    return max((result for result in found if result.score >= top - TIE), key=lambda result: result.created)
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -235,16 +228,15 @@ def find_training(dataset, root, *, newest=False, folder=None):
         result = read_training(folder if Path(folder).exists() or not below.exists() else below)
     else:
         result = best(root, names_of(load_dataset(dataset))[0], newest)
-    labels = result.values.get("Labels") or {}
     try:
+        labels = result.values["Labels"]
         own = labels["Parameters"]
-        options = {"mode": own["mode"], "hard_negatives": own["hard_negatives"]}
-        setup = Setup(str(dataset), labels["Encoder"], **options, by=labels["SplitBy"], seed=labels["Seed"])
+        kept = labels["Encoder"], own["mode"], own["hard_negatives"], labels["SplitBy"], labels["Seed"]
     except (KeyError, TypeError):
         raise InputError(
             f"{result.folder}: does not say which embedder and split it was made with; train again"
         ) from None
-    return result, setup
+    return result, Setup(str(dataset), *kept)
 
 
 def check_split(labels, result):
@@ -262,7 +254,7 @@ def shift_queries(data, result, scale=None):
     scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
     if not abs(scale) <= LARGEST_SCALE:
         raise InputError(f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}")
-    if result.cancelled or not result.vector.size:
+    if result.values.get("IsCancelled") or not result.vector.size:
         return data.queries.copy(), 0.0
     if result.vector.size != data.queries.shape[1]:
         raise InputError(
@@ -277,7 +269,7 @@ def unapplied(result, scale):
     if scale:
         return None
     why = "the scale is 0, which training chooses if no scale improves the development questions"
-    if result.cancelled:
+    if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
     return f"no shift was applied, so the two runs are equal: {why}"
 
@@ -289,16 +281,14 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
     (data, parts, labels), started = prepare(setup), now()
     check_split(labels, result)
-    train_part, test_part = parts["train"], parts["test"]
-    moved, used = shift_queries(test_part, result, scale)
-    vectors = dict(zip(SYSTEMS, (test_part.queries, moved), strict=True))
-    trained = dict(zip(SYSTEMS, (train_part.queries, shift_queries(train_part, result, scale)[0]), strict=True))
-    trained = {name: train_part.score(v, measures=KEYS).mean() for name, v in trained.items()}
-    groups = group_labels(test_part)
-    metrics = _intervals({name: test_part.score(v) for name, v in vectors.items()}, groups, seed)
-    values = _documented(data, metrics, trained, started)
-    values |= {"Scale": used, "TrainingId": result.folder.name}
-    frames = {name: per_query(test_part, v).assign(Group=groups) for name, v in vectors.items()}
+    test, vectors, trained = parts["test"], {}, {}
+    for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
+        vectors[name], used = shift_queries(test, result, amount)
+        trained[name] = parts["train"].score(shift_queries(parts["train"], result, amount)[0], KEYS).mean()
+    groups = group_labels(test)
+    metrics = _intervals({name: test.score(v) for name, v in vectors.items()}, groups, seed)
+    values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
+    frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
     folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
     for name, frame in frames.items():
         write_per_query(folder / per_query_name(name), frame)
@@ -306,8 +296,7 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
     table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
     write_text(folder / "metrics-posneg.md", "\n".join([f"# {values['WorkflowName']}", "", *table]) + "\n")
-    _, workflow = names_of(data.dataset)
-    records = []
+    records, workflow = [], names_of(data.dataset)[1]
     for name in SYSTEMS:
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
         means |= {f"train.{key.removeprefix(ORIGINAL)}": float(v) for key, v in trained[name].items()}
@@ -348,12 +337,10 @@ def _documented(data, metrics, trained, started):
     }
     for key, stem in (("map@1", "Map"), ("ndcg@3", "Ndcg3")):
         found = metrics[key]
-        values[f"{stem}Baseline"] = found["baseline"]["value"]
-        values[f"{stem}PosNeg"] = found["posneg"]["value"]
-        values[f"Delta{stem}"] = found["delta"]["value"]
-        values[f"Delta{stem}Ci"] = found["delta"]["ci"]
-        values[f"Train{stem}Baseline"] = float(trained["baseline"][ORIGINAL + key])
-        values[f"Train{stem}PosNeg"] = float(trained["posneg"][ORIGINAL + key])
+        values |= {f"Delta{stem}": found["delta"]["value"], f"Delta{stem}Ci": found["delta"]["ci"]}
+        for system, name in zip(SYSTEMS, ("Baseline", "PosNeg"), strict=True):
+            values[f"{stem}{name}"] = found[system]["value"]
+            values[f"Train{stem}{name}"] = float(trained[system][ORIGINAL + key])
     return values
 
 

@@ -62,33 +62,25 @@ class EmbeddedDataset:
             "reasons": {reason: int(count) for reason, count in reasons.items()},
         }
 
-    def scores(self, vectors, rows=None):
+    def scores(self, vectors):
         """Cosines of each query vector with the documents of its pool."""
-        rows = range(len(self)) if rows is None else rows
         table = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
-        return [line[self.pools[row]] for row, line in zip(rows, table, strict=True)]
+        return [line[pool] for pool, line in zip(self.pools, table, strict=True)]
 
-    def run(self, vectors, rows=None):
+    def run(self, vectors):
         """Cosines by query id and document id."""
-        rows = range(len(self)) if rows is None else rows
         return {
-            self.query_ids[row]: dict(zip(self.doc_ids[self.pools[row]], scores.tolist(), strict=True))
-            for row, scores in zip(rows, self.scores(vectors, rows), strict=True)
+            query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
+            for query, pool, scores in zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
         }
 
-    def qrels(self, rows=None):
-        """Judgements of some queries, all by default."""
-        rows = range(len(self)) if rows is None else rows
-        return {self.query_ids[row]: self.dataset.qrels[self.query_ids[row]] for row in rows}
+    def qrels(self):
+        """Judgements of the queries."""
+        return {query: self.dataset.qrels[query] for query in self.query_ids}
 
-    def score(self, vectors, rows=None, measures=MEASURES):
+    def score(self, vectors, measures=MEASURES):
         """Measure the rankings that query vectors give: a frame, queries x measures."""
-        return evaluate(self.qrels(rows), self.run(vectors, rows), list(measures)).frame()
-
-    def tied(self):
-        """Count the queries whose judged documents tie, unshifted."""
-        found = tie_bounds(self.qrels(), self.run(self.queries), ["RR"])
-        return int((found.tie_mass > 0).sum())
+        return evaluate(self.qrels(), self.run(vectors), list(measures)).frame()
 
     def chance(self, measures=MEASURES):
         """Expected value of a random order of each query's pool, computed and not drawn."""
@@ -119,30 +111,22 @@ def embed(dataset, encoder="minilm"):
     if not kept:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
-    vectors = encoder.encode_queries(asked), encoder.encode_documents(dataset.documents["text"].tolist())
-    queries, documents = (_finite(part, kind) for part, kind in zip(vectors, ("query", "document"), strict=True))
+    queries, documents = encoder.encode_queries(asked), encoder.encode_documents(dataset.documents["text"].tolist())
+    queries, documents = np.asarray(queries, dtype=np.float64), np.asarray(documents, dtype=np.float64)
+    for kind, vectors in (("query", queries), ("document", documents)):
+        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(wrong):
+            raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
     return EmbeddedDataset(dataset, kept, queries, documents, pools, relevant, dropped)
-
-
-def _finite(vectors, kind):
-    vectors = np.asarray(vectors, dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if len(wrong):
-        raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
-    return vectors
 
 
 def cosines(queries, documents):
     """Cosine of every query with every document; 0 where a vector has no length."""
-    return unit_rows(queries) @ unit_rows(documents).T
-
-
-def unit_rows(vectors):
-    """Scale rows to length 1; rows without length become zero."""
-    vectors = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    defined = lengths > SMALLEST_NORM
-    return np.where(defined, vectors / np.where(defined, lengths, 1.0), 0.0)
+    parts = []
+    for vectors in (np.asarray(queries, dtype=np.float64), documents):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        parts.append(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM))
+    return parts[0] @ parts[1].T
 
 
 def best_first(scores):
@@ -150,18 +134,15 @@ def best_first(scores):
     return np.argsort(-scores, kind="stable")
 
 
-def per_query(data, vectors, rows=None):
+def per_query(data, vectors):
     """One documented record per query: rank of the first relevant document, its scores, the best three documents."""
-    rows = list(range(len(data)) if rows is None else rows)
-    measured = data.score(vectors, rows, KEYS)
-    records = []
-    for row, cosine in zip(rows, data.scores(vectors, rows), strict=True):
-        order, query = best_first(cosine), data.query_ids[row]
+    measured, records = data.score(vectors, KEYS).to_numpy(), []
+    for row, cosine in enumerate(data.scores(vectors)):
+        order = best_first(cosine)
         ranked = data.doc_ids[data.pools[row][order]]
         rank = int(data.relevant[row][order].argmax()) + 1
-        top = list(zip(ranked[:3], cosine[order[:3]].tolist(), strict=True))
-        top += [(None, math.nan)] * (3 - len(top))
-        records.append([query, ranked[rank - 1], rank, *measured.loc[query, list(KEYS)], *sum(top, ())])
+        top = [*zip(ranked[:3], cosine[order[:3]].tolist(), strict=True), *[(None, math.nan)] * (3 - len(order))]
+        records.append([data.query_ids[row], ranked[rank - 1], rank, *measured[row], *sum(top, ())])
     return pd.DataFrame(records, columns=list(FIELDS))
 
 

@@ -9,7 +9,6 @@ import math
 import time
 import uuid
 from collections import namedtuple
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -45,14 +44,9 @@ DECISIONS = ("bound", "point")
 SHIFTS = ("learned", "identity", "zero")
 
 
-@dataclass(frozen=True)
-class EvaluatorRun:
-    """What the evaluators say of one shift: metrics under documented keys, and frames of queries x evaluators."""
-
-    metrics: dict
-    baseline: pd.DataFrame | None
-    shifted: pd.DataFrame
-    degenerate: list  # queries whose shifted vector has no length or is not finite
+# What the evaluators say of one shift: metrics under documented keys, frames of queries x evaluators without and with
+# the shift, and the queries whose shifted vector has no length or is not finite.
+EvaluatorRun = namedtuple("EvaluatorRun", "metrics baseline shifted degenerate")
 
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
@@ -64,20 +58,17 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     clock, durations = time.perf_counter(), dict.fromkeys(NAMES, 0.0)
     shifted = _evaluators(data, vectors, mode, durations)
     unshifted = _evaluators(data, data.queries, mode, durations) if baseline else None
-    metrics = {name: _mean(shifted[name]) for name in NAMES}
-    for name in NAMES if baseline else ():
-        before, after = _mean(unshifted[name]), metrics[name]
-        delta = None if before is None or after is None else after - before
-        metrics |= {f"{name}.baseline": before, f"{name}.shift": after, f"{name}.delta": delta}
+    metrics = shifted.mean(skipna=False).to_dict()
+    if baseline:
+        before, after = unshifted.mean(skipna=False), shifted.mean(skipna=False)
+        for part, values in (("baseline", before), ("shift", after), ("delta", after - before)):
+            metrics |= {f"{name}.{part}": value for name, value in values.items()}
     metrics |= {f"{name}.duration_ms": ms for name, ms in durations.items()}
     metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - clock)
+    metrics = {name: None if math.isnan(value) else float(value) for name, value in metrics.items()}
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
     return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong])
-
-
-def _mean(values):
-    return float(values.mean()) if values.notna().all() else None
 
 
 def _evaluators(data, vectors, mode, durations):
@@ -93,19 +84,13 @@ def _evaluators(data, vectors, mode, durations):
         clock = time.perf_counter()
         if name == COSINE:
             values = [part.mean() for part in scores]
-        elif name == MARGIN:
-            values = [_margin(part) for part in scores]
+        elif name == MARGIN:  # best minus second-best cosine; 0 with one reference, as documented
+            values = [np.diff(np.sort(part)[-2:]).sum() for part in scores]
         else:
             values = _ranking(data, usable, scores, mode, _RANKING[name])
         columns[name] = np.where(finite, values, np.nan)
         durations[name] += 1000 * (time.perf_counter() - clock)
     return pd.DataFrame(columns, index=pd.Index(data.query_ids, name="query_id"))
-
-
-def _margin(scores):
-    """Best minus second-best cosine; 0 with one reference, as documented."""
-    top = np.sort(scores)[::-1]
-    return top[0] - top[1] if len(top) > 1 else 0.0
 
 
 def _ranking(data, vectors, scores, mode, measure):
@@ -119,43 +104,18 @@ def _ranking(data, vectors, scores, mode, measure):
     return evaluate(judged, run, [measure]).values(measure)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One rule of a gate and how it came out."""
-
-    metric: str
-    delta: float | None
-    low: float | None
-    high: float | None
-    n: int
-    eps: float
-    verdict: str
-    reason: str | None
-
-    @property
-    def note(self):
-        """The rule's outcome in one line."""
-        if self.delta is None:
-            return f"MISSING: {self.metric} ({self.reason})"
-        head = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[self.verdict]
-        tail = f" ({self.reason})" if self.reason else ""
-        bounds = "" if self.low is None else f" [{self.low:+z.4f}, {self.high:+z.4f}]"
-        return f"{head}: {self.metric}={self.delta:+z.4f}{bounds}{tail}"
+# The checks are a list of dicts: metric, delta, low, high, n, eps, verdict and reason of each rule.
+GateReport = namedtuple("GateReport", "profile decision verdict checks")
 
 
-@dataclass(frozen=True)
-class GateReport:
-    """Outcome of a gate."""
-
-    profile: str
-    decision: str
-    checks: list
-
-    @property
-    def verdict(self):
-        """``fail`` if any rule fails, else ``undecided`` if any is, else ``pass``."""
-        found = {check.verdict for check in self.checks}
-        return next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
+def note(check):
+    """A rule's outcome in one line."""
+    if check["delta"] is None:
+        return f"MISSING: {check['metric']} ({check['reason']})"
+    head = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[check["verdict"]]
+    tail = f" ({check['reason']})" if check["reason"] else ""
+    bounds = "" if check["low"] is None else f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
+    return f"{head}: {check['metric']}={check['delta']:+z.4f}{bounds}{tail}"
 
 
 def profile_rules(name, eps=None):
@@ -170,29 +130,33 @@ def profile_rules(name, eps=None):
 
 
 def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
-    """Judge by its evaluator run whether a shift is not worse than no shift, beyond doubt."""
+    """Judge by its evaluator run whether a shift is not worse than no shift, beyond doubt: fail, undecided or pass."""
     rules = profile_rules(profile, eps)
     check_choice("decision", decision, DECISIONS)
-    checks = [_check(result, name, threshold, decision, draws) for name, threshold in rules.items()]
-    return GateReport(profile, decision, checks)
+    fields = ("delta", "low", "high", "verdict", "reason")
+    checks = []
+    for name, threshold in rules.items():
+        known = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
+        checks.append(known | dict(zip(fields, _check(result, name, threshold, decision, draws), strict=True)))
+    found = {check["verdict"] for check in checks}
+    verdict = next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
+    return GateReport(profile, decision, verdict, checks)
 
 
 def _check(result, name, eps, decision, draws):
-    metric, n = f"{name}.delta", len(result.shifted)
-    delta = result.metrics.get(metric)
+    """Difference, bounds, verdict and reason of one rule."""
+    delta, clusters = result.metrics.get(f"{name}.delta"), draws.get("clusters")
     if delta is None:
-        reason = "no baseline" if result.baseline is None else "not a number"
-        return Check(metric, None, None, None, n, eps, FAIL, reason)
+        return None, None, None, FAIL, "no baseline" if result.baseline is None else "not a number"
     [interval] = difference_intervals(result.shifted[name] - result.baseline[name], **draws)
     bounds = interval.low, interval.high
     if result.degenerate:
-        return Check(metric, delta, *bounds, n, eps, FAIL, f"{len(result.degenerate)} degenerate vectors")
-    clusters = draws.get("clusters")
-    groups = n if clusters is None else len(set(clusters))
+        return delta, *bounds, FAIL, f"{len(result.degenerate)} degenerate vectors"
+    groups = len(result.shifted) if clusters is None else len(set(clusters))
     verdict = weigh_bounds(*((delta, delta) if decision == "point" else bounds), -eps, inclusive=True)
     if decision == "bound" and groups < FEWEST:
         verdict = UNDECIDED  # not even equal scores of so few speak for others
-    return Check(metric, delta, *bounds, n, eps, verdict, too_few(groups, clusters) or interval.reason)
+    return delta, *bounds, verdict, too_few(groups, clusters) or interval.reason
 
 
 def write_gate(path, report, metrics, **context):
@@ -204,9 +168,9 @@ def write_gate(path, report, metrics, **context):
         "Decision": report.decision,
         "Passed": report.verdict == PASS,
         "Verdict": report.verdict,
-        "Epsilon": max(check.eps for check in report.checks),
-        "Notes": [check.note for check in report.checks],
-        "Checks": [asdict(check) for check in report.checks],
+        "Epsilon": max(check["eps"] for check in report.checks),
+        "Notes": [note(check) for check in report.checks],
+        "Checks": report.checks,
         "Metrics": metrics,
     }
     return write_json(path, values)
@@ -244,9 +208,7 @@ def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mod
         "refRole": "documents",
         "queryCount": len(test),
         "refCount": len(test.documents),
-        "embeddingsRoot": None,
-        "refsManifestPath": None,
-        "refsManifest": None,
+        **dict.fromkeys(("embeddingsRoot", "refsManifestPath", "refsManifest")),
         "labels": labels,
         "metrics": found.metrics,
         "degenerate": found.degenerate,

@@ -1,7 +1,8 @@
 """Learn a shift of query embeddings, and evaluate it on queries that it was not learned or scaled on."""
 
 from collections import namedtuple
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -32,38 +33,13 @@ SELECTION = "nDCG@10"
 GAP_MEASURE = "ndcg@3"
 
 
-@dataclass(frozen=True)
-class LearningStats:
-    """What happened while a shift was learned, under the documented names."""
-
-    Cases: int
-    UniquePairs: int
-    ZeroDirections: int
-    ContradictoryPairs: int
-    AvgDirectionNorm: float
-    MinDirectionNorm: float
-    MaxDirectionNorm: float
-    NormClipApplied: bool
-    ClipNorm: float | None
-    PreClipDeltaNorm: float
-    PostClipDeltaNorm: float
-    ResultantLength: float | None
-    CancelOutSuspected: bool
-    QueriesUsed: int
-    QueriesWithoutError: int
-
-    def as_dict(self):
-        """All of it, as a dict."""
-        return asdict(self)
-
-
 @dataclass(frozen=True, eq=False)
 class AdditiveShift:
     """One vector that is added to every query."""
 
     vector: np.ndarray
     mode: str
-    stats: LearningStats
+    stats: SimpleNamespace  # what happened in learning, under the documented names
     cancel_epsilon: float = CANCEL_EPSILON
 
     @property
@@ -136,15 +112,14 @@ def learn_posneg(
     check_count("hard_negatives", hard_negatives)
     if not cancel_epsilon >= 0 or not (max_norm is None or max_norm > 0):
         raise InputError("the clip must be above 0 and the cancel epsilon at least 0")
-    rows = list(range(len(data)) if rows is None else rows)
+    data = data if rows is None else data.take(rows)
     if mode == "posneg-relative":
-        lengths = np.linalg.norm(data.queries[rows], axis=1)
-        max_norm = RELATIVE_CLIP * float(np.median(lengths)) if rows else None
+        max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1))) if len(data) else None
     if mode == "posneg-contrast":
-        directions, used = _contrasts(data, rows)
-        pairs = []
+        directions, pairs = _contrasts(data), []
+        used = len(directions)
     else:
-        directions, pairs, used = _errors(data, rows, mode, hard_negatives)
+        directions, pairs, used = _errors(data, mode, hard_negatives)
     zero = (directions**2).sum(axis=1) <= _ZERO_SQUARED
     directions, pairs = directions[~zero], set(pairs)
     lengths = np.linalg.norm(directions, axis=1)
@@ -152,7 +127,7 @@ def learn_posneg(
     mean = (units if mode == "posneg-unit" else directions).mean(axis=0) if cases else np.zeros(directions.shape[1])
     norm = float(np.linalg.norm(mean))
     clipped = mean if max_norm is None or norm <= max_norm else mean * max_norm / norm
-    stats = LearningStats(
+    stats = SimpleNamespace(
         Cases=cases,
         UniquePairs=len(pairs),
         ZeroDirections=int(zero.sum()),
@@ -167,15 +142,15 @@ def learn_posneg(
         ResultantLength=float(np.linalg.norm(units.mean(axis=0))) if cases else None,
         CancelOutSuspected=cases > 0 and norm <= SUSPECT_NORM,
         QueriesUsed=used,
-        QueriesWithoutError=len(rows) - used,
+        QueriesWithoutError=len(data) - used,
     )
     return AdditiveShift(clipped, mode, stats, cancel_epsilon)
 
 
-def _errors(data, rows, mode, hard_negatives):
+def _errors(data, mode, hard_negatives):
     """Directions from hard negatives to the first relevant document, the pairs, and how many queries had an error."""
     pairs, directions, used = [], [np.empty((0, data.documents.shape[1]))], 0
-    for row, scores in zip(rows, data.scores(data.queries[rows], rows), strict=True):
+    for row, scores in enumerate(data.scores(data.queries)):
         order = best_first(scores)
         relevant, ranked = data.relevant[row][order], data.pools[row][order]
         first = int(relevant.argmax())
@@ -194,14 +169,14 @@ def _errors(data, rows, mode, hard_negatives):
     return np.concatenate(directions), pairs, used
 
 
-def _contrasts(data, rows):
-    """Mean relevant minus mean other document of every query that has both, and how many have."""
+def _contrasts(data):
+    """Mean relevant minus mean other document of every query that has both."""
     directions = []
-    for row in rows:
-        relevant, pool = data.relevant[row], data.documents[data.pools[row]]
+    for relevant, pool in zip(data.relevant, data.pools, strict=True):
         if not relevant.all():
-            directions.append(pool[relevant].mean(axis=0) - pool[~relevant].mean(axis=0))
-    return np.reshape(directions, (-1, data.documents.shape[1])), len(directions)
+            found = data.documents[pool]
+            directions.append(found[relevant].mean(axis=0) - found[~relevant].mean(axis=0))
+    return np.reshape(directions, (-1, data.documents.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,14 +197,26 @@ def learn_ridge(data, rows=None, *, penalty=10.0):
     """Regress the contrast of relevant and other documents on the query's vector; in the dual: few queries."""
     if not penalty > 0:
         raise InputError(f"the ridge penalty must be above 0, not {penalty}")
-    rows = [row for row in (range(len(data)) if rows is None else rows) if not data.relevant[row].all()]
-    basis, (targets, _) = data.queries[rows], _contrasts(data, rows)
-    return RidgeShift(basis, np.linalg.solve(basis @ basis.T + penalty * np.eye(len(rows)), targets), penalty)
+    data = data.take([row for row in (range(len(data)) if rows is None else rows) if not data.relevant[row].all()])
+    basis = data.queries
+    return RidgeShift(basis, np.linalg.solve(basis @ basis.T + penalty * np.eye(len(data)), _contrasts(data)), penalty)
 
 
 def learn(data, rows, options):
     """Learn one shift with one set of options of `LEARNERS`."""
     return learn_ridge(data, rows, **options) if "penalty" in options else learn_posneg(data, rows, **options)
+
+
+def best_scale(data, tried):
+    """Choose by mean nDCG@10 among (options, movements) and the scales, the first of equals."""
+    best = None
+    for options, moves in tried:
+        for scale in SCALES:
+            vectors = data.queries + scale * moves
+            score = float(data.score(vectors, [SELECTION])[SELECTION].mean())
+            if best is None or score > best[0] + 1e-12:
+                best = score, options, scale, vectors
+    return best[1:]
 
 
 # A learned shift, and what folds among its queries chose for it: options, scale, and the gap rule's threshold.
@@ -263,19 +250,16 @@ class CrossFit:
 
 def select(data, rows, grid, *, k=5, by="group", seed=0):
     """Learn on some queries; choose options and scale by folds among them, the first of equals."""
-    parts, best = folds(data, k, by=by, seed=seed, rows=rows), None
+    parts, tried = folds(data, k, by=by, seed=seed, rows=rows), []
     for options in grid:
         moves = np.zeros_like(data.queries)
         for part in parts:
             shift = learn(data, np.setdiff1d(rows, part).tolist(), options)
             moves[part] = shift.move(data.queries[part])
-        for scale in SCALES:
-            vectors = data.queries[rows] + scale * moves[rows]
-            score = float(data.score(vectors, rows, [SELECTION])[SELECTION].mean())
-            if best is None or score > best[0] + 1e-12:
-                best = score, options, scale, vectors
-    _, options, scale, vectors = best
-    before, after = per_query(data, data.queries[rows], rows), per_query(data, vectors, rows)
+        tried.append((options, moves[rows]))
+    known = data.take(rows)
+    options, scale, vectors = best_scale(known, tried)
+    before, after = per_query(known, known.queries), per_query(known, vectors)
     column = MEASURES[GAP_MEASURE]
     tau = fit_tau(gap_gain(before, after), (after[column] - before[column]).array)
     return Selection(learn(data, rows, options), options, scale, tau)

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.sets import drift_stages
+from casebook.errors import InputError
 from casebook.frames import UNTESTED, contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.shift.embedded import MEASURES, embed, group_labels
-from casebook.shift.learn import DOCUMENTED, LEARNERS, RIDGE, SCALES, SELECTION, cross_fit, learn
+from casebook.shift.learn import DOCUMENTED, LEARNERS, RIDGE, SCALES, SELECTION, best_scale, cross_fit, learn
 from casebook.stats.samples import check_count, stream
 from casebook.stats.tests import difference_intervals
 
@@ -63,7 +64,9 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     for name in SHOWN_APART:
         frames[RANDOM.format(name)], spread[name] = random_directions(data, fits[name], draws=draws, seed=seed)
     for name in SHOWN_APART:
-        frames[IN_SAMPLE.format(name)] = data.score(in_sample(data, LEARNERS[name]))
+        # Learned, chosen and reported on the same queries: shown apart, as a warning.
+        learned = [(options, learn(data, None, options).move(data.queries)) for options in LEARNERS[name]]
+        frames[IN_SAMPLE.format(name)] = data.score(best_scale(data, learned)[-1])
         frames[CEILING.format(name)] = oracle_scale(data, fits[name])
         leak = cross_fit(data, LEARNERS[name], k=k, by="query", seed=seed)
         leaking[name] = data.score(leak.shifted(data))
@@ -71,17 +74,23 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     return ShiftStudy(data, scores, fits, leaking, spread, by, seed)
 
 
-def in_sample(data, grid):
-    """Learn, choose and report on the same queries: shown apart, as a warning."""
-    best = None
-    for options in grid:
-        moves = learn(data, range(len(data)), options).move(data.queries)
-        for scale in SCALES:
-            vectors = data.queries + scale * moves
-            score = float(data.score(vectors, measures=[SELECTION])[SELECTION].mean())
-            if best is None or score > best[0] + 1e-12:
-                best = score, vectors
-    return best[1]
+def check_questions(dataset, values):
+    """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
+    groups = len(set(group_labels(embed(dataset, _NoEncoder()), values["by"])))
+    if groups < 3:
+        raise InputError(
+            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: at least 3 are needed, to "
+            "learn from one, choose on another and hold out the third"
+        )
+
+
+class _NoEncoder:
+    """Vectors of no length."""
+
+    def encode_queries(self, texts):
+        return np.zeros((len(texts), 1))
+
+    encode_documents = encode_queries
 
 
 def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):
@@ -93,13 +102,13 @@ def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):
         for fold in fit.folds:
             direction = rng.normal(size=data.queries.shape[1])
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
-        frames.append(data.score(vectors, measures=measures))
+        frames.append(data.score(vectors, measures))
     return sum(frames) / draws, pd.DataFrame([frame.mean() for frame in frames])
 
 
 def oracle_scale(data, fit, measures=MEASURES):
     """Give each query and measure its best scale, seen with its labels: a ceiling, not a system."""
-    found = [data.score(fit.shifted(data, scale), measures=measures) for scale in SCALES]
+    found = [data.score(fit.shifted(data, scale), measures) for scale in SCALES]
     return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
 
 
@@ -139,7 +148,7 @@ def run_drift(seeds, encoder="minilm", *, sizes=(POLICIES, QUERIES), k=5):
                 rows = pd.DataFrame({"query_id": data.query_ids, "seed": seed, "stage": stage, "system": system})
                 rows["group"] = rows["query_id"].map(data.dataset.groups)
                 for name, moved in (("baseline", data.queries), ("shifted", vectors)):
-                    rows[name] = data.score(moved, None, [SELECTION])[SELECTION].array
+                    rows[name] = data.score(moved, [SELECTION])[SELECTION].array
                 parts.append(rows)
     return pd.concat(parts[1:] or parts, ignore_index=True)[_DRIFT]
 
