@@ -75,7 +75,7 @@ def test_an_unfinished_or_damaged_corpus_is_refused(tmp_path):
     encode_shards(TEXTS, encode, store, 100)
     (shard,) = tmp_path.glob("shard-0000000000-*.npy")
     shard.write_bytes(shard.read_bytes()[:200])
-    with pytest.raises(InputError, match="no readable shard: encode it again"):
+    with pytest.raises(InputError, match="gone, or changed since it was encoded"):
         search_shards(store, encode(TEXTS[:1]), 3)
     with pytest.raises(InputError, match="Protocol not known"):
         ShardStore("nowhere://x")
@@ -180,8 +180,6 @@ def test_a_reader_of_the_list_before_is_told_that_it_is_gone(place):
     index = store.index()
     encode_model(place, Model(2))
     with pytest.raises(InputError, match="encode it again, or search again"):
-        search_shards(store, np.ones((1, 3)), 3, index=index)
-    with pytest.raises(InputError, match="no readable shard"):
         search_shards(store, np.ones((1, 3)), 3, index=index)
 
 

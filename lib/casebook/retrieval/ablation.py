@@ -141,7 +141,7 @@ class ScoredSystems:
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        rows = pd.DataFrame({measure: frame.unstack() for measure, frame in self.scores.items()})
+        rows = pd.DataFrame({measure: frame.unstack() for measure, frame in self.scores.items()})  # noqa: PD010
         rows = rows.rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
