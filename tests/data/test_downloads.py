@@ -1,12 +1,10 @@
 """Pulling: hashes decide, wheels are only unzipped, processes do not collide."""
 
 import hashlib
-import http.server
 import os
 import zipfile
 
 import pytest
-from serving import answering
 
 from casebook.data import registry, sources
 from casebook.errors import InputError
@@ -66,12 +64,6 @@ def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
     sources.pull(card)
     names = {path.name for path in (cache / "toy").iterdir()}
     assert names == {"rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
-
-
-def test_whole_wheel_is_kept_when_no_member_is_named(cache, index, make_card):
-    wheel = (index / "casebook_toy-1.0-py3-none-any.whl").read_bytes()
-    card = make_card({"toy.whl": wheel}, [{"wheel": "casebook-toy==1.0"}])
-    assert zipfile.is_zipfile(sources.pull(card)["toy.whl"])
 
 
 @pytest.mark.parametrize(
@@ -140,38 +132,6 @@ def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
     wheel.write_bytes(wheel.read_bytes()[:100])
     with pytest.raises(sources.Unavailable, match="is damaged"):
         sources.extract_member(wheel, "a.txt", tmp_path / "out")
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path == "/missing":
-            self.send_error(404)
-            return
-        self.send_response(200)
-        promised = len(CONTENT) + (100 if self.path == "/short" else 0)
-        self.send_header("Content-Length", str(promised))
-        self.end_headers()
-        self.wfile.write(CONTENT)
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture(scope="module")
-def server():
-    with answering(Handler) as address:
-        yield address
-
-
-def test_address_is_downloaded_whole(server, tmp_path):
-    sources.download_url(f"{server}/whole", tmp_path / "out")
-    assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("name", ["short", "missing"])
-def test_truncated_or_missing_download_is_unavailable(server, tmp_path, name):
-    with pytest.raises(sources.Unavailable):
-        sources.download_url(f"{server}/{name}", tmp_path / "out")
 
 
 def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):

@@ -61,11 +61,6 @@ def test_wrong_or_contradicting_split_is_refused():
         load("privacy_qa_test", split="dev")
 
 
-def test_default_and_named_split_are_the_same_dataset():
-    assert load("smoke").name == load("smoke_all").name == "smoke"
-    assert load("smoke").card.key == load("smoke").key == "smoke"
-
-
 def test_folder_of_the_user_is_read(toy):
     dataset = load(toy)
     assert (dataset.key, dataset.split, dataset.card) == ("toy", "test", None)

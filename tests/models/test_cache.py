@@ -112,12 +112,6 @@ def test_damaged_shard_is_set_aside_and_recomputed(cached, tmp_path, damage):
     assert shards(cached) == [shard]
 
 
-def test_shard_that_vanishes_is_recomputed(cached):
-    expected = cached.encode_documents(TEXTS)
-    shards(cached)[0].unlink()
-    np.testing.assert_array_equal(cached.encode_documents(TEXTS), expected)
-
-
 def test_full_disk_only_warns(cached, tmp_path):
     blocked = tmp_path / cached.model_hash[:32]
     blocked.write_text("a file where the folder should be")

@@ -252,11 +252,3 @@ def test_manifest_counts_passages_and_holds_no_text(tmp_path, hashing):
     assert not any("water" in path.read_text() for path in folder.iterdir())
     lines = [json.loads(line) for line in next(folder.glob("chunks_*.jsonl")).read_text().splitlines()]
     assert [(line["doc"], line["chunkIndex"]) for line in lines[-2:]] == [("d0", len(passages) - 3), ("d1", 0)]
-
-
-def test_whole_documents_have_one_chunk_each_and_an_empty_ingest_is_an_error(tmp_path):
-    found = ablation.ingest(tmp_path, collection(["water", "fire"]), [[1.0, 0.0], [0.0, 1.0]], "toy")
-    assert (found["totalChunks"], found["provider"], found["dimensions"]) == (2, "toy", 2)
-    assert found["preprocessing"]["chunker"] == "none"
-    with pytest.raises(InputError, match="needs one vector"):
-        ablation.ingest(tmp_path / "empty", collection([" "]), [[1.0]], "toy")

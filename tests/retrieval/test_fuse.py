@@ -8,13 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
 from casebook.retrieval import fuse
-from casebook.retrieval.fuse import (
-    maximal_marginal_relevance,
-    reciprocal_rank_fusion,
-    standardised_sum,
-    weighted_sum,
-    z_scores,
-)
+from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.ranked import RankedLists, from_scores
 
 
@@ -75,13 +69,6 @@ def test_blocks_do_not_show(monkeypatch):
     whole = reciprocal_rank_fusion(lists)
     monkeypatch.setattr(fuse, "_FUSED_TOGETHER", 3)
     np.testing.assert_array_equal(whole.ids, reciprocal_rank_fusion(lists).ids)
-
-
-def test_equal_scores_are_not_the_same_as_not_retrieved():
-    constant, other = from_scores([[5.0, 5.0, -np.inf]], 3), from_scores([[0, 1, 2]], 3)
-    fused = weighted_sum([constant, other])
-    assert rows_of(fused) == [[(1, 1.5), (0, 1.0), (2, 1.0)]]
-    assert not z_scores(constant).any()
 
 
 def test_empty_lists_fuse_to_empty_lists():
