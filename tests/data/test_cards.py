@@ -72,7 +72,7 @@ def test_card_that_is_no_safe_yaml_is_refused(tmp_path, text):
 
 
 def test_card_text_says_licence_and_caveats_aloud():
-    text = registry.card_text("consumer_contracts_qa_test")
+    text = cards.as_markdown(registry.resolve("consumer_contracts_qa_test")[0])
     assert "Non-commercial use only: yes" in text
     assert "Kolt (2022)" in text
     assert "| test | 154 | 198 | 198 |" in text

@@ -14,7 +14,7 @@ from casebook.models.cache import EncoderWrapper
 from casebook.models.encoders import load_encoder
 from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import BM25Index, DenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 
@@ -81,7 +81,7 @@ class Passages:
     def __init__(self, index, cut):
         self.index, self.cut, self.encoder = index, cut, index.encoder
         # By instance, so that a collection that nobody holds any more is forgotten with its indexes.
-        self.bm25 = cache(lambda preset: BM25Index.from_preset(self.texts, preset))
+        self.bm25 = cache(lambda preset: BM25Index(self.texts, **PRESETS[preset]))
         self.vectors = cache(lambda: self.encoder().encode_documents(self.texts))
         self.dense = cache(lambda: DenseIndex(self.vectors()))
         self.reranker = cache(lambda name: build_reranker(name, self))
