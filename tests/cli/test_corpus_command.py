@@ -166,7 +166,7 @@ def test_vectors_in_an_object_store_are_hashed_whenever_they_are_read(tmp_path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [6, 12])
+@pytest.mark.parametrize("size", [6])
 def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path, size):
     small = encoded[0][2]
     command = ["corpus", "encode", small, "--out", tmp_path / "two", "--workers", "2"]

@@ -90,15 +90,16 @@ def test_large_collections_load_only_what_is_asked_for(monkeypatch):
     np.testing.assert_array_equal(loaded[1], held[1])
 
 
-def test_cross_encoder_scores_pairs_like_the_bare_model(tiny_cross_encoder):
+def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifier):
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    folder = make_classifier(tmp_path / "one", 1)
     texts = ["you may cancel", "the court", "refund the contract"]
-    reranker = CrossEncoderReranker(tiny_cross_encoder, texts)
+    reranker = CrossEncoderReranker(folder, texts)
     found = reranker.scores(["can you sue", "refund"], [[2, 0], [1, -1]])
-    model = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder)
-    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def logit(query, text):
         batch = tokenizer([query], [text], return_tensors="pt")
@@ -111,8 +112,8 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tiny_cross_encoder):
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
 
 
-def test_cross_encoder_with_two_outputs_is_refused(two_label_classifier):
-    reranker = CrossEncoderReranker(two_label_classifier, ["you"])
+def test_cross_encoder_with_two_outputs_is_refused(tmp_path, make_classifier):
+    reranker = CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
     with pytest.raises(InputError, match="gives 2 scores per pair"):
         reranker.scores(["sue"], [[0]])
 
